@@ -108,6 +108,11 @@ export const ERRORS = {
     exit: 1,
     help: 'A newer nestwatch wrote this store: run that version, or restore a backup.',
   },
+  store_unfinished: {
+    retryable: false,
+    exit: 1,
+    help: 'A copy into this store was broken off: run the same `store copy` again, or remove what is there.',
+  },
   lease_lost: {
     retryable: false,
     exit: 1,

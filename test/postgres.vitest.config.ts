@@ -1,4 +1,7 @@
-/** Stories of the daemon on a store on PostgreSQL, which else run on one in memory, and several processes on one. */
+/**
+ * Stories of the daemon on a store on PostgreSQL, which else run on one in memory, several processes on one, and copies
+ * that are killed.
+ */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import everyDay from '../vitest.config.ts';
@@ -11,6 +14,7 @@ export default defineConfig({
     include: [
       ...['first-stories', 'explain', 'digests'].map((name) => `test/acceptance/${name}.test.ts`),
       'test/acceptance/replicas/*.postgres.ts',
+      'test/store/postgres/*.postgres.ts',
     ],
     globalSetup: ['test/store/postgres/shared-server.ts'],
     testTimeout: 300_000,

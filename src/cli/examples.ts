@@ -9,7 +9,14 @@ const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['config show', ['config show', 'config show --json | jq .route']],
   ['store backup', ['store backup /backup/nestwatch-$(date +%F).db']],
   ['store check', ['store check', 'store check /backup/nestwatch-2026-07-02.db --json']],
-  ['store copy', ['store copy sqlite:data/nestwatch.db --from sqlite:/backup/nestwatch-2026-07-02.db']],
+  [
+    'store copy',
+    [
+      'store copy --from sqlite:data/nestwatch.db --to postgres://nestwatch@db/nestwatch --to-password-file db-password',
+      'store copy --from postgres://nestwatch@db/nestwatch --to sqlite:data/nestwatch.db',
+      'store copy --from sqlite:/backup/nestwatch-2026-07-02.db',
+    ],
+  ],
   ['doctor', ['doctor', 'doctor --watch 5m --json']],
   [
     'backfill',

@@ -30,6 +30,8 @@ const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
   ['demo', ['SIGINT', 'SIGTERM']],
   ['simulate', ['SIGINT', 'SIGTERM']],
   ['backfill', ['SIGINT', 'SIGTERM']],
+  ['backup', ['SIGINT', 'SIGTERM']],
+  ['copy', ['SIGINT', 'SIGTERM']],
 ]);
 /** Where the terminal does not say how wide it is. */
 const HELP_WIDTH = 100;

@@ -1,4 +1,6 @@
 /** The commands by which an operator keeps what nestwatch needs: its store, and what it is connected to. */
+import type { Command } from 'commander';
+import type { Edge } from '../process-io.ts';
 import {
   type CommandLine,
   configFileOption,
@@ -12,35 +14,58 @@ export function addStore({ program, edge, finish }: CommandLine): void {
   const store = program.command('store').description('back up, check and copy the store');
   store
     .command('backup')
-    .description('write a copy of this moment to a new file, also while the daemon runs')
+    .description('write a copy of this moment to a new file, also while daemons run, and also of a server')
     .argument('<file>')
     .addOption(configFileOption())
     .addOption(jsonOption())
     .action(async (file: string, given: Given) => {
       const { storeBackup } = await import('./upkeep/store-command.ts');
-      finish(storeBackup(edge, file, daemonOptionsOf(given)));
+      finish(await storeBackup(edge, file, daemonOptionsOf(given)));
     });
   store
     .command('check')
     .description('read all of the store, or of a backup; exit 1 when it is damaged')
-    .argument('[file]', 'default: that of store.url')
+    .argument('[store]', 'a file, or as store.url, which is the default')
+    .option('--schema <name>', 'of a store on PostgreSQL')
+    .option('--password-file <file>', 'for a server that the configuration does not name')
     .addOption(configFileOption())
     .addOption(jsonOption())
-    .action(async (file: string | undefined, given: Given) => {
+    .action(async (name: string | undefined, given: Given) => {
       const { storeCheck } = await import('./upkeep/store-command.ts');
-      finish(storeCheck(edge, file, daemonOptionsOf(given)));
+      const server = { schema: text(given.schema), passwordFile: text(given.passwordFile) };
+      finish(await storeCheck(edge, name, { ...daemonOptionsOf(given), ...server }));
     });
+  addStoreCopy(store, edge, finish);
+}
+
+function addStoreCopy(store: Command, edge: Edge, finish: CommandLine['finish']): void {
   store
     .command('copy')
-    .description('copy the store to another address while no daemon uses it, also to restore a backup')
-    .argument('<url>', 'e.g. sqlite:/var/lib/nestwatch/nestwatch.db; nothing may be there')
-    .option('--from <url>', 'default: store.url')
+    .description(
+      'copy a store while nobody uses it: to move it, also between SQLite and PostgreSQL, or to restore a backup',
+    )
+    .argument('[url]', 'as --to')
+    .option('--from <url>', 'e.g. sqlite:/backup/nestwatch.db; default: store.url')
+    .option('--to <url>', 'e.g. postgres://nestwatch@db/nestwatch, where nothing may be; default: store.url')
+    .option('--from-schema <name>', 'on PostgreSQL; default: nestwatch')
+    .option('--from-password-file <file>', 'for a server that the configuration does not name')
+    .option('--to-schema <name>', 'on PostgreSQL; default: nestwatch')
+    .option('--to-password-file <file>', 'for a server that the configuration does not name')
     .addOption(configFileOption())
     .addOption(jsonOption())
-    .action(async (url: string, given: Given) => {
-      const { storeCopy } = await import('./upkeep/store-command.ts');
-      const from = text(given.from);
-      finish(storeCopy(edge, url, { ...daemonOptionsOf(given), ...(from !== undefined && { from }) }));
+    .action(async (url: string | undefined, given: Given) => {
+      const { storeCopy } = await import('./upkeep/store-copy-command.ts');
+      const to = text(given.to) ?? url;
+      const options = {
+        ...daemonOptionsOf(given),
+        from: {
+          url: text(given.from),
+          schema: text(given.fromSchema),
+          passwordFile: text(given.fromPasswordFile),
+        },
+        to: { url: to, schema: text(given.toSchema), passwordFile: text(given.toPasswordFile) },
+      };
+      finish(await storeCopy(edge, options));
     });
 }
 

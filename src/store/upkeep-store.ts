@@ -1,5 +1,24 @@
 /** The room of what the store needs as a whole: retention, a clock that was set back, and keys of our own. */
 
+/** What a check of a whole store found. */
+export interface StoreReport {
+  /** Where the store is. */
+  readonly path: string;
+  readonly bytes: number;
+  /** The version of its tables. */
+  readonly schema: number;
+  readonly events: number;
+  /** Alerts that fire. */
+  readonly firing: number;
+  /** Deliveries that are not settled. */
+  readonly pending: number;
+  /** What is damaged; empty for nothing. */
+  readonly damages: readonly string[];
+}
+
+/** Damages that are listed at the most. */
+export const LISTED_DAMAGES = 20;
+
 export interface UpkeepStore {
   /** A key for signatures of our own: `fresh` at the first call with this name, the same ever after. */
   signingKey(name: string, fresh: string): Promise<string>;

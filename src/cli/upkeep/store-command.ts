@@ -1,50 +1,79 @@
-/** The store's file: a copy of it, and whether it is whole. */
-import { statSync } from 'node:fs';
+/** The store as a whole: a copy of one moment of it, and whether it is whole. */
+import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { isPostgres } from '../../config/sections/postgres-address.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { storePath } from '../../store/open-store.ts';
+import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
+import { syncFile } from '../../store/sqlite/private-files.ts';
 import { checkStoreFile, copyStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
+import type { StoreReport } from '../../store/upkeep-store.ts';
 import { howMany } from '../../text/counts.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText, shown } from '../terminal-text.ts';
+import { showCopy } from './store-copy-command.ts';
+import { type GivenStore, storePlace } from './store-place.ts';
 
 interface StoreOptions {
   readonly configFile: string | undefined;
   readonly json: boolean;
 }
 
-/** Writes a backup, also while the daemon runs. */
-export function storeBackup(edge: Edge, to: string, options: StoreOptions): number {
-  return copy(edge, fileOf(edge, options), to, { ...options, alone: false });
-}
-
-/** Copies the store to another address, while no daemon uses it. */
-export function storeCopy(
-  edge: Edge,
-  url: string,
-  options: StoreOptions & { readonly from?: string },
-): number {
-  const from = options.from === undefined ? fileOf(edge, options) : pathOf('--from', options.from);
-  return copy(edge, from, pathOf('the address', url), { ...options, alone: true });
-}
-
-function copy(
-  edge: Edge,
-  from: string,
-  to: string,
-  { json, alone }: { readonly json: boolean; readonly alone: boolean },
-): number {
-  copyStoreFile(from, to, { alone });
+/** Writes a backup, also while daemons run: a store in a file, of whatever engine it is one. */
+export async function storeBackup(edge: Edge, to: string, options: StoreOptions): Promise<number> {
+  const place = storePlace(edge, options.configFile, { named: 'store.url', url: undefined });
+  const from = place.postgres ? await backUpServer(edge, place.postgres, to) : backUpFile(place, to);
   const bytes = statSync(to).size;
   edge.stdout.write(
-    json ? jsonText({ from, to, bytes }) : `${shown(from)} → ${shown(to)}, ${sizeText(bytes)}\n`,
+    options.json ? jsonText({ from, to, bytes }) : `${shown(from)} → ${shown(to)}, ${sizeText(bytes)}\n`,
   );
   return 0;
 }
 
+function backUpFile({ url }: StorePlace, to: string): string {
+  const from = filePath(url);
+  copyStoreFile(from, to);
+  return from;
+}
+
+/**
+ * One moment of a store on a server, as a store in a file: so a backup can be looked into, checked, and restored on
+ * either engine, by this program alone. It has its name once it was compared with what the server holds.
+ */
+async function backUpServer(
+  edge: Edge,
+  place: NonNullable<StorePlace['postgres']>,
+  to: string,
+): Promise<string> {
+  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
+  const partial = `${to}.partial`;
+  const remove = () => {
+    for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(`${partial}${ending}`, { force: true });
+  };
+  remove();
+  const source = await openServerMoment(place, edge.clock);
+  try {
+    const target = await openTarget({ url: `sqlite:${partial}` }, edge.clock);
+    try {
+      await showCopy(edge, source, target);
+    } finally {
+      await target.close();
+    }
+    renameSync(partial, to);
+    syncFile(dirname(to));
+    return source.shown;
+  } finally {
+    await source.close();
+    remove();
+  }
+}
+
 /** Checks the store, or a backup of it; exits 1 where it is damaged. */
-export function storeCheck(edge: Edge, file: string | undefined, options: StoreOptions): number {
-  const report = checkStoreFile(file ?? fileOf(edge, options));
+export async function storeCheck(
+  edge: Edge,
+  store: string | undefined,
+  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+): Promise<number> {
+  const report = await examine(edge, store, options);
   const isWhole = report.damages.length === 0;
   if (options.json) {
     edge.stdout.write(jsonText({ ...report, whole: isWhole }));
@@ -64,20 +93,19 @@ export function storeCheck(edge: Edge, file: string | undefined, options: StoreO
   return isWhole ? 0 : 1;
 }
 
-function fileOf(edge: Edge, { configFile }: StoreOptions): string {
-  return pathOf('store.url', readConfig(edge, findConfigFile(edge, configFile)).store.url);
-}
-
-function pathOf(what: string, url: string): string {
-  if (/^postgres(?:ql)?:/.test(url)) {
-    throw new NestwatchError(
-      'usage',
-      `${what}: a store on PostgreSQL is backed up and checked by its own tools, as pg_dump; name sqlite:FILE`,
-    );
-  }
-  const path = storePath(url);
-  if (path === ':memory:') throw new NestwatchError('usage', `${what}: a store in memory has no file`);
-  return path;
+/** `store` is an address or simply a file. */
+async function examine(
+  edge: Edge,
+  store: string | undefined,
+  { configFile, schema, passwordFile }: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+): Promise<StoreReport> {
+  const url =
+    store === undefined || isPostgres(store) || store.startsWith('sqlite:') ? store : `sqlite:${store}`;
+  const named = store === undefined ? 'store.url' : 'the store';
+  const place = storePlace(edge, configFile, { named, url, schema, passwordFile });
+  if (!place.postgres) return checkStoreFile(filePath(place.url));
+  const { checkPostgresStore } = await import('../../store/postgres/upkeep/check-postgres-store.ts');
+  return checkPostgresStore({ place: place.postgres, clock: edge.clock });
 }
 
 function sizeText(bytes: number): string {

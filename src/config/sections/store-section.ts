@@ -80,12 +80,20 @@ function readPostgres(
 ): PostgresConfig | undefined {
   const password = check.secret(['store'], 'password', {});
   if (typeof address === 'string') return undefined;
-  return {
-    ...address,
-    password,
-    schema: store?.schema ?? DEFAULT_SCHEMA,
-    statementTimeoutMs: store?.statement_timeout ?? DEFAULT_STATEMENT_TIMEOUT_MS,
-  };
+  return storeAt(address, { password, schema: store?.schema, statementTimeoutMs: store?.statement_timeout });
+}
+
+/** A store on PostgreSQL with defaults for what nothing is said of. */
+export function storeAt(
+  address: PostgresAddress,
+  given: {
+    readonly password: Secret | null;
+    readonly schema: string | undefined;
+    readonly statementTimeoutMs: number | undefined;
+  },
+): PostgresConfig {
+  const { password, schema = DEFAULT_SCHEMA, statementTimeoutMs = DEFAULT_STATEMENT_TIMEOUT_MS } = given;
+  return { ...address, password, schema, statementTimeoutMs };
 }
 
 function refusePostgresKeys(check: Check): void {

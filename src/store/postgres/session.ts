@@ -86,6 +86,8 @@ export interface SessionOptions {
   readonly isShared: boolean;
   /** Called when there is a connection that is not the one before: what is remembered of the store may not be so. */
   readonly connected?: () => void;
+  /** Looks at a store that others use, and takes no lock on it. */
+  readonly isGuest?: boolean;
   /** Makes the schema ready; runs once, under the lock. */
   readonly prepare: (statements: Statements) => Promise<void>;
 }
@@ -338,9 +340,10 @@ export class Session implements Statements {
 
   /** Takes the lock on this life, and that on the schema. */
   async #lock(client: pg.Client): Promise<void> {
-    const { place, isShared } = this.#options;
+    const { place, isShared, isGuest = false } = this.#options;
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${this.#life}`]);
+    if (isGuest) return;
     const name = `nestwatch ${place.schema}`;
     try {
       await client.query(`SELECT pg_advisory_lock${isShared ? '_shared' : ''}(${LOCK_KEY})`, [name]);

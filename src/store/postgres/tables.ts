@@ -386,3 +386,6 @@ const OWNED = `
 export const STEPS: readonly string[] = [
   `${WATCHED}${ALERTED}${QUEUED}${UPKEEP}${OWNED}`.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
 ];
+
+/** By these a process on PostgreSQL finds out what it may do: they say nothing of what is watched. */
+export const OWN_AFFAIRS: readonly string[] = ['schema_step', 'server', 'writer'];

@@ -121,7 +121,7 @@ export function encodeText(text: string): string {
   return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
 }
 
-function decodeText(text: string): string {
+export function decodeText(text: string): string {
   if (!text.startsWith('"')) return text;
   try {
     return String(JSON.parse(text));

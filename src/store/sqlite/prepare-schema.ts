@@ -1,6 +1,7 @@
 /** Makes a database ours: refuses what is not, sets it up, creates its tables. */
 import { statSync } from 'node:fs';
 import { NestwatchError } from '../../errors.ts';
+import { notWhole } from '../copy/copy-mark.ts';
 import type { Connection } from './connection.ts';
 import { SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
@@ -11,7 +12,10 @@ const OLDEST_SQLITE = '3.51.3';
 const MAX_CHECK_BYTES = 256 * 1024 * 1024;
 
 /** Marks the file as ours: `nstw` in ASCII. */
-const APPLICATION_ID = 0x6e737477;
+export const APPLICATION_ID = 0x6e737477;
+
+/** Marks a file that a store is being copied to: `nstc` in ASCII. */
+export const COPYING_ID = 0x6e737463;
 
 /** The mark of stores from before 0.1.0, which have other tables: `nest` in ASCII. */
 const UNRELEASED_ID = 0x6e657374;
@@ -41,7 +45,7 @@ interface Readable {
 }
 
 /**
- * Throws `store_newer` for a store of a later version, and `config_invalid` for a database that is not ours or of a
+ * Throws `store_newer` for a store of a later version, `store_unfinished` for one that is not whole yet, and `config_invalid` for a database that is not ours or of a
  * version before the first one.
  */
 export function refuseForeign(db: Readable, path: string): { version: number; isOurs: boolean } {
@@ -54,6 +58,7 @@ export function refuseForeign(db: Readable, path: string): { version: number; is
         'move the file away, so that a new store begins, or name another file in store.url.',
     );
   }
+  if (applicationId === COPYING_ID) throw notWhole(`The store ${path}`);
   const isOurs = applicationId === APPLICATION_ID;
   if (!isOurs && !isEmpty(db)) {
     throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);
@@ -73,8 +78,8 @@ export function refuseForeign(db: Readable, path: string): { version: number; is
  * - No memory mapping: a stray write or a torn file would damage the store or end the process.
  * - No foreign keys: each would be looked up for every row. What belongs together is written by one method.
  */
-function configure(connection: Connection): void {
-  connection.exec(`
+export function configure(db: { exec(sql: string): void }): void {
+  db.exec(`
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
@@ -106,11 +111,11 @@ function isOlder(version: string, oldest: string): boolean {
   return false;
 }
 
-function isEmpty(db: Readable): boolean {
+export function isEmpty(db: Readable): boolean {
   return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
 }
 
-function pragma(db: Readable, name: 'user_version' | 'application_id'): number {
+export function pragma(db: Readable, name: 'user_version' | 'application_id'): number {
   return (db.prepare(`SELECT ${name} AS value FROM pragma_${name}`).get() as { value: number }).value;
 }
 

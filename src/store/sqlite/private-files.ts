@@ -3,8 +3,9 @@
  * is its user's alone. What was there before keeps its rights, since somebody may have set them on purpose, and is
  * warned of.
  */
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { NestwatchError } from '../../errors.ts';
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
@@ -24,6 +25,29 @@ export function makePrivateFile(path: string): void {
     closeSync(openSync(path, 'ax', 0o600));
   } catch {
     // It is there, or cannot be made: SQLite says so in its own words.
+  }
+}
+
+/** The own name of a store's file, whose directory is made where it is missing, so that two ways to name it meet at one lock. */
+export function trueName(path: string): string {
+  try {
+    if (existsSync(path)) return realpathSync(path);
+    makePrivateDirectory(dirname(path));
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    throw new NestwatchError('store_failed', `The directory of the store ${path} cannot be made or read.`, {
+      cause: error,
+    });
+  }
+}
+
+/** What was renamed survives a power failure only once its directory is on the disk as well. */
+export function syncFile(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
   }
 }
 

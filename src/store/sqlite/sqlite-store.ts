@@ -1,5 +1,5 @@
-import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { statfsSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -13,7 +13,7 @@ import { createSuppressions } from './alerted/sqlite-suppressions.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
-import { makePrivateDirectory } from './private-files.ts';
+import { trueName } from './private-files.ts';
 import { createDeliveryCounts } from './queued/delivery-counts.ts';
 import { NotifiedEvents } from './queued/notified-events.ts';
 import { createForward } from './queued/sqlite-forward.ts';
@@ -101,19 +101,6 @@ function createSpace(connection: Connection, file: string, clock: Clock): () => 
       return undefined;
     }
   };
-}
-
-/** The file's own name, so that two ways to name it meet at one lock. */
-function trueName(path: string): string {
-  try {
-    if (existsSync(path)) return realpathSync(path);
-    makePrivateDirectory(dirname(path));
-    return join(realpathSync(dirname(path)), basename(path));
-  } catch (error) {
-    throw new NestwatchError('store_failed', `The directory of the store ${path} cannot be made or read.`, {
-      cause: error,
-    });
-  }
 }
 
 function createStore(connection: Connection, clock: Clock, file: string, unlock: () => void): Store {

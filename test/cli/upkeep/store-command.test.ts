@@ -59,31 +59,74 @@ test('a file that is there is never written over', async () => {
 test('a copy waits until no daemon uses the store, and restores a backup', async () => {
   const { at, run, stop, open } = await stored();
   await run('backup', at('b.db'));
-  expect(await run('copy', `sqlite:${at('c.db')}`)).toMatchObject({
+  expect(await run('copy', '--to', `sqlite:${at('c.db')}`)).toMatchObject({
     exit: 1,
     stderr: expect.stringContaining('Another nestwatch uses the store'),
   });
   await stop();
   rmSync(at('s.db'));
-  const copied = await run('copy', `sqlite:${at('s.db')}`, '--from', `sqlite:${at('b.db')}`, '--json');
-  expect(JSON.parse(copied.stdout)).toMatchObject({ from: at('b.db'), to: at('s.db') });
+  const copied = await run('copy', '--from', `sqlite:${at('b.db')}`, '--json');
+  const { from, to, tables } = JSON.parse(copied.stdout);
+  expect({ from, to }).toEqual({ from: `sqlite:${at('b.db')}`, to: `sqlite:${at('s.db')}` });
+  expect(tables).toContainEqual({
+    table: 'event',
+    rows: 1,
+    digest: expect.stringMatching(/^[0-9a-f]{64}$/),
+  });
+  expect(copied.stderr).toMatch(/^ {2}\d+ % {2}copied \d+ rows of \d+\n/);
+  expect(copied.stderr).toContain('Only one of the two may be used');
+  expect(statSync(at('s.db')).mode & 0o777).toBe(0o600);
   const restored = await open();
   expect(await restored.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }))).toHaveLength(1);
   await restored.close();
 });
 
-test('what cannot be copied or checked is refused by name', async () => {
-  const { at, run } = await stored();
-  const said = async (...args: string[]) => (await run(...args)).stderr.split('\n')[0];
-  expect(await said('copy', 'postgres://user@host/db')).toBe(
-    'nestwatch: the address: a store on PostgreSQL is backed up and checked by its own tools, as pg_dump; name sqlite:FILE',
+test('a copy says what it did, and its target may stand alone', async () => {
+  const { at, run, stop } = await stored();
+  await stop();
+  const { exit, stdout } = await run('copy', `sqlite:${at('c.db')}`);
+  expect(exit).toBe(0);
+  expect(stdout).toMatch(
+    /^sqlite:\S+\/s\.db → sqlite:\S+\/c\.db: \d+ rows of \d+ tables, the same on both sides\n$/,
   );
-  expect(await said('copy', 'sqlite::memory:')).toBe('nestwatch: the address: a store in memory has no file');
-  expect(await said('check', at('none.db'))).toBe(`nestwatch: there is no store at ${at('none.db')}`);
+});
+
+test.each([
+  [['copy'], 'give --from or --to, or both: the other one is store.url'],
+  [['copy', '--to', 'sqlite::memory:'], 'sqlite::memory:: a store in memory has no file'],
+  [['copy', '--to', 'sqlite:S'], '--from and --to name the same store'],
+  [
+    ['copy', '--to', 'sqlite:c.db', '--to-schema', 'x'],
+    '--to names a file: a schema and a password are those of a server',
+  ],
+  [
+    ['copy', '--to', 'postgres://u:hush@h/d'],
+    '--to must not hold the password: give `password_file` beside it',
+  ],
+  [['copy', '--to', 'postgres://h/d'], '--to must name a user and a database: postgres://user@host/database'],
+  [
+    ['copy', '--to', 'postgres://u@h/d', '--to-schema', 'A b'],
+    'the schema of --to must be lower-case letters, digits and underscores, no digit first, at most 63',
+  ],
+  [['copy', '--to', 'postgres://u@h/d', '--to-password-file', 'NONE'], 'NONE cannot be read'],
+  [['check', 'NONE'], 'there is no store at NONE'],
+  [['copy', '--from', 'sqlite:NONE', '--to', 'sqlite:c.db'], 'there is no store at NONE'],
+])('%j is refused: %s', async (args, message) => {
+  const { at, run } = await stored();
+  const named = (text: string) =>
+    text.replace('NONE', at('none.db')).replace(/sqlite:S$/, `sqlite:${at('s.db')}`);
+  const { exit, stderr } = await run(...args.map(named));
+  expect(exit).toBe(2);
+  expect(stderr.split('\n')[0]).toBe(`nestwatch: ${named(message)}`);
+  expect(stderr).not.toContain('hush');
+});
+
+test('what belongs to another program is refused', async () => {
+  const { at, run } = await stored();
   const other = new DatabaseSync(at('other.db'));
   other.exec('CREATE TABLE t (x)');
   other.close();
-  expect(await said('check', at('other.db'))).toContain('belongs to another program');
+  expect((await run('check', at('other.db'))).stderr).toContain('belongs to another program');
 });
 
 test('damage is found and exits 1', async () => {

@@ -341,11 +341,15 @@ function columnValues(alert: Alert) {
     nest,
     bird,
     words,
-    JSON.stringify(labels),
-    labels.flight_id ?? '',
-    flightStartOf(alert),
+    ...fromAlertBody(alert),
     JSON.stringify(alert),
   ];
+}
+
+/** What the server cannot look for in the body: `labels`, `flight_id` and `flight_started_us`. */
+export function fromAlertBody(alert: Alert): [string, string, number] {
+  const { labels } = alert;
+  return [JSON.stringify(labels), labels.flight_id ?? '', flightStartOf(alert)];
 }
 
 /** When the Flight of an alert about one started, as its kind remembers it. */

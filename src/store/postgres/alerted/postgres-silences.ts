@@ -26,8 +26,8 @@ export function createPostgresSilences(statements: Statements): SilenceStore {
       if (silences.length === 0) return;
       const rows = lastOfEach(silences, ({ id }) => id).map((silence) => {
         const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
-        const { id, endsAtUs, alertId = null, alertStartsAtUs = null } = silence;
-        return [id, endsAtUs, alertId, alertStartsAtUs, JSON.stringify({ ...silence, matchers })];
+        const { id, endsAtUs } = silence;
+        return [id, endsAtUs, ...fromSilenceBody(silence), JSON.stringify({ ...silence, matchers })];
       });
       await statements.run(PUT, ...columnsOf(5, rows));
     },
@@ -40,4 +40,9 @@ export function createPostgresSilences(statements: Statements): SilenceStore {
 function silenceOf(body: string): Silence {
   const stored = JSON.parse(body) as Silence;
   return { ...stored, matchers: stored.matchers.map(knownMatcher) };
+}
+
+/** What the server cannot look for in the body: `alert_id` and `alert_starts_us`. */
+export function fromSilenceBody({ alertId, alertStartsAtUs }: Silence): [string | null, number | null] {
+  return [alertId ?? null, alertStartsAtUs ?? null];
 }

@@ -302,23 +302,42 @@ export async function setRowsAside(
   return found;
 }
 
-async function setAside(
+/** The names of rows that are not sound, of whatever they are; at the most so many. */
+export async function findUnsound(statements: Statements, most: number): Promise<string[]> {
+  const found: string[] = [];
+  for (const checked of CHECKED) {
+    for (const { name } of await unsoundRows(statements, checked)) {
+      if (found.length < most) found.push(`${checked.table} ${name}`);
+    }
+  }
+  return found;
+}
+
+interface UnsoundRow {
+  readonly name: string;
+  readonly content: string;
+}
+
+async function unsoundRows(
   statements: Statements,
-  { table, name, column, isSound, repair }: Checked,
-  nowUs: number,
-): Promise<RowFault[]> {
-  const broken: { readonly name: string; readonly content: string }[] = [];
+  { table, name, column, isSound }: Checked,
+): Promise<UnsoundRow[]> {
+  const unsound: UnsoundRow[] = [];
   await statements.composed(
     `DECLARE checked NO SCROLL CURSOR FOR SELECT ${name} AS name, ${column} AS content FROM ${table}`,
   );
   for (;;) {
-    const rows = await statements.composed<{ name: string; content: string }>(
-      `FETCH ${AT_A_TIME} FROM checked`,
-    );
-    broken.push(...rows.filter(({ content }) => !isSound(content)));
+    const rows = await statements.composed<UnsoundRow>(`FETCH ${AT_A_TIME} FROM checked`);
+    unsound.push(...rows.filter(({ content }) => !isSound(content)));
     if (rows.length < AT_A_TIME) break;
   }
   await statements.composed('CLOSE checked');
+  return unsound;
+}
+
+async function setAside(statements: Statements, checked: Checked, nowUs: number): Promise<RowFault[]> {
+  const { table, repair } = checked;
+  const broken = await unsoundRows(statements, checked);
   for (const row of broken) {
     for (const sql of repair) {
       await statements.composed(sql, ...(sql.includes('$2') ? [row.name, nowUs] : [row.name]));

@@ -1,40 +1,21 @@
 /** What can be done to the store's file as a whole, also while another process uses it: each reads one moment of it. */
-import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, NestwatchError } from '../../../errors.ts';
+import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
 import { storeFailure } from '../failure.ts';
-import { takeLock } from '../lock.ts';
 import { refuseForeign } from '../prepare-schema.ts';
-import { makePrivateFile } from '../private-files.ts';
-
-/** What a check of the whole file found. */
-export interface StoreReport {
-  readonly path: string;
-  readonly bytes: number;
-  /** The version of its tables. */
-  readonly schema: number;
-  readonly events: number;
-  /** Alerts that fire. */
-  readonly firing: number;
-  /** Deliveries that are not settled. */
-  readonly pending: number;
-  /** What is damaged, in SQLite's words; empty for nothing. */
-  readonly damages: readonly string[];
-}
-
-/** Damages that are listed at the most. */
-const LISTED_DAMAGES = 20;
+import { makePrivateFile, syncFile } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
  * Writes a copy of one moment of the store at `from` to the new file `to`, which others may not read. The copy is whole
- * once it has its name. With `alone` nobody else may use the store meanwhile, else `store_locked`.
+ * once it has its name.
  */
-export function copyStoreFile(from: string, to: string, { alone }: { readonly alone: boolean }): void {
+export function copyStoreFile(from: string, to: string): void {
   if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
-  const unlock = alone ? takeLock(from) : () => {};
   const partial = `${to}.partial`;
   try {
     withDatabase(from, (db) => {
@@ -43,12 +24,11 @@ export function copyStoreFile(from: string, to: string, { alone }: { readonly al
       if (!existsSync(partial)) throw new NestwatchError('store_failed', `${to} cannot be written`);
       db.prepare('VACUUM INTO ?').run(partial);
     });
-    sync(partial);
+    syncFile(partial);
     renameSync(partial, to);
-    sync(dirname(to));
+    syncFile(dirname(to));
   } finally {
     rmSync(partial, { force: true });
-    unlock();
   }
 }
 
@@ -65,7 +45,7 @@ export function checkStoreFile(path: string): StoreReport {
       events: count('SELECT count(*) FROM event'),
       firing: count("SELECT count(*) FROM alert WHERE state = 'firing'"),
       pending: count(
-        "SELECT count(*) FROM delivery WHERE state IN ('pending', 'leased', 'retry', 'ambiguous')",
+        `SELECT count(*) FROM delivery WHERE state IN ('pending', 'leased', 'retry', 'ambiguous')`,
       ),
       damages,
     };
@@ -94,15 +74,5 @@ function withDatabase<T>(path: string, work: (db: DatabaseSync) => T): T {
     throw storeFailure(error, path);
   } finally {
     db?.close();
-  }
-}
-
-/** What was renamed survives a power failure only once its directory is on the disk as well. */
-function sync(path: string): void {
-  const file = openSync(path, 'r');
-  try {
-    fsyncSync(file);
-  } finally {
-    closeSync(file);
   }
 }

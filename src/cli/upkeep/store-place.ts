@@ -1,0 +1,76 @@
+/** Which store a command means: that of the configuration, or one that is typed. */
+import { readFileSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
+import { isPostgres, readPostgresAddress } from '../../config/sections/postgres-address.ts';
+import { storeAt, storeShape } from '../../config/sections/store-section.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { type Secret, secret } from '../../secret.ts';
+import type { StorePlace } from '../../store/copy/open-rows.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+
+export interface GivenStore {
+  /** How it is named in messages: the option that says `url`. */
+  readonly named: string;
+  /** Undefined for that of the configuration. */
+  readonly url: string | undefined;
+  readonly schema?: string | undefined;
+  readonly passwordFile?: string | undefined;
+}
+
+/**
+ * Throws `usage` for an address that is none, and `ConfigError`. What the configuration says of a server (its password,
+ * schema and timeout) holds for the same user and database there, and for no other.
+ */
+export function storePlace(edge: Edge, configFile: string | undefined, given: GivenStore): StorePlace {
+  const { named } = given;
+  const isTyped = given.url !== undefined;
+  const config = isTyped && !isPostgres(given.url) ? undefined : configured(edge, configFile, isTyped);
+  const url = given.url ?? config!.store.url;
+  if (!isPostgres(url)) {
+    if (given.schema === undefined && given.passwordFile === undefined) return { url };
+    throw new NestwatchError('usage', `${named} names a file: a schema and a password are those of a server`);
+  }
+  const address = readPostgresAddress(url);
+  if (typeof address === 'string') throw new NestwatchError('usage', `${named} ${address}`);
+  const own = config?.store.postgres;
+  const known = own && own.host === address.host && own.shown === address.shown ? own : undefined;
+  const password = given.passwordFile === undefined ? known?.password : passwordIn(given.passwordFile);
+  return {
+    url,
+    postgres: storeAt(address, {
+      password: password ?? null,
+      schema: schemaOf(given) ?? known?.schema,
+      statementTimeoutMs: known?.statementTimeoutMs,
+    }),
+  };
+}
+
+/** With `isOptional` none is needed, where none is named either. */
+function configured(edge: Edge, file: string | undefined, isOptional: boolean): Config | undefined {
+  let found: string;
+  try {
+    found = findConfigFile(edge, file);
+  } catch (error) {
+    if (isOptional && codeOf(error) === 'usage') return undefined;
+    throw error;
+  }
+  return readConfig(edge, found);
+}
+
+function schemaOf({ named, schema }: GivenStore): string | undefined {
+  const read = storeShape.shape.schema.safeParse(schema);
+  if (read.success) return read.data;
+  throw new NestwatchError('usage', `the schema of ${named} ${read.error.issues[0]?.message}`);
+}
+
+function passwordIn(file: string): Secret {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  } catch (cause) {
+    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
+  }
+  if (text === '') throw new NestwatchError('secret_unreadable', `${file} is empty`);
+  return secret(text);
+}

@@ -1,0 +1,50 @@
+import type { Table } from './table-rows.ts';
+
+/** What two stores have in common of one table. */
+export interface MatchedTable {
+  readonly source: Table;
+  readonly target: Table;
+  /** What is written. */
+  readonly copied: readonly string[];
+  /** What must be the same afterwards, on whatever engine: what each side computes, too, and not what repeats a body. */
+  readonly compared: readonly string[];
+}
+
+/** Throws where one store has a table or a column that the other lacks: then something would be left behind. */
+export function matchTables(source: readonly Table[], target: readonly Table[]): MatchedTable[] {
+  const targets = new Map(target.map((table) => [table.name, table]));
+  const matched = source.map((table) => {
+    const other = targets.get(table.name);
+    targets.delete(table.name);
+    if (!other) throw forgotten(`the table ${table.name}`);
+    return matchTable(table, other);
+  });
+  const [left] = targets.keys();
+  if (left !== undefined) throw forgotten(`the table ${left}`);
+  return matched;
+}
+
+function matchTable(source: Table, target: Table): MatchedTable {
+  const others = new Map(target.columns.map((column) => [column.name, column]));
+  const shared = source.columns.filter((column) => {
+    const other = others.get(column.name);
+    if (!other && column.isFromBody) return false;
+    if (other?.kind !== column.kind || other.isComputed !== column.isComputed) {
+      throw forgotten(`the column ${source.name}.${column.name}`);
+    }
+    others.delete(column.name);
+    return true;
+  });
+  const missing = [...others.values()].find(({ isFromBody }) => !isFromBody);
+  if (missing) throw forgotten(`the column ${source.name}.${missing.name}`);
+  return {
+    source,
+    target,
+    copied: shared.filter(({ isComputed }) => !isComputed).map(({ name }) => name),
+    compared: shared.filter(({ isFromBody }) => !isFromBody).map(({ name }) => name),
+  };
+}
+
+function forgotten(what: string): Error {
+  return new Error(`Stores cannot be copied: ${what} is not the same on both sides.`);
+}

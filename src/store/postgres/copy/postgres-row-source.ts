@@ -1,0 +1,182 @@
+import { COPY_MARK } from '../../copy/copy-mark.ts';
+import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
+import type { Statements } from '../statements.ts';
+import { OWN_AFFAIRS } from '../tables.ts';
+import { FROM_BODY } from './from-body.ts';
+import { openSnapshot, type SnapshotOptions, shownPlace } from './postgres-snapshot.ts';
+
+/** What is held of a table at a time: so many rows, or so many bytes. */
+const MAX_ROWS = 1_000;
+const MAX_BYTES = 4 * 1024 * 1024;
+
+/** Opens a store on a server to be copied. With `alone` it throws `store_locked` while a daemon uses it. */
+export async function openPostgresSource(options: SnapshotOptions): Promise<RowSource> {
+  const { session, version } = await openSnapshot(options);
+  try {
+    const tables = await tablesOf(session, options.place.schema);
+    return {
+      shown: shownPlace(options.place),
+      version,
+      tables,
+      ...rowsOf(session),
+      // Each commit of a daemon leaves its number.
+      async state() {
+        const row = await session.first<{ state: string }>(
+          `SELECT concat_ws(' ', sum(commits), max(at)) AS state FROM writer`,
+        );
+        return row!.state;
+      },
+      lastNumbers: () => lastNumbers(session, tables),
+      close: () => session.close(),
+    };
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+/** Reading rows: the same for a source and for what was copied. */
+export function rowsOf(statements: Statements): Pick<RowSource, 'count' | 'read'> {
+  return {
+    async count(table) {
+      return (await statements.first<{ count: number }>(`SELECT count(*) AS count FROM ${table}`))!.count;
+    },
+    async *read(table, columns, first) {
+      const key = table.key.map((name) => columns.indexOf(name));
+      for (let after = first; ; ) {
+        const rows = await pageOf(statements, table, columns, after);
+        if (rows.length === 0) return;
+        yield rows;
+        const last: TableRow = rows.at(-1)!;
+        after = key.map((at) => last[at]!);
+      }
+    },
+  };
+}
+
+/** Some rows, of which the server measures how many are not too much, and at least one. */
+async function pageOf(
+  statements: Statements,
+  { name, columns: all, key }: Table,
+  columns: readonly string[],
+  after: TableRow | undefined,
+): Promise<TableRow[]> {
+  const wanted = columns.map((column) => all.find((one) => one.name === column)!);
+  const keys = key.join(', ');
+  const kinds = new Map(all.map((column) => [column.name, column.kind]));
+  const bounds = key.map(
+    (column, index) => `$${index + 1}::${kinds.get(column) === 'text' ? 'text' : 'bigint'}`,
+  );
+  const sizes = wanted
+    .filter(({ kind }) => kind === 'text' || kind === 'blob')
+    .map((column) => `coalesce(octet_length(${column.name}), 0)`);
+  const rows = await statements.rows<object>(
+    `SELECT ${wanted.map((_, index) => `c${index}`).join(', ')} FROM (
+       SELECT ${wanted.map((column, index) => `${readAs(column)} AS c${index}`).join(', ')},
+         sum(${['0', ...sizes].join(' + ')}) OVER so_far AS bytes, row_number() OVER so_far AS at
+       FROM (SELECT * FROM ${name} ${after ? `WHERE (${keys}) > (${bounds.join(', ')})` : ''}
+         ORDER BY ${keys} LIMIT ${MAX_ROWS}) AS page
+       WINDOW so_far AS (ORDER BY ${keys} ROWS UNBOUNDED PRECEDING)) AS measured
+     WHERE bytes <= ${MAX_BYTES} OR at = 1 ORDER BY at`,
+    ...(after ?? []).map(parameterOf),
+  );
+  return rows.map((row) => Object.values(row).map((value, index) => columnValue(wanted[index]!, value)));
+}
+
+/** Whole numbers come as texts, since JavaScript's own are exact up to 2^53 only. */
+function readAs({ name, kind }: TableColumn): string {
+  return kind === 'integer' ? `${name}::text` : name;
+}
+
+function columnValue({ kind }: TableColumn, value: unknown): ColumnValue {
+  if (kind !== 'integer' || value === null) return value as ColumnValue;
+  if (value === 'true' || value === 'false') return value === 'true' ? 1n : 0n;
+  return BigInt(String(value));
+}
+
+export function parameterOf(value: ColumnValue): string | number | Uint8Array | null {
+  return typeof value === 'bigint' ? String(value) : value;
+}
+
+const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
+  ['bigint', 'integer'],
+  ['integer', 'integer'],
+  ['boolean', 'integer'],
+  ['double precision', 'real'],
+  ['text', 'text'],
+  ['bytea', 'blob'],
+]);
+
+export interface ServerColumn extends TableColumn {
+  /** As the server calls it. */
+  readonly type: string;
+  /** A sequence gives its numbers. */
+  readonly isNumbered: boolean;
+}
+
+export interface ServerTable extends Table {
+  readonly columns: readonly ServerColumn[];
+}
+
+interface ColumnRow {
+  readonly table: string;
+  readonly name: string;
+  readonly type: string;
+  readonly computed: boolean;
+  readonly numbered: boolean;
+  /** Its place in the primary key; null for none. */
+  readonly key: number | null;
+}
+
+/** The tables of a store; those of the server's own affairs and the marks of a copy are none. */
+export async function tablesOf(statements: Statements, schema: string): Promise<ServerTable[]> {
+  const rows = await statements.rows<ColumnRow>(
+    `SELECT relname::text AS table, attname::text AS name, atttypid::regtype::text AS type,
+       attgenerated <> '' AS computed, attidentity <> '' AS numbered,
+       array_position(indkey::smallint[], attnum) AS key
+     FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
+       LEFT JOIN pg_index ON indrelid = pg_class.oid AND indisprimary
+     WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r' AND relname <> ALL ($2::text[])
+     ORDER BY relname::text COLLATE "C", attnum`,
+    schema,
+    [...OWN_AFFAIRS, COPY_MARK],
+  );
+  return [...Map.groupBy(rows, ({ table }) => table)].map(([name, columns]) => ({
+    name,
+    columns: columns.map((column) => ({
+      name: column.name,
+      kind: KINDS.get(column.type)!,
+      type: column.type,
+      isComputed: column.computed,
+      isFromBody: FROM_BODY.get(name)?.columns.includes(column.name) ?? false,
+      isNumbered: column.numbered,
+    })),
+    key: columns
+      .filter(({ key }) => key !== null)
+      .sort((one, other) => one.key! - other.key!)
+      .map((column) => column.name),
+  }));
+}
+
+/** The sequence that numbers the rows of a table, with the column that it fills; undefined where there is none. */
+export function sequenceOf({ name, columns }: ServerTable): { column: string; sequence: string } | undefined {
+  const column = columns.find(({ isNumbered }) => isNumbered)?.name;
+  if (column === undefined) return undefined;
+  return { column, sequence: `pg_get_serial_sequence('${name}', '${column}')::regclass` };
+}
+
+async function lastNumbers(
+  statements: Statements,
+  tables: readonly ServerTable[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const numbers = new Map<string, bigint>();
+  for (const table of tables) {
+    const numbered = sequenceOf(table);
+    if (!numbered) continue;
+    const row = await statements.first<{ last: string | null }>(
+      `SELECT pg_sequence_last_value(${numbered.sequence})::text AS last`,
+    );
+    if (row && row.last !== null) numbers.set(table.name, BigInt(row.last));
+  }
+  return numbers;
+}

@@ -1,0 +1,56 @@
+import { codeOf, type NestwatchError } from '../../../errors.ts';
+import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
+import { rowsOf, tablesOf } from '../copy/postgres-row-source.ts';
+import { openSnapshot, type SnapshotOptions, shownPlace } from '../copy/postgres-snapshot.ts';
+import { lookAtServer } from '../look-at-server.ts';
+import type { Statements } from '../statements.ts';
+import { findUnsound } from './postgres-row-check.ts';
+
+/**
+ * Reads every row of one moment of the store, also while daemons use it, and looks into those that hold JSON. Throws what
+ * keeps it from being read at all. Indexes are for `pg_amcheck`.
+ */
+export async function checkPostgresStore(options: Omit<SnapshotOptions, 'alone'>): Promise<StoreReport> {
+  const { place } = options;
+  const { bytes, schema } = await lookAtServer(place);
+  const { session } = await openSnapshot({ ...options, alone: false });
+  try {
+    const damages = await unreadableTables(session, place.schema);
+    // What cannot be read ends the transaction.
+    if (damages.length > 0) {
+      return { path: shownPlace(place), bytes, schema, events: 0, firing: 0, pending: 0, damages };
+    }
+    const unsound = await findUnsound(session, LISTED_DAMAGES);
+    return {
+      path: shownPlace(place),
+      bytes,
+      schema,
+      events: await count(session, 'event'),
+      firing: await count(session, "alert WHERE state = 'firing'"),
+      pending: await count(session, `delivery WHERE state IN ('pending', 'leased', 'retry', 'ambiguous')`),
+      damages: unsound.map((row) => `${row}: its content cannot be read`),
+    };
+  } finally {
+    await session.close();
+  }
+}
+
+/** The first table of which not all rows can be read. */
+async function unreadableTables(statements: Statements, schema: string): Promise<string[]> {
+  for (const table of await tablesOf(statements, schema)) {
+    try {
+      for await (const _ of rowsOf(statements).read(
+        table,
+        table.columns.map(({ name }) => name),
+      ));
+    } catch (error) {
+      if (codeOf(error) !== 'store_corrupt') throw error;
+      return [`${table.name}: ${(error as NestwatchError).message}`];
+    }
+  }
+  return [];
+}
+
+async function count(statements: Statements, what: string): Promise<number> {
+  return (await statements.first<{ count: number }>(`SELECT count(*) AS count FROM ${what}`))!.count;
+}

@@ -1,0 +1,31 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, inject, onTestFinished, test } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { systemClock } from '../../../src/time/clock.ts';
+import { copyThereAndBack } from '../copy/killed-copy.ts';
+import { placeAt } from './postgres-server.ts';
+
+test('a store goes to a server and back while each copy is killed twice, and is what it was', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const clock = systemClock();
+  const url = inject('postgresUrl')!;
+  const schema = 'killed_copy';
+  let broken = 0;
+  await copyThereAndBack({
+    ...{ folder, url, schema, clock, events: 20_000, birds: 50 },
+    ran: () => {},
+    async brokenOff(where, path) {
+      broken += 1;
+      const opening =
+        where === 'file'
+          ? openSqliteStore({ path, clock })
+          : openPostgresStore({ place: placeAt(url, { schema }), clock });
+      await expect(opening).rejects.toMatchObject({ code: 'store_unfinished' });
+    },
+  });
+  expect(broken).toBe(4);
+});
