@@ -30,7 +30,8 @@ const IDENTITY = `SELECT system_identifier || ' ' || substr(pg_walfile_name(pg_c
 const ADOPT = 'INSERT INTO server (one, identity) VALUES (true, $1) ON CONFLICT DO NOTHING';
 const FOLLOW = 'UPDATE server SET identity = $1 WHERE identity <> $1';
 
-const BEGIN_ANEW = `UPDATE duty SET owner = 0, epoch = epoch + ${BEYOND};
+const BEGIN_ANEW = `UPDATE server SET epochs = ${BEYOND} + greatest(epochs, (SELECT max(epoch) FROM duty));
+  UPDATE duty SET owner = 0, epoch = (SELECT epochs FROM server);
   DELETE FROM replica;
   SELECT setval(sequence, nextval(sequence) + ${BEYOND})
   FROM (SELECT pg_get_serial_sequence('replica', 'replica')::regclass AS sequence) AS numbers`;
@@ -42,11 +43,8 @@ const BEGIN_ANEW = `UPDATE duty SET owner = 0, epoch = epoch + ${BEYOND};
 export async function followServer(client: Connection, life: string, confirmed: number): Promise<boolean> {
   const identity = await identityOf(client);
   await client.query('BEGIN ISOLATION LEVEL READ COMMITTED');
-  let isOther = false;
-  if (identity !== undefined) {
-    await client.query(ADOPT, [identity]);
-    isOther = ((await client.query(FOLLOW, [identity])).rowCount ?? 0) > 0;
-  }
+  await client.query(ADOPT, [identity]);
+  const isOther = ((await client.query(FOLLOW, [identity])).rowCount ?? 0) > 0;
   const { rows } = await client.query<{ commits: number }>('SELECT commits FROM writer WHERE life = $1', [
     life,
   ]);
@@ -56,13 +54,13 @@ export async function followServer(client: Connection, life: string, confirmed: 
   return isMissing;
 }
 
-/** The server's own name for itself, and its timeline; undefined where it does not say. */
-async function identityOf(client: Connection): Promise<string | undefined> {
+/** The server's own name for itself, and its timeline; empty where it does not say. */
+async function identityOf(client: Connection): Promise<string> {
   try {
-    return (await client.query<{ identity: string }>(IDENTITY)).rows[0]?.identity;
+    return (await client.query<{ identity: string }>(IDENTITY)).rows[0]!.identity;
   } catch (error) {
     // A server that somebody else runs may keep it to itself; then the numbers of the commits have to do.
-    if (isServerError(error)) return undefined;
+    if (isServerError(error)) return '';
     throw error;
   }
 }

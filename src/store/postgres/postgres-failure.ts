@@ -13,6 +13,9 @@ const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: str
   ['XX001', { code: 'store_corrupt', is: 'is damaged' }],
   ['XX002', { code: 'store_corrupt', is: 'has a damaged index' }],
   ['25006', { code: 'store_down', is: 'is read-only: the server is a standby' }],
+  // Nothing came from this process for too long while it had a transaction open, or that took too long as a whole.
+  ['25P03', { code: 'store_down', is: 'ended a transaction in which this process was stopped' }],
+  ['25P04', { code: 'store_down', is: 'ended a transaction that took too long' }],
   ['57014', { code: 'store_down', is: 'took longer than store.statement_timeout' }],
   ['55P03', { code: 'store_down', is: 'is locked by another program' }],
   ['28P01', { code: 'store_down', is: 'refuses the password' }],
@@ -52,7 +55,7 @@ export function isOfOldPlan(error: unknown): boolean {
 /** Whether the connection is over: the server says so, or it was not the server that spoke. */
 export function endsConnection(error: unknown): boolean {
   if (isBug(error)) return false;
-  return !isServerError(error) || /^(?:08|57P)/.test(error.code);
+  return !isServerError(error) || /^(?:08|57P|25P0[34])/.test(error.code);
 }
 
 function down(store: string, is: string, cause: unknown): NestwatchError {

@@ -10,7 +10,21 @@
  * make every line of the hot path wait for a promise. What is no SQL (what a row's text holds, how a record comes of
  * it, what people find it by) is shared, and one contract test holds both.
  *
+ * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most rooms read, let the domain decide, and write back, and
+ * some of what is decided spans rows (whose turn it is in a lane, which alerts wait to be routed), where nothing less
+ * notices that two of them met. One of those is done once more then, from its beginning. What that level does not see:
+ *
+ * - What `INSERT … ON CONFLICT DO NOTHING` found there: whatever may be deleted meanwhile is written instead.
+ * - That numbers are given before they are committed. Digests count up to the newest event: `PostgresDigests.arrivals`.
+ * - How long one waits: a lock of a process that was stopped lasts until its transaction is ended (`SHARED_LIMITS`).
+ *   Claims and removals of replicas pass over what is locked, and each process counts deliveries in rows of its own.
+ *
+ * Nothing that others change is remembered from one transaction to the next: only what a stream is one of, which never
+ * changes, silences by their whole text, and where the retention goes on looking.
+ *
  *   session.ts     the one connection: its locks, what is lost and found, whether a commit took place
+ *   lineage.ts     a server that lacks what it has confirmed
+ *   postgres-wakes.ts  what replicas say to each other
  *   postgres-queue.ts  transactions in their order, several in one commit, once more where they met another's
  *   tables.ts      the schema in steps; migrate.ts runs those that are missing
  *   statements.ts  what rooms speak to; many rows go as one list a column
@@ -56,7 +70,7 @@ interface PostgresStoreOptions {
 const CLOSING_MS = 5_000;
 
 /**
- * Opens the store. Throws `store_locked` while another process uses it, `store_newer`, `store_down` where the server
+ * Opens the store. Throws `store_locked` while another process uses it and one of the two does not share it, `store_newer`, `store_down` where the server
  * does not answer or refuses, or `config_invalid` for a schema of another program; nothing is changed then.
  */
 export async function openPostgresStore({

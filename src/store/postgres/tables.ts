@@ -357,8 +357,8 @@ const UPKEEP = `
   -- place.
   CREATE TABLE writer (life TEXT PRIMARY KEY, commits BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL);
 
-  -- The one row says which server this is, by its identity and its timeline.
-  CREATE TABLE server (one BOOLEAN PRIMARY KEY, identity TEXT NOT NULL);
+  -- The one row says which server this is, by its identity and its timeline. Epochs of leases are greater than epochs.
+  CREATE TABLE server (one BOOLEAN PRIMARY KEY, identity TEXT NOT NULL, epochs BIGINT NOT NULL DEFAULT 0);
 `;
 
 /** Who does what. The instants are the server's. */

@@ -6,7 +6,7 @@
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -69,7 +69,7 @@ export async function startServer(bin: string, settings: readonly string[] = [])
     const said: string[] = [];
     for await (const line of createInterface(server.stderr!)) {
       said.push(line);
-      if (line.includes('ready to accept connections')) {
+      if (/ready to accept (?:read-only )?connections/.test(line)) {
         server.stderr!.resume();
         return;
       }
@@ -109,10 +109,12 @@ export function placeAt(url: string, changes: Partial<PostgresPlace>): PostgresP
   return { ...address, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
 }
 
-/** Gives a file to the user as whom the server runs, which refuses keys of others. */
+/** Gives a file, or a folder with all in it, to the user as whom the server runs, which refuses what is others'. */
 export function ownedByServer(path: string): void {
   const { uid, gid } = unprivileged();
-  if (uid !== undefined) chownSync(path, uid, gid!);
+  if (uid === undefined) return;
+  const inside = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }) : [];
+  for (const one of ['', ...inside]) chownSync(join(path, one), uid, gid!);
 }
 
 function unprivileged(): User {

@@ -104,7 +104,7 @@ export class PostgresOwnership implements OwnershipStore {
   async take(duty: string, replica: number): Promise<Lease | undefined> {
     await this.#statements.run('INSERT INTO duty (duty) VALUES ($1) ON CONFLICT DO NOTHING', duty);
     return this.#statements.first<Lease>(
-      `UPDATE duty SET owner = $2, epoch = epoch + 1, since_us = ${NOW_US}
+      `UPDATE duty SET owner = $2, epoch = greatest(epoch, (SELECT epochs FROM server)) + 1, since_us = ${NOW_US}
        WHERE duty = $1 AND owner = 0 AND EXISTS (SELECT 1 FROM replica WHERE replica = $2)
        RETURNING duty, epoch`,
       duty,

@@ -1,0 +1,172 @@
+/** A server that lacks what it has confirmed, and one that others hold up. */
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { LEASE_MS } from '../../../src/replicas/ownership.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { SHARED_LIMITS } from '../../../src/store/postgres/session.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import { findServer, ownedByServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
+/** What is longer than a server that was away is left alone. */
+const LATER_MS = 1_500;
+
+describe.skipIf(bin === undefined)('a server that lacks commits', () => {
+  let server: PostgresServer;
+  let clock: VirtualClock;
+  let schema = '';
+  let count = 0;
+  const opened: Store[] = [];
+
+  beforeAll(async () => {
+    server = await startServer(bin!, ['fsync=on']);
+  }, 60_000);
+  afterAll(() => server?.remove());
+  beforeEach(() => {
+    clock = createVirtualClock();
+    count += 1;
+    schema = `s${count}`;
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+  });
+
+  async function open(isShared: boolean): Promise<Store> {
+    const { store } = await openPostgresStore({ place: placeOn(server, { schema }), clock, isShared });
+    opened.push(store);
+    return store;
+  }
+  const putNest = (store: Store, name: string) =>
+    store.transaction((tx) => tx.inventory.putNests([nest(name)]));
+  const nests = async (store: Store) =>
+    (await store.transaction((tx) => tx.inventory.nests('eu'))).map(({ name }) => name);
+  const newReplica = (store: Store) => store.transaction((tx) => tx.ownership.join('r', '1', 60_000));
+  const data = () => join(server.host, 'data');
+
+  /** What is done meanwhile is forgotten by the server, as by a standby that was behind when it took over. */
+  async function forgetting(work: () => Promise<void>): Promise<void> {
+    const copy = join(server.host, 'before');
+    await server.stop('fast');
+    cpSync(data(), copy, { recursive: true, preserveTimestamps: true });
+    await server.start();
+    await clock.advance(LATER_MS);
+    await work();
+    await server.stop('immediate');
+    rmSync(data(), { recursive: true });
+    cpSync(copy, data(), { recursive: true });
+    rmSync(copy, { recursive: true });
+    ownedByServer(data());
+    await server.start();
+  }
+
+  /** Another server of the same data takes over: it has the next timeline. */
+  async function promote(): Promise<void> {
+    await server.stop('fast');
+    writeFileSync(join(data(), 'standby.signal'), '');
+    ownedByServer(join(data(), 'standby.signal'));
+    await server.start();
+    const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+    await admin.connect();
+    await admin.query('SELECT pg_promote()');
+    await admin.end();
+  }
+
+  /** The store that was away is asked again, until it answers. */
+  async function back<T>(ask: () => Promise<T>): Promise<T> {
+    for (let turns = 0; ; turns += 1) {
+      await clock.advance(LATER_MS);
+      try {
+        return await ask();
+      } catch (error) {
+        if (turns > 20 || (error as { code?: string }).code !== 'store_down') throw error;
+      }
+    }
+  }
+
+  test('ends all leases, whose epochs are never given again', async () => {
+    const [a, b] = [await open(true), await open(true)];
+    const [replica, other] = [await newReplica(a), await newReplica(b)];
+    let lost = { duty: '', epoch: 0 };
+    await forgetting(async () => {
+      lost = (await back(() => a.transaction((tx) => tx.ownership.take('region eu', replica))))!;
+      await back(() => newReplica(b));
+    });
+    await expect(back(() => a.transaction((tx) => tx.ownership.check(lost)))).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    expect(await back(() => b.transaction((tx) => tx.ownership.isMember(other)))).toBe(false);
+    const next = await newReplica(b);
+    expect(next).toBeGreaterThan(other + 1_000);
+    const taken = (await b.transaction((tx) => tx.ownership.take('region eu', next)))!;
+    expect(taken.epoch).toBeGreaterThan(lost.epoch + 1_000);
+    await expect(a.transaction((tx) => tx.ownership.check(lost))).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    await putNest(a, 'goes on');
+    expect(await nests(b)).toEqual(['goes on']);
+  });
+
+  // Each of them starts the server anew, or waits until it has lost its patience.
+  if (inject('cases') === 'some') return;
+
+  test('ends the process that has the store to itself, and the next one begins from what there is', async () => {
+    const store = await open(false);
+    await putNest(store, 'kept');
+    await forgetting(() => back(() => putNest(store, 'lost')));
+    await expect(back(() => nests(store))).rejects.toMatchObject({ code: 'store_failed' });
+    await expect(back(() => putNest(store, 'more'))).rejects.toMatchObject({ code: 'store_failed' });
+    await store.close();
+    expect(await nests(await open(false))).toEqual(['kept']);
+  });
+
+  test('or may lack some, since another one took over, ends all leases, and not a process alone', async () => {
+    const a = await open(true);
+    const replica = await newReplica(a);
+    const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    await promote();
+    await expect(back(() => a.transaction((tx) => tx.ownership.check(lease)))).rejects.toMatchObject({
+      code: 'lease_lost',
+    });
+    await a.close();
+    const alone = await open(false);
+    await putNest(alone, 'kept');
+    await promote();
+    expect(await back(() => nests(alone))).toEqual(['kept']);
+  });
+
+  test('is none that was only away', async () => {
+    const a = await open(true);
+    const replica = await newReplica(a);
+    const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    await server.stop('immediate');
+    await server.start();
+    await back(() => a.transaction((tx) => tx.ownership.check(lease)));
+  });
+
+  test('a transaction of a process that was stopped is ended before others lose their leases', async () => {
+    const { idleInTransactionMs, lockMs, statementMs } = SHARED_LIMITS;
+    expect(idleInTransactionMs).toBeLessThan(lockMs);
+    expect(lockMs).toBeLessThan(statementMs);
+    expect(statementMs).toBeLessThan(LEASE_MS);
+    const [a, b] = [await open(true), await open(true)];
+    await a.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+    const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+    const stopped = a.transaction(async (tx) => {
+      await tx.inventory.putRate('eu', { perSecond: 2, keptUs: 2 });
+      reach();
+      await gate;
+      await tx.inventory.putRate('eu', { perSecond: 3, keptUs: 3 });
+    });
+    stopped.catch(() => {});
+    await reached;
+    await b.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 4, keptUs: 4 }));
+    goOn();
+    await expect(stopped).rejects.toMatchObject({ code: 'store_down' });
+    expect(await b.transaction((tx) => tx.inventory.rate('eu'))).toMatchObject({ perSecond: 4 });
+  });
+});
