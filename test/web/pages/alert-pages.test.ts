@@ -39,7 +39,7 @@ describe('the page of alerts', () => {
     const { body } = await ask('/alerts');
     const text = read(body);
     expect(text).toContain('8 active.');
-    expect(text).toContain('7 × Flight failed critical since 12 min ago Request # timed out');
+    expect(text).toContain('7 × Flight failed critical for 12 min Request # timed out');
     expect(text).toContain('The quota is used up');
     expect(links(body).filter((href) => href.startsWith('alerts/'))).toHaveLength(6);
     const each = links(body).find((href) => href.includes('cause='))!;

@@ -9,7 +9,7 @@ import { plainText } from '../../../text/plain-text.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { type Html, when, where } from '../frame/page-frame.ts';
+import { type Html, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -18,7 +18,7 @@ import {
   severityTone,
   severityWord,
 } from '../frame/page-words.ts';
-import { alertItem, mutePills } from './alert-item.ts';
+import { alertItem, lasting, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or an alert. */
 export type AlertsEntry =
@@ -116,7 +116,7 @@ ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mu
   return html`<li class="alert ${tone}">
 <div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
 ${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
-<span class="small soft">${words.alerts.since} ${when(page, cause.firstStartsAtUs)}</span></div>
+<span class="small soft">${lasting(page, cause.firstStartsAtUs)}</span></div>
 <p class="message"><bdi>${plainText(cause.cause, MESSAGE_LENGTH)}</bdi></p>
 <ul class="places">${places}</ul>
 <p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>

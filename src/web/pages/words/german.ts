@@ -485,7 +485,7 @@ export const GERMAN: Words = {
     unknownLead:
       'Der Dienst hat ihn nicht aufgelistet, oder länger nicht, als der Datenspeicher zurückreicht.',
     notListed: 'Der Dienst listet ihn nicht mehr auf.',
-    since: 'geändert',
+    changed: 'geändert',
     next: 'Nächster Flight',
     every: (every) => `etwa alle ${every}`,
     overdue: 'Da wäre er fällig gewesen.',
@@ -618,7 +618,6 @@ export const GERMAN: Words = {
     resolve: 'Beenden',
     askAgain: 'Erneut prüfen',
     forTime: 'seit',
-    since: 'Beginn',
     last: 'zuletzt',
     lasted: (lasted) => `Dauer ${lasted}`,
     resolvedAt: 'beendet',
