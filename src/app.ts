@@ -28,7 +28,8 @@ import type { Store } from './store/store.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
-import { type Health, openWeb, type Web } from './web/server.ts';
+import { openWeb, type Web } from './web/server.ts';
+import type { Health } from './web/web-options.ts';
 
 /** Of the watchdog's answer only the status counts. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;

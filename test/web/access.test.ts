@@ -11,7 +11,7 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { createPush } from '../../src/web/push.ts';
-import { createApp } from '../../src/web/server.ts';
+import { createApp } from '../../src/web/routes.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { openFolder } from '../http/servers.ts';
 import { serve } from './served.ts';

@@ -5,7 +5,8 @@ import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openWeb, type WebOptions } from '../../src/web/server.ts';
+import { openWeb } from '../../src/web/server.ts';
+import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlertingConfig, aStatus } from './sample.ts';
 

@@ -1,0 +1,86 @@
+/**
+ * What is refused before anybody is asked who they are: other methods and hosts than ours, what pages of other origins
+ * ask for, and large bodies.
+ */
+import type { Context, Hono, MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { WebConfig } from '../../config/sections/web-section.ts';
+import { LIMITS } from '../../limits.ts';
+import { allowedHosts, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
+
+/** Refuses other methods and hosts than ours. */
+export function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
+  app.use(async (c, next) => {
+    if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
+    const writes = ['POST', 'DELETE'].filter((method) => isWrite(c, method));
+    c.header('allow', ['GET', 'HEAD', ...writes].join(', '));
+    return answerRefusal(
+      c,
+      405,
+      writes.length > 0 ? 'This method does nothing here.' : 'Only reading is possible here.',
+    );
+  });
+  const hosts = allowedHosts(host, externalUrl);
+  if (hosts) app.use(onlyHosts(hosts));
+}
+
+/** Refuses what pages of other origins ask for, and large bodies: a badge is shown by any page. */
+export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
+  app.use(onlyOwnOrigins(externalUrl));
+  app.use(
+    bodyLimit({
+      maxSize: LIMITS.request_bytes.most,
+      onError: (c) => answerRefusal(c, 413, 'The body is too large.'),
+    }),
+  );
+}
+
+/** The requests that change something. */
+const WRITES = [
+  /^POST \/-\/reload$/,
+  /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
+  /^POST \/api\/v2\/(alerts|silences)$/,
+  /^DELETE \/api\/v2\/silence\/[^/]+$/,
+];
+
+function isWrite(c: Context, method = c.req.method): boolean {
+  return WRITES.some((write) => write.test(`${method} ${c.req.path}`));
+}
+
+function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
+  return async (c, next) => {
+    const isReading = c.req.method === 'GET' || c.req.method === 'HEAD';
+    const source = {
+      origin: c.req.header('origin'),
+      fetchSite: c.req.header('sec-fetch-site'),
+      fetchMode: c.req.header('sec-fetch-mode'),
+      fetchDestination: c.req.header('sec-fetch-dest'),
+      host: c.req.header('host'),
+      contentType: c.req.header('content-type'),
+    };
+    const mistake = isReading ? mistakeInReading(source, externalUrl) : mistakeInOrigin(source, externalUrl);
+    return mistake === undefined ? next() : answerRefusal(c, 403, mistake);
+  };
+}
+
+function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
+  return async (c, next) => {
+    if (isAllowedHost(hosts, c.req.header('host'))) return next();
+    return answerRefusal(
+      c,
+      421,
+      'This name is not served here: set web.external_url to the address that people use.',
+    );
+  };
+}
+
+/** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
+export function answerRefusal(
+  c: Context,
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 500 | 503,
+  message: string,
+): Response {
+  if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);
+  return c.req.path.startsWith('/api/') ? c.json({ error: message }, status) : c.text(`${message}\n`, status);
+}

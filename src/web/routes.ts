@@ -1,0 +1,152 @@
+/**
+ * All that the daemon's own HTTP answers: metrics, health, the JSON APIs and the pages. A request passes the guards in
+ * the order in which they stand here: method, host, for a write the origin, then for everything but health the token.
+ */
+import { Hono } from 'hono';
+import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { NestwatchError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
+import { createSilenceEditor } from '../operator/edit-silences.ts';
+import { createAlertResolver } from '../operator/resolve-alerts.ts';
+import { createAdmission } from './access/admission.ts';
+import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
+import { addHealth, HEALTH_PATHS, lines } from './answer-health.ts';
+import { answerScrape } from './answer-scrape.ts';
+import { createAlertmanagerApi } from './api/alertmanager-api.ts';
+import { createApi } from './api/api-v1.ts';
+import { SCRIPT_HASH } from './pages/frame/page-script.ts';
+import { STYLE_HASH } from './pages/frame/page-style.ts';
+import { createPages } from './pages/pages.ts';
+import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-routes.ts';
+import type { Push } from './push.ts';
+import { BusyError } from './store-gate.ts';
+import type { WebOptions } from './web-options.ts';
+
+const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
+  [
+    'content-security-policy',
+    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+  ],
+  ['x-content-type-options', 'nosniff'],
+  // With `no-referrer` a browser would not say which origin a form comes from.
+  ['referrer-policy', 'same-origin'],
+  ['cross-origin-resource-policy', 'same-origin'],
+  ['cache-control', 'no-store'],
+];
+
+/** How it stands with the server that an app answers for. */
+interface Doors {
+  readonly isClosing: () => boolean;
+  /** Of answers that nobody has read yet. */
+  readonly unreadBytes: () => number;
+}
+
+export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors, push: Push): Hono {
+  const app = new Hono();
+  addHeaders(app, isClosing);
+  app.use(async (c, next) => {
+    if (unreadBytes() <= LIMITS.unread_bytes.most || HEALTH_PATHS.has(c.req.path)) return next();
+    options.report({ what: 'limit_reached', limit: 'unread_bytes' });
+    return answerRefusal(
+      c,
+      503,
+      'Too much that was asked for before is not read yet: ask again in a moment.',
+    );
+  });
+  addRefusals(app, options.config);
+  const { publicStatus } = options.config;
+  if (publicStatus) app.route('/public', createPublicPages(publicStatus, options));
+  addOrigins(app, options.config);
+  const admission = createAdmission(options);
+  addHealth(app, options, admission);
+  admission.addDoor(app, answerRefusal);
+  addReload(app, options);
+  app.get('/metrics', (c) =>
+    answerScrape(c, options.metrics, (error) => options.report({ what: 'trouble', stage: 'web', error })),
+  );
+  const recurrences = createRecurrences();
+  const parts = {
+    ...options,
+    externalUrl: options.config.externalUrl,
+    push,
+    recurrences,
+    silenceEditor: createSilenceEditor({ ...options, recurrences }),
+    alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
+  };
+  app.route('/', createPages(parts));
+  app.route('/api/v1', createApi(parts));
+  app.route('/api/v2', createAlertmanagerApi(parts));
+  app.notFound((c) =>
+    answerRefusal(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
+  );
+  app.onError((error, c) => {
+    if (error instanceof NestwatchError && error.code === 'usage')
+      return answerRefusal(c, 400, error.message);
+    if (error instanceof BusyError) return answerRefusal(c, 503, error.message);
+    if (hasLeft(error)) return answerRefusal(c, 400, 'The body ended early.');
+    options.report({ what: 'trouble', stage: 'web', error });
+    return answerRefusal(c, 500, 'This could not be answered; the log says why.');
+  });
+  return app;
+}
+
+/** Whether whoever asked left in the middle of the body, which is no failure of ours; Node words it so. */
+function hasLeft(error: Error): boolean {
+  return error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET';
+}
+
+function addHeaders(app: Hono, isClosing: () => boolean): void {
+  app.use(async (c, next) => {
+    await next();
+    for (const [name, value] of SECURITY_HEADERS) c.header(name, value);
+    if (c.get('isPublic')) for (const [name, value] of PUBLIC_HEADERS) c.header(name, value);
+    // A connection that is kept alive would hold up the end.
+    if (isClosing()) c.header('connection', 'close');
+  });
+}
+
+/** As Prometheus and Alertmanager answer it: 200, or 500 with what is wrong. */
+function addReload(app: Hono, { config, reload }: WebOptions): void {
+  app.get('/-/reload', (c) => {
+    c.header('allow', 'POST');
+    return answerRefusal(c, 405, 'This is asked for with POST.');
+  });
+  app.post('/-/reload', async (c) => {
+    if (!config.enableLifecycle) return answerRefusal(c, 403, NO_LIFECYCLE);
+    const { mistakes, needsRestart } = await reload();
+    if (mistakes.length > 0) {
+      return c.text(lines('The configuration was not read; the one before stays in force.', mistakes), 500);
+    }
+    const waiting = needsRestart.map((key) => `${key} changes only at a restart.`);
+    return c.text(lines('The configuration was read.', waiting));
+  });
+}
+
+const NO_LIFECYCLE =
+  'Not allowed: web.enable_lifecycle is not set. SIGHUP reads the configuration again, and so does a change of its file.';
+
+/** What there is, for a person who took a wrong address. */
+const ADDRESSES = [
+  '/',
+  '/birds',
+  '/birds/{region}/{id}',
+  '/flights/{region}/{id}',
+  '/nests',
+  '/metrics',
+  '/-/healthy',
+  '/-/ready',
+  '/api/v1/health',
+  '/api/v1/status',
+  '/api/v1/events',
+  '/api/v1/alerts',
+  '/api/v1/birds',
+  '/api/v1/birds/{region}/{id}',
+  '/api/v1/flights',
+  '/api/v1/flights/{region}/{id}',
+  '/api/v1/nests',
+  '/api/v1/deliveries',
+  '/api/v1/writes',
+  '/api/v1/events/{key}/explain',
+  '/api/v1/stream',
+  '/api/v2/',
+];
