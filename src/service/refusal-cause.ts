@@ -55,8 +55,11 @@ export class RefusalCause {
   readonly #excess: Float64Array;
   /** By limit: the sum over all shares. */
   readonly #ofLimit: Float64Array;
-  /** Answers that were taken in since `#mix`. */
+  /** By limit: how probable it is that all that was accepted since `#mix` was, where nothing is refused by chance. */
+  readonly #through: Float64Array;
+  /** Answers since `#mix`, and how many of them were accepted: `#probabilities` do not know of these yet. */
   #unmixed = 0;
+  #unknown = 0;
 
   /** No level is higher than `ceiling`. */
   constructor(ceiling: number, nowMs: number) {
@@ -73,13 +76,21 @@ export class RefusalCause {
     this.#windows = WAYS.map(() => nowMs);
     this.#excess = new Float64Array(this.#limits.length);
     this.#ofLimit = new Float64Array(this.#limits.length);
+    this.#through = new Float64Array(this.#limits.length).fill(1);
     this.#probabilities = SHARE_PRIORS.map((prior) => Float64Array.from(this.#limitPriors, (p) => p * prior));
   }
 
-  /** A request was not refused. */
+  /**
+   * A request was not refused. Nearly all answers are this one, and there are some seven thousand probabilities: so
+   * one row of numbers is gone over here, and all of them by `#mix`, for several answers at once.
+   */
   accepted(level: number): void {
     this.#lookAt(level);
-    this.#meet(false);
+    const [through, excess] = [this.#through, this.#excess];
+    for (let column = 0; column < through.length; column += 1) through[column]! *= 1 - excess[column]!;
+    this.#unknown += 1;
+    this.#unmixed += 1;
+    if (this.#unmixed === MIXED_EVERY) this.#mix();
   }
 
   /** A request was refused. Returns how probable it is that this was because of the level. */
@@ -94,7 +105,7 @@ export class RefusalCause {
         inAll += probability * (share + part);
       }
     }
-    this.#meet(true);
+    this.#meetRefusal();
     return byLevel / inAll;
   }
 
@@ -119,6 +130,7 @@ export class RefusalCause {
 
   /** The limit is as probably above it as below. */
   likelyLimit(): number {
+    this.#mix();
     const half = this.#probabilities.flatMap((row) => [...row]).reduce((sum, one) => sum + one, 0) / 2;
     let sum = 0;
     for (const [column, limit] of this.#limits.entries()) {
@@ -143,33 +155,35 @@ export class RefusalCause {
     }
   }
 
-  /** Takes in an answer. It comes with each request, and goes over some seven thousand numbers: hence plain loops. */
-  #meet(isRefused: boolean): void {
+  #meetRefusal(): void {
     const excess = this.#excess;
     for (const [row, share] of SHARES.entries()) {
       const probabilities = this.#probabilities[row]!;
       for (let column = 0; column < probabilities.length; column += 1) {
-        const over = excess[column]!;
-        probabilities[column]! *= isRefused ? share + (1 - share) * over : (1 - share) * (1 - over);
+        probabilities[column]! *= share + (1 - share) * excess[column]!;
       }
     }
     this.#unmixed += 1;
-    if (this.#unmixed === MIXED_EVERY) this.#mix();
   }
 
-  /** Takes in that the service may have become another meanwhile. */
+  /** Takes in what was accepted since the last time, and that the service may have become another meanwhile. */
   #mix(): void {
     const change = CHANGE * this.#unmixed;
-    this.#unmixed = 0;
-    const [ofLimit, priors] = [this.#ofLimit.fill(0), this.#limitPriors];
-    const ofShare = this.#probabilities.map((probabilities) => {
+    const [ofLimit, through, priors] = [this.#ofLimit.fill(0), this.#through, this.#limitPriors];
+    const ofShare = this.#probabilities.map((probabilities, row) => {
+      const byChance = (1 - SHARES[row]!) ** this.#unknown;
       let sum = 0;
       for (let column = 0; column < probabilities.length; column += 1) {
-        ofLimit[column]! += probabilities[column]!;
-        sum += probabilities[column]!;
+        const probability = probabilities[column]! * byChance * through[column]!;
+        probabilities[column] = probability;
+        ofLimit[column]! += probability;
+        sum += probability;
       }
       return sum;
     });
+    through.fill(1);
+    this.#unknown = 0;
+    this.#unmixed = 0;
     const all = ofShare.reduce((sum, part) => sum + part, 0);
     const [stays, changes] = [(1 - 2 * change) / all, change / all];
     for (const [row, inRow] of ofShare.entries()) {
