@@ -93,13 +93,14 @@ function delaysUs(feed: Feed): number[] {
   });
 }
 
-const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 90);
+const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 60);
 const LIVES = amountOf('completeness: lives with late entries', 6, 2);
 const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 3);
-const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 10);
-const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 30);
+const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 3);
+const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 25);
 const LEARNED_MINUTES = amountOf('completeness: minutes after what was learned', 180, 60);
-const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 60);
+const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 40);
+const HIDDEN_MINUTES = amountOf('completeness: minutes of an entry that is never shown', 60, 15);
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
   // The first audits teach sweeps to look 10 minutes back, which catches some of the first and none of the second.
@@ -198,7 +199,7 @@ describe('an entry that the service counts and never shows', () => {
     });
     const world = stage.worlds.eu!;
     const [birdId] = [...world.birds.keys()];
-    await stage.minutesPass(30);
+    await stage.minutesPass(10);
     const atUs = stage.clock.nowUs();
     world.appendBirdLog(birdId!, { fields: { eventType: 'Saved', message: 'the hidden one' } });
     await stage.minutesPass(30);
@@ -222,7 +223,7 @@ describe('an entry that the service counts and never shows', () => {
         .feeds.find((one) => one.feed === 'bird_log')!;
     expect(feed().verifiedUntilUs).toBeLessThanOrEqual(atUs);
     await stage.restart();
-    await stage.minutesPass(60);
+    await stage.minutesPass(HIDDEN_MINUTES);
     expect(alerts()).toHaveLength(1);
     expect(counted('missing', 'bird_log')).toBe(1);
     isHidden = false;
@@ -230,7 +231,7 @@ describe('an entry that the service counts and never shows', () => {
     expect(alerts().map(({ status }) => status)).toEqual(['firing', 'resolved']);
     expect(counted('recovered', 'bird_log')).toBe(1);
     expect(lost()).toEqual([]);
-    expect(feed().verifiedUntilUs).toBeGreaterThan(atUs + 80 * MINUTE_US);
+    expect(feed().verifiedUntilUs).toBeGreaterThan(atUs + (20 + HIDDEN_MINUTES) * MINUTE_US);
   });
 });
 
@@ -349,7 +350,7 @@ describe('pages that the service refuses', () => {
     expect(
       stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
     ).not.toContain('FeedBehind');
-    await stage.minutesPass(60);
+    await stage.minutesPass(30);
     expect(lost()).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ let stage: Stage;
 afterEach(() => stage.close());
 
 const MINUTES = amountOf('every event once: minutes of each story', 60, 35);
-const LIVES = amountOf('every event once: lives of the daemon', 12, 8);
+const LIVES = amountOf('every event once: lives of the daemon', 12, 5);
 
 /** 3 % of all requests fail, in every way there is. */
 const FAULTS: Partial<Behaviours> = {

@@ -122,7 +122,7 @@ describe('a Flight that hangs', () => {
 });
 
 describe('a scheduled Bird that stops flying', () => {
-  test('is told by its own habits once a week is known, and the next Flight resolves it', async () => {
+  longStory('is told by its own habits once a week is known, and the next Flight resolves it', async () => {
     const { world, birdId } = await oneBird([], 'scheduled', 30);
     for (let day = 0; day < 8; day += 1) {
       world.startFlight(birdId, { endsAs: 'succeeded' });

@@ -82,15 +82,7 @@ const restarts = MAIL_STORIES.flatMap((story) =>
   [...story.steps.keys()].map((at): Restart => ({ story, at })),
 );
 /** Each remembers something else over the restart, from flights in the air to what a digest counts. */
-const REMEMBERING = new Set([
-  'recovery',
-  'stuck',
-  'silenced, and told at its end',
-  'flapping',
-  'away for a day',
-  'five fail in one Nest, then some change',
-  'digest',
-]);
+const REMEMBERING = new Set(['recovery', 'stuck', 'silenced, and told at its end', 'digest']);
 const inTheMiddle = restarts.filter(
   ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
 );

@@ -1,6 +1,6 @@
 /** What retention has deleted was told once: it stays told, however long the service remembers it. */
 import { afterEach, expect, test } from 'vitest';
-import { longStory } from '../cases.ts';
+import { amountOf, longStory } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -36,6 +36,8 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
     while ((await stage.daemon().prune()) > 0);
   }
 }
+
+const HOURS_OF_FAILURES = amountOf('retention: hours for which an alert fires', 60, 32);
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 
@@ -176,7 +178,7 @@ test('an alert that fires for longer than the retention lets go of what was told
     stage.store.transaction(
       async (tx) => (await tx.events.page({ type: 'flight.failed', limit: 100 })).events.length,
     );
-  await failsHourly(60);
+  await failsHourly(HOURS_OF_FAILURES);
   expect(await stored()).toBeLessThanOrEqual(25);
   await stage.restart();
   await failsHourly(2);
