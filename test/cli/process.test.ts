@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { nestwatch } from './test-io.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 
@@ -113,7 +114,7 @@ describe('the process', () => {
     const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
     expect(await run(['init'], { cwd })).toMatchObject({ exit: 0, stdout: '' });
     const written = readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8');
-    expect((await run(['init', '--stdout'], { cwd })).stdout).toBe(written);
+    expect((await nestwatch(['init', '--stdout'])).stdout).toBe(written);
     const checked = await run(['check-config'], { cwd, environment });
     expect(checked.exit).toBe(0);
     expect(checked.stdout.split('\n')).toEqual([
@@ -123,7 +124,7 @@ describe('the process', () => {
     ]);
     const file = join(cwd, 'whole.yaml');
     writeFileSync(file, written.replaceAll(/^#(?: (?=(?:global|route|receivers|rules):)|(?= {3}))/gm, ''));
-    const filled = await run(['check-config', file], { cwd, environment });
+    const filled = await nestwatch(['check-config', file], { environment });
     expect(filled.exit).toBe(0);
     expect(filled.stdout.split('\n')).toEqual([
       `${file}: good: regions eu, us; receivers ops, pager`,
