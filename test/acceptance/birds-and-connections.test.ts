@@ -3,7 +3,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { rule } from '../domain/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
@@ -12,12 +12,14 @@ afterEach(() => stage.close());
 async function oneBird(
   history: (world: World, birdId: string) => void = () => {},
   rules: readonly Rule[] = [],
+  poll: NonNullable<StageOptions['poll']> = {},
 ) {
   let birdId = '';
   let nestId = '';
   stage = await openStage({
     regions: ['eu'],
     rules,
+    poll,
     before(world) {
       nestId = world.addNest({ name: 'Production' }).id;
       birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
@@ -113,14 +115,18 @@ test('a Bird that a person suspends is told as a warning, within a poll', async 
 });
 
 test('a lost connection is a warning while it is retried, and critical when all retries are exhausted', async () => {
-  const { world, nestId } = await oneBird();
+  // Seldom enough that a day passes quickly.
+  const { world, nestId } = await oneBird(undefined, [], {
+    intervalMs: 300_000,
+    inventoryIntervalMs: 3_600_000,
+  });
   await stage.minutesPass(1);
   const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
   world.disconnectConnection({ ...connection, exhausted: false });
-  await stage.secondsPass(60);
+  await stage.minutesPass(6);
   expect(received()).toEqual(['ConnectionDisconnected firing warning']);
   world.disconnectConnection({ ...connection, exhausted: true });
-  await stage.minutesPass(3);
+  await stage.minutesPass(8);
   expect(received()).toContain('ConnectionDisconnected firing critical');
   // One daily check without a new notification: it is taken as connected again.
   await stage.minutesPass(27 * 60);

@@ -14,11 +14,14 @@ afterEach(() => stage.close());
 describe('a Flight fails', () => {
   test('and is told by mail and webhook with its reason, once, and so is the recovery', async () => {
     let birdId = '';
-    const { worlds, secondsPass, minutesPass, received, mails } = await curtain({
+    const { worlds, minutesPass, received, mails } = await curtain({
+      regions: ['eu'],
+      // Soon enough that what comes again shows within the hour.
+      route: { repeatIntervalMs: 1_200_000 },
       before(world) {
         const nest = world.addNest({ name: 'Marketing' });
         const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
-        if (world.region === 'eu') birdId = bird.id;
+        birdId = bird.id;
       },
     });
     await minutesPass(2);
@@ -49,7 +52,7 @@ describe('a Flight fails', () => {
     await minutesPass(3);
     expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
     expect(received()[1]!.alerts[0]!.events).toEqual([]);
-    await secondsPass(3600 * 5);
+    await minutesPass(62);
     expect(received()).toHaveLength(2);
   });
 });

@@ -62,6 +62,8 @@ test('a lost connection that somebody mended is over when they say so, over a re
   let birdId = '';
   stage = await openStage({
     regions: ['eu'],
+    // Seldom enough that a day passes quickly.
+    poll: { intervalMs: 300_000, inventoryIntervalMs: 3_600_000 },
     inhibitRules: [
       {
         sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
@@ -78,10 +80,10 @@ test('a lost connection that somebody mended is over when they say so, over a re
   const lost = { nestId, entityId: '77', entityName: 'Phrase TMS', exhausted: true, wording: 'old' } as const;
   await stage.minutesPass(1);
   world.disconnectConnection(lost);
-  await stage.minutesPass(2);
+  await stage.minutesPass(7);
   world.eventError(birdId);
   world.eventError(birdId);
-  await stage.minutesPass(5);
+  await stage.minutesPass(10);
   expect(received()).toEqual(['ConnectionDisconnected firing +1']);
 
   await resolves('reconnected');
@@ -106,6 +108,6 @@ test('a lost connection that somebody mended is over when they say so, over a re
   await stage.minutesPass(27 * 60);
   expect(connections()).toEqual([]);
   world.disconnectConnection(lost);
-  await stage.minutesPass(3);
+  await stage.minutesPass(8);
   expect(connections()).toEqual(['ConnectionDisconnected firing +1']);
 });

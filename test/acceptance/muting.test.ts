@@ -164,12 +164,12 @@ describe('an acknowledgement', () => {
     });
 
   test('hides repetitions and further failures; the end is told, and what fires next is as well', async () => {
-    const { fails, lands } = await twoBirds();
+    const { fails, lands } = await twoBirds({ route: { repeatIntervalMs: 1_200_000 } });
     fails('Publish');
     await stage.minutesPass(2);
     await acknowledgeFirst();
     fails('Publish');
-    await stage.minutesPass(9 * 60);
+    await stage.minutesPass(65);
     expect(received()).toEqual(['Publish FlightFailed firing +1']);
     lands('Publish');
     await stage.minutesPass(3);

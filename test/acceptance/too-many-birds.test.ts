@@ -47,18 +47,18 @@ test('a region with few Birds polls each at the interval, and sends no request m
   });
   await stage.minutesPass(10);
   const before = stage.happenings.length;
-  await stage.minutesPass(60);
+  await stage.minutesPass(30);
   const requests = stage.happenings
     .slice(before)
     .flatMap((one) => (one.what === 'request' ? [one.operation] : []));
   const of = (operation: string) => requests.filter((one) => one === operation).length;
-  // Once within its first hour a Bird's poll reads as well what failed and what is active.
+  // Within its first hour a Bird's poll reads once as well what failed and what is active.
   const more = { searchFlights: 2, getBirdLogs: 0 };
   for (const [operation, once] of Object.entries(more)) {
-    expect(of(operation)).toBeGreaterThan(10 * 110);
-    expect(of(operation)).toBeLessThanOrEqual(10 * (121 + once));
+    expect(of(operation)).toBeGreaterThan(10 * 55);
+    expect(of(operation)).toBeLessThanOrEqual(10 * (61 + once));
   }
-  expect(of('getNotifications')).toBeGreaterThanOrEqual(119);
+  expect(of('getNotifications')).toBeGreaterThanOrEqual(59);
   expect(received()).toEqual([]);
 });
 

@@ -263,7 +263,7 @@ describe('an incident that a fallback opened', () => {
     await desk.fails('A');
     await desk.pass(0.01);
     await desk.succeeds('A');
-    await desk.pass(60);
+    await desk.pass(15);
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
     expect(desk.lines('ops')).toHaveLength(2);
     expect(await desk.states()).toEqual({ delivered: 4 });

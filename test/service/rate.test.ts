@@ -414,7 +414,7 @@ describe('a level that an earlier life bore', () => {
     expect(high.rate.level()).toBe(10);
     const low = remembering(0, 0);
     expect(low.rate.level()).toBeGreaterThanOrEqual(0.04);
-    low.saturated(3_600_000);
+    low.saturated(1_200_000);
     expect(low.rate.level()).toBeGreaterThan(1);
   });
 });
