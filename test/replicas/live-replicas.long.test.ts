@@ -1,0 +1,211 @@
+/**
+ * Three replicas on a real PostgreSQL and the real clock: one is a process of its own, so that it can be killed; two run
+ * here, as the command runs them.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { hostname, tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type App, openApp } from '../../src/app.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createTestEdge, nestwatch } from '../cli/test-io.ts';
+import { findServer, type PostgresServer, startServer } from '../store/postgres/postgres-server.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+const REGIONS = ['eu', 'us'] as const;
+const bin = findServer();
+const clock = systemClock();
+
+interface Replica {
+  readonly name: string;
+  readonly state: string;
+  readonly alerting: boolean;
+  readonly regions: readonly { readonly region: string; readonly epoch: number }[];
+}
+
+interface Running {
+  readonly app: App;
+  end(): Promise<void>;
+}
+
+describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
+  const worlds = new Map<string, World>();
+  const closings: (() => unknown)[] = [];
+  /** What the receiver was sent: `firing Sort mail`. */
+  const received: string[] = [];
+  let server: PostgresServer;
+  let hook: Server;
+  let text: string;
+
+  beforeAll(async () => {
+    server = await startServer(bin!);
+    closings.push(() => server.remove());
+    const regions: string[] = [];
+    for (const region of REGIONS) {
+      const world = createWorld({ region, clock, random: seededRandom(1), token: 'token' });
+      const nest = world.addNest({ name: 'Marketing' });
+      for (const name of ['Sort mail', 'Post news']) world.addBird(nest.id, { name, triggerType: 'manual' });
+      worlds.set(region, world);
+      const service = await openSimulator({ world, host: '127.0.0.1', port: 0 });
+      closings.push(() => service.close());
+      regions.push(`  ${region}: { base_url: "${service.url}", token: token, requests_per_second: 50 }`);
+    }
+    hook = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += chunk;
+      for (const { status, labels } of JSON.parse(body).alerts) received.push(`${status} ${labels.bird}`);
+      response.end();
+    }).listen(0, '127.0.0.1');
+    await once(hook, 'listening');
+    closings.push(() => {
+      hook.closeAllConnections();
+      hook.close();
+    });
+    text = `
+regions:
+${regions.join('\n')}
+store: { url: "${server.url}" }
+poll: { interval: 1s, min_interval: 1s, max_interval: 1s }
+route: { receiver: ops, group_by: [alertname, bird, region], group_wait: 2s, group_interval: 1s }
+receivers: [{ name: ops, webhook_configs: [{ url: "http://127.0.0.1:${(hook.address() as AddressInfo).port}/" }] }]
+web: { listen: "127.0.0.1:0" }
+`;
+    writeFileSync(join(folder, 'nestwatch.yaml'), text);
+  }, 60_000);
+  afterAll(async () => {
+    for (const close of closings.reverse()) await close();
+    rmSync(folder, { recursive: true });
+  }, 60_000);
+
+  /** A replica in a process of its own; resolves to the address of its page. */
+  async function spawnReplica(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+    const child = spawn(process.execPath, [MAIN, 'run', '--log.format', 'json'], { cwd: folder });
+    closings.push(() => void child.kill('SIGKILL'));
+    for await (const line of createInterface(child.stderr!)) {
+      const url = /"page":"([^"]+)"/.exec(line)?.[1];
+      if (url === undefined) continue;
+      child.stderr!.resume();
+      return { child, url };
+    }
+    throw new Error('The replica did not start.');
+  }
+
+  async function openReplica(hostName: string): Promise<Running> {
+    const { edge } = createTestEdge({ clock, hostName });
+    const config = loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
+    const app = await openApp(edge, { config, isShared: true, logLevel: 'error', logFormat: 'json' });
+    const stop = new AbortController();
+    const running = app.daemon.run(stop.signal);
+    let ended: Promise<void> | undefined;
+    const end = () => {
+      ended ??= (async () => {
+        stop.abort();
+        await running;
+        await app.close();
+      })();
+      return ended;
+    };
+    closings.push(end);
+    return { app, end };
+  }
+
+  const json = async <Body>(url: string, path: string): Promise<Body> =>
+    (await (await fetch(`${url}${path}`)).json()) as Body;
+  const replicasAt = async (url: string) =>
+    (await json<{ replicas: readonly Replica[] }>(url, '/api/v1/status')).replicas;
+  const ownersAt = async (url: string) =>
+    Object.fromEntries(
+      (await replicasAt(url)).flatMap(({ name, regions }) => regions.map(({ region }) => [region, name])),
+    );
+
+  function fails(region: (typeof REGIONS)[number], name: string): void {
+    const world = worlds.get(region)!;
+    const bird = [...world.birds.values()].find((one) => one.name === name)!;
+    world.endFlight(world.startFlight(bird.id).id, 'failed', { errorMessages: 'The TMS refused the job' });
+  }
+
+  test('take over from one another, and answer alike', async () => {
+    const wait = { timeout: 100_000, interval: 100 };
+    const a = await spawnReplica();
+    await expect.poll(() => ownersAt(a.url), wait).toEqual({ eu: hostname(), us: hostname() });
+    const [b, c] = [await openReplica('b'), await openReplica('c')];
+    await expect
+      .poll(async () => (await replicasAt(c.app.url)).map(({ name }) => name), wait)
+      .toEqual([hostname(), 'b', 'c']);
+
+    // An alert is seen at all; a silence that is made at one hides it at all, and mutes it.
+    fails('eu', 'Sort mail');
+    const stateAt = async (url: string) =>
+      (await json<{ status: { state: string } }[]>(url, '/api/v2/alerts'))[0]?.status.state;
+    await expect.poll(() => stateAt(b.app.url), wait).toBe('active');
+    await expect.poll(() => received, wait).toEqual(['firing Sort mail']);
+    const silence = {
+      matchers: [{ name: 'nest', value: 'Marketing', isRegex: false, isEqual: true }],
+      startsAt: new Date().toISOString(),
+      endsAt: new Date(Date.now() + 3_600_000).toISOString(),
+      ...{ createdBy: 'a person', comment: 'maintenance' },
+    };
+    const made = await fetch(`${a.url}/api/v2/silences`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(silence),
+    });
+    expect(made.status).toBe(200);
+    expect([await stateAt(a.url), await stateAt(b.app.url), await stateAt(c.app.url)]).toEqual(
+      Array(3).fill('suppressed'),
+    );
+    fails('us', 'Sort mail');
+    const alertsAt = async (url: string) => (await json<unknown[]>(url, '/api/v2/alerts')).length;
+    await expect.poll(() => alertsAt(c.app.url), wait).toBe(2);
+
+    // The page of one shows all of them, and so does the command.
+    const page = await (await fetch(c.app.url)).text();
+    for (const name of [hostname(), 'b', 'c']) expect(page).toContain(`<bdi>${name}</bdi>`);
+    expect((await nestwatch(['status', '--url', b.app.url], { clock })).stdout).toMatch(/^c +\S+ +\S+/m);
+
+    // Of the one that is killed, nothing is left behind.
+    a.child.kill('SIGKILL');
+    const killedMs = clock.monotonicMs();
+    await expect
+      .poll(async () => Object.values(await ownersAt(b.app.url)).filter((name) => name !== hostname()), wait)
+      .toHaveLength(2);
+    expect(clock.monotonicMs() - killedMs).toBeLessThan(60_000);
+    await expect
+      .poll(async () => (await replicasAt(b.app.url)).filter(({ alerting }) => alerting).length, wait)
+      .toBe(1);
+    // Another alerts now, and it mutes as well, until the silence is over.
+    expect(received).toEqual(['firing Sort mail']);
+    const { silenceID } = (await made.json()) as { readonly silenceID: string };
+    await fetch(`${c.app.url}/api/v2/silence/${silenceID}`, { method: 'DELETE' });
+    await expect.poll(() => received, wait).toEqual(['firing Sort mail', 'firing Sort mail']);
+
+    // What belongs to a region is shown by its owner alone.
+    const series = async (name: RegExp) => {
+      const texts = await Promise.all(
+        [b, c].map(async ({ app }) => (await fetch(`${app.url}/metrics`)).text()),
+      );
+      return texts.flatMap((one) => one.split('\n').filter((line) => name.test(line))).sort();
+    };
+    await expect
+      .poll(() => series(/^nestwatch_region_up\{/), wait)
+      .toEqual(['nestwatch_region_up{region="eu"} 1', 'nestwatch_region_up{region="us"} 1']);
+    expect(await series(/^nestwatch_region_owner\{.* 1$/)).toHaveLength(2);
+    expect(await series(/^nestwatch_alerting_owner 1$/)).toHaveLength(1);
+    expect(await series(/^nestwatch_silences\{state="expired"\} 1$/)).toHaveLength(1);
+
+    // One that ends gives all back at once.
+    await b.end();
+    await expect.poll(() => ownersAt(c.app.url), { timeout: 10_000 }).toEqual({ eu: 'c', us: 'c' });
+    expect(received).toHaveLength(2);
+  });
+});
