@@ -9,7 +9,8 @@
  *
  * - Others may write: a batch that stood in their way is rolled back and runs once more, in the same order.
  * - The connection may break. Then nothing of the batch has happened, and all of it is rejected with `store_down`;
- *   unless it broke during the commit: `Session.commit` says whether that took place.
+ *   unless it broke during the commit: `Session.commit` says whether that took place. What waits behind such a commit has
+ *   not begun, and is rejected as well as long as the server is away: nobody is to take silence for health.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -81,7 +82,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
     if (again) return again;
     if (held.length === 0) return [];
     try {
-      if (await session.commit()) for (const { job, value } of held) job.resolve(value);
+      if (await session.commit(rejectWaiting)) for (const { job, value } of held) job.resolve(value);
       else
         rejectAll(
           held,
@@ -141,6 +142,10 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
     rolledBack();
     // Where the connection is lost, so is the transaction.
     await session.exec('ROLLBACK').catch(() => {});
+  }
+
+  function rejectWaiting(error: unknown): void {
+    for (const job of waiting.splice(0)) job.reject(error);
   }
 
   function rejectAll(held: readonly Done[], error: unknown): void {

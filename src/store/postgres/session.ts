@@ -177,9 +177,10 @@ export class Session implements Statements {
 
   /**
    * Commits. Resolves to whether it took place, which after a broken connection is found out as soon as the server
-   * answers again, however long that takes. Throws what keeps the commit from taking place.
+   * answers again, however long that takes; until then `away` is called each time that it was asked in vain. Throws what
+   * keeps the commit from taking place.
    */
-  async commit(): Promise<boolean> {
+  async commit(away: (error: unknown) => void): Promise<boolean> {
     if (!this.#client) throw this.#lost();
     this.#commits += 1;
     const number = this.#commits;
@@ -191,7 +192,7 @@ export class Session implements Statements {
       return true;
     } catch (error) {
       if (this.#client) throw error;
-      return this.#tookPlace(number);
+      return this.#tookPlace(number, away);
     }
   }
 
@@ -202,7 +203,7 @@ export class Session implements Statements {
       ON CONFLICT (life) DO UPDATE SET commits = excluded.commits, at = excluded.at`;
   }
 
-  async #tookPlace(number: number): Promise<boolean> {
+  async #tookPlace(number: number, away: (error: unknown) => void): Promise<boolean> {
     for (;;) {
       try {
         await this.ready();
@@ -215,6 +216,7 @@ export class Session implements Statements {
         return hasCome;
       } catch (error) {
         if (this.#isClosed) throw error;
+        away(error);
         await sleep(this.#options.clock, RETRY_MS);
       }
     }

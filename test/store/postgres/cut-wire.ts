@@ -10,8 +10,10 @@ const SOCKET = '.s.PGSQL.5432';
 export interface Wire {
   /** The directory of its socket: the `host` of a connection that goes through it. */
   readonly host: string;
-  /** Cuts the connection at the next commit: its request never arrives, or its answer is lost. */
-  cutAt(what: 'request' | 'answer'): void;
+  /** Cuts the connection at the next commit: its request never arrives, or its answer is lost; `stays`: until `mend`. */
+  cutAt(what: 'request' | 'answer', stays?: 'stays'): void;
+  /** Whether nobody gets through. */
+  isCut(): boolean;
   /** Nobody gets through, until `mend`. */
   cut(): void;
   mend(): void;
@@ -23,6 +25,7 @@ export async function openWire(server: PostgresServer): Promise<Wire> {
   const sockets = new Set<Socket>();
   let isCut = false;
   let cutting: 'request' | 'answer' | undefined;
+  let isStaying = false;
 
   const wire = createServer((client) => {
     if (isCut) return void client.destroy();
@@ -41,6 +44,7 @@ export async function openWire(server: PostgresServer): Promise<Wire> {
       if (data.includes('; COMMIT')) {
         const what = cutting;
         cutting = undefined;
+        if (what && isStaying) isCut = true;
         if (what === 'request') return void client.destroy();
         isLost = what === 'answer';
         if (isLost) upstream.once('data', () => client.destroy());
@@ -57,9 +61,11 @@ export async function openWire(server: PostgresServer): Promise<Wire> {
   }
   return {
     host,
-    cutAt: (what) => {
+    cutAt: (what, stays) => {
       cutting = what;
+      isStaying = stays !== undefined;
     },
+    isCut: () => isCut,
     cut,
     mend: () => {
       isCut = false;

@@ -98,6 +98,22 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect((await store.transaction((tx) => tx.events.page({ limit: 9 }))).events).toHaveLength(1);
   });
 
+  test('says that it is away to others, while it is not known whether a commit took place', async () => {
+    const store = await open();
+    await putNest(store, 'a');
+    wire.cutAt('answer', 'stays');
+    let isKnown = false;
+    const done = putNest(store, 'b').finally(() => {
+      isKnown = true;
+    });
+    await expect.poll(() => wire.isCut()).toBe(true);
+    await expect(waiting(putNest(store, 'c'))).rejects.toMatchObject({ code: 'store_down' });
+    expect(isKnown).toBe(false);
+    wire.mend();
+    await waiting(done);
+    expect(await nests(store)).toEqual(['a', 'b']);
+  });
+
   test('has done nothing where the commit never arrived, and says so', async () => {
     const store = await open();
     await putNest(store, 'a');
