@@ -11,6 +11,7 @@ import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { concernsAlerts } from '../domain/evaluate/choose-rule.ts';
+import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
 import { LIMITS } from '../limits.ts';
@@ -59,6 +60,9 @@ interface CommitOptions {
   /** Called after a commit that changed an alert or queued something to forward. */
   readonly changed: () => void;
 }
+
+/** Flights that may have started since a trigger failed that is read now. */
+const LATEST_FLIGHTS = 50;
 
 const UNDECIDED = { written: 0, happenings: [] };
 
@@ -131,11 +135,29 @@ async function factsOf(
     batch.stream && askedEnds > 0 && candidates.some(isNewFailure)
       ? await tx.flights.latestEnds(batch.stream.stream, askedEnds)
       : undefined;
+  const flightsBefore = await startsBefore(tx, heard.filter(isTriggerFailure));
   return candidates.map((candidate) => {
     const { event, historic, birdStatus } = candidate;
     const ends = isNewFailure(candidate) ? latestEnds : undefined;
-    return { fact: 'event', event, historic, birdStatus, latestEnds: ends };
+    const flightBeforeUs = flightsBefore.get(event);
+    return { fact: 'event', event, historic, birdStatus, latestEnds: ends, flightBeforeUs };
   });
+}
+
+/** When the last Flight of its Bird started before each of these events, of the Bird's latest ones. */
+async function startsBefore(tx: Transaction, events: readonly Event[]): Promise<ReadonlyMap<Event, number>> {
+  const found = new Map<Event, number>();
+  for (const ofBird of Map.groupBy(events, ({ birdId }) => birdId).values()) {
+    const { region, birdId } = ofBird[0]!;
+    const starts = (await tx.birds.latestFlights(region, birdId, LATEST_FLIGHTS)).map(
+      (one) => one.startedAtUs,
+    );
+    for (const event of ofBird) {
+      const startedAtUs = starts.find((us) => us > 0 && us <= event.occurredAtUs);
+      if (startedAtUs !== undefined) found.set(event, startedAtUs);
+    }
+  }
+  return found;
 }
 
 /** Flights with when they ended, as their events say. */

@@ -25,6 +25,8 @@ export type Fact =
       readonly birdStatus?: string | undefined;
       /** For a failed Flight: how the Bird's latest Flights ended, as far as a rule asks for it. */
       readonly latestEnds?: readonly FlightEnded[] | undefined;
+      /** For a failed trigger: when the Bird's last Flight before it started; undefined where none is known. */
+      readonly flightBeforeUs?: number | undefined;
     }
   | {
       readonly fact: 'flight_started';

@@ -39,6 +39,7 @@ const RESTARTS: ReadonlyMap<string, string> = new Map([
   ['bird_log.Published', 'published'],
   ['bird_log.Activated', 'activated'],
 ]);
+const TRIGGER_FAILED = 'bird_log.EventError';
 /** As many as a threshold can ask for. */
 const MAX_REMEMBERED = 100;
 
@@ -54,6 +55,11 @@ const PARAMETERS = {
   ...lasting(),
   ...resolvedAfter(7_200_000),
 } as const satisfies Parameters;
+
+/** Whether the Bird's trigger failed: then the kind asks when its last Flight before that started. */
+export function isTriggerFailure({ type }: Event): boolean {
+  return type === TRIGGER_FAILED;
+}
 
 export const birdTriggerFailing = defineKind({
   name: 'BirdTriggerFailing',
@@ -80,10 +86,10 @@ export const birdTriggerFailing = defineKind({
 
   raisedBy: ['event'],
   observes: ['flight_started', 'bird_vanished', 'bird_status', 'event'],
-  eventTypes: ['bird_log.EventError', ...RESTARTS.keys(), ...DEACTIVATIONS],
+  eventTypes: [TRIGGER_FAILED, ...RESTARTS.keys(), ...DEACTIVATIONS],
 
   topic({ event }) {
-    if (event.type !== 'bird_log.EventError') return undefined;
+    if (!isTriggerFailure(event)) return undefined;
     return {
       subject: `bird/${subjectPart(event.birdId)}`,
       labels: { ...placeLabels(event), error: signature(event.message) },
@@ -91,9 +97,10 @@ export const birdTriggerFailing = defineKind({
   },
 
   raise(alert, fact, context) {
-    const { event, historic } = fact;
+    const { event, historic, flightBeforeUs = 0 } = fact;
     const { rule, labels, nowUs } = context;
-    const memory = (alert.memory as Memory | null) ?? NOTHING;
+    // A Flight may have been seen before the EventErrors that its start takes out of the row.
+    const memory = since((alert.memory as Memory | null) ?? NOTHING, flightBeforeUs);
     const quietUs = quietAtUs(rule, historic ? event.occurredAtUs : event.observedAtUs);
     const isPast = historic && quietUs !== null && quietUs <= nowUs;
     if (isPast || event.occurredAtUs <= memory.endedUs) return undefined;
@@ -152,6 +159,14 @@ export const birdTriggerFailing = defineKind({
   },
 });
 
+/** What is left of the row after an instant at which another one began. */
+function since(memory: Memory, endedUs: number): Memory {
+  if (endedUs <= memory.endedUs) return memory;
+  const errorsUs = memory.errorsUs.filter((us) => us > endedUs);
+  const waiting = memory.waiting.filter(({ occurredAtUs }) => occurredAtUs > endedUs);
+  return { ...memory, errorsUs, waiting, endedUs };
+}
+
 function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
   if (isDeactivation(event)) {
     return endRow(alert, event.occurredAtUs, () => 'the service deactivated the Bird', context, 'superseded');
@@ -172,11 +187,10 @@ function endRow(
 ): Change | undefined {
   const memory = alert.memory as Memory | null;
   if (memory === null || atUs <= memory.endedUs) return undefined;
-  const errorsUs = memory.errorsUs.filter((us) => us > atUs);
-  if (errorsUs.length === memory.errorsUs.length) return undefined;
-  if (errorsUs.length === 0) return clear(alert, atUs, by(), nowUs, ending);
-  const waiting = memory.waiting.filter((event) => event.occurredAtUs > atUs);
-  return remember(alert, { ...memory, errorsUs, waiting, endedUs: atUs }, alert.dueAtUs, nowUs);
+  const left = since(memory, atUs);
+  if (left.errorsUs.length === memory.errorsUs.length) return undefined;
+  if (left.errorsUs.length === 0) return clear(alert, atUs, by(), nowUs, ending);
+  return remember(alert, left, alert.dueAtUs, nowUs);
 }
 
 /** The instants of readings are by our clock, so they are compared with when the EventErrors were observed. */

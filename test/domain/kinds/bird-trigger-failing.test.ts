@@ -54,6 +54,23 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing')).toMatchObject({ state: 'firing', startsAtUs: minute(6) });
   });
 
+  test('a row ends with a Flight also where that was seen before the EventErrors around it', () => {
+    const story = watch();
+    story.tell(3.5, flightStarted(3));
+    story.tell(4, eventError(1));
+    story.tell(7, { ...eventError(6), flightBeforeUs: minute(3) });
+    expect(story.firing()).toEqual([]);
+    // One that comes to light late was in the row before.
+    story.tell(8, eventError(2));
+    expect(story.firing()).toEqual([]);
+    story.tell(9, { ...eventError(8.5), flightBeforeUs: minute(3) });
+    expect(story.the('BirdTriggerFailing')).toMatchObject({
+      state: 'firing',
+      startsAtUs: minute(6),
+      eventsTotal: 2,
+    });
+  });
+
   test.each([
     ['the Bird is saved', birdLog('Saved', 3)],
     ['a Flight started before', flightStarted(0.5)],
