@@ -29,7 +29,8 @@ export interface Replica {
 export interface Fleet {
   /** Starts a replica; resolves when it says so. */
   start(place: number): Promise<Replica>;
-  at(place: number): Replica | undefined;
+  /** Where its page is. */
+  urlOf(place: number): string;
   /** Those that run. */
   running(): readonly Replica[];
   /** Sends a signal and resolves when the process has ended. */
@@ -98,7 +99,7 @@ export function createFleet({ folder, configOf, ports, begun, crashed }: FleetOp
   const running = () => replicas.filter((one): one is Replica => one !== undefined && !one.hasEnded());
   return {
     start,
-    at: (place) => replicas[place],
+    urlOf: (place) => `http://127.0.0.1:${ports[place]}`,
     running,
     end,
     async ask(place, path) {

@@ -24,6 +24,7 @@ export interface WatchedService {
   urlOf(replica: number, region: string): string;
   /** Requests at the door of this replica are of this life from now on. */
   isLife(replica: number, life: string): void;
+  world(region: string): World;
   /** Who asked for a region, in order. */
   turnsOf(region: string): readonly Turn[];
   /** The keys of all events that there were. */
@@ -38,7 +39,7 @@ export interface Load {
   readonly seed: number;
   readonly regions: number;
   readonly birds: number;
-  /** Between two rounds of happenings in a region: a Flight, a Bird that is saved, a notification. */
+  /** Between two rounds of happenings in a region (a Flight, a Bird that is saved, a notification); 0 for none. */
   readonly everyMs: number;
 }
 
@@ -103,6 +104,7 @@ export async function openWatchedService(replicas: number, load: Load): Promise<
     isLife(replica, life) {
       lives[replica] = life;
     },
+    world: (region) => worlds.get(region)!,
     turnsOf: (region) => turns.get(region)!,
     truth: () => [...worlds.values()].flatMap((world) => world.truth().events.map(({ key }) => key)),
     becomeQuiet() {
@@ -144,6 +146,7 @@ function createBusyWorld(region: string, { clock, seed, birds, everyMs }: Load, 
   const all = Array.from({ length: birds }, (_, bird) =>
     world.addBird(nest.id, { name: `Bird ${bird}`, triggerType: 'event' }),
   );
+  if (everyMs === 0) return { world, end: () => {} };
   const end = world.every(everyMs * (0.8 + 0.4 * random()), () => {
     const { id } = pick(random, all);
     world.save(id);

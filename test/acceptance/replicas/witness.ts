@@ -12,6 +12,8 @@ export interface Witness {
   readonly forwarded: ReadonlyMap<string, readonly string[]>;
   /** The ids of notifications that told of an event of an alert, by both. */
   readonly notified: ReadonlyMap<string, readonly string[]>;
+  /** How many notifications it has accepted. */
+  accepted(): number;
   /** When the watchdog was called. */
   readonly beatsMs: readonly number[];
   close(): Promise<void>;
@@ -31,6 +33,7 @@ export async function openWitness(): Promise<Witness> {
   const forwarded = new Map<string, string[]>();
   const notified = new Map<string, string[]>();
   const beatsMs: number[] = [];
+  let accepted = 0;
   const add = (map: Map<string, string[]>, key: string, id: string) =>
     map.set(key, [...(map.get(key) ?? []), id]);
 
@@ -59,6 +62,7 @@ export async function openWitness(): Promise<Witness> {
       return;
     }
     remember(String(request.headers['webhook-id']), JSON.parse(body));
+    accepted += 1;
     setTimeout(() => response.writeHead(204).end(), 5);
   });
   server.keepAliveTimeout = 65_000;
@@ -68,6 +72,7 @@ export async function openWitness(): Promise<Witness> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     forwarded,
     notified,
+    accepted: () => accepted,
     beatsMs,
     async close() {
       server.closeAllConnections();

@@ -1,0 +1,127 @@
+/** Replicas as processes, the server that keeps their store, the service that they watch, and who they notify. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sleep, systemClock } from '../../../src/time/clock.ts';
+import { findServer, type PostgresServer, startServer } from '../../store/postgres/postgres-server.ts';
+import { freePort } from '../../system/live-prometheus.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { openWatchedService, type WatchedService } from './watched-service.ts';
+import { createUsers } from './who-commits.ts';
+import { openWitness, type Witness } from './witness.ts';
+
+const BEAT_MS = 2_000;
+
+export interface SceneOptions {
+  readonly seed: number;
+  readonly replicas: number;
+  readonly regions: number;
+  readonly birds: number;
+  /** How often streams are read. */
+  readonly interval: string;
+  /** Between two rounds of happenings in a region; nothing happens by itself where it is 0. */
+  readonly everyMs: number;
+  /** What alerts are grouped by; by region where nothing is given. */
+  readonly groupBy?: string;
+  /** Settings of the server, beside those of tests. */
+  readonly settings?: readonly string[];
+  /** Keeps logs and configurations. */
+  readonly keep?: boolean;
+  readonly log?: (line: string) => void;
+}
+
+export interface Scene {
+  readonly server: PostgresServer;
+  readonly service: WatchedService;
+  readonly witness: Witness;
+  readonly fleet: Fleet;
+  /** Why processes ended that nobody ended. */
+  readonly crashes: readonly string[];
+  readonly log: (line: string) => void;
+  close(): Promise<void>;
+}
+
+/** The store has its tables, and no process runs. */
+export async function openScene({
+  seed,
+  replicas,
+  regions,
+  birds,
+  interval,
+  everyMs,
+  ...options
+}: SceneOptions): Promise<Scene> {
+  const { keep = false, log = () => {}, settings = [], groupBy = 'alertname, region' } = options;
+  const bin = findServer();
+  if (bin === undefined) throw new Error('PostgreSQL was not found: apt-get install postgresql');
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
+  const server = await startServer(bin, ['max_connections=100', ...settings]);
+  const load = { clock: systemClock(), seed, regions, birds, everyMs };
+  const service = await openWatchedService(replicas, load);
+  const witness = await openWitness();
+  const ports = await Promise.all(Array.from({ length: replicas }, freePort));
+  const crashes: string[] = [];
+  const fleet = createFleet({
+    folder,
+    ports,
+    configOf: (place) => draft(place, { server, service, witness, interval, groupBy, port: ports[place]! }),
+    begun: service.isLife,
+    crashed: (what) => void crashes.push(what),
+  });
+
+  async function close(): Promise<void> {
+    await fleet.endAll();
+    await Promise.all([service.close(), witness.close(), server.remove()]);
+    if (keep) log(`Logs and configurations: ${folder}`);
+    else rmSync(folder, { recursive: true });
+  }
+
+  try {
+    await createUsers(
+      server,
+      ports.map((_, place) => `replica${place}`),
+    );
+    // Makes the tables.
+    await fleet.start(0);
+    await fleet.end(0, 'SIGTERM');
+    return { server, service, witness, fleet, crashes, log, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+export async function until(isTrue: () => boolean | Promise<boolean>, withinMs: number): Promise<boolean> {
+  const endMs = Date.now() + withinMs;
+  while (Date.now() < endMs) {
+    if (await isTrue()) return true;
+    await sleep(systemClock(), 100);
+  }
+  return false;
+}
+
+interface DraftOptions extends Pick<Scene, 'server' | 'service' | 'witness'> {
+  readonly port: number;
+  readonly interval: string;
+  readonly groupBy: string;
+}
+
+function draft(place: number, { port, server, service, witness, interval, groupBy }: DraftOptions): string {
+  const regions = service.regions.map(
+    (region) =>
+      `  ${region}: { base_url: "${service.urlOf(place, region)}", token: token, requests_per_second: 50, concurrency: 2 }`,
+  );
+  return `
+regions:
+${regions.join('\n')}
+store: { url: "${server.url.replace('nestwatch@', `replica${place}@`)}" }
+poll: { interval: ${interval}, min_interval: 2s, inventory_interval: 1m, overlap: 10s }
+receivers:
+  - { name: lake, webhook_configs: [{ url: "${witness.url}", format: cloudevents }] }
+  - { name: pager, webhook_configs: [{ url: "${witness.url}", format: alertmanager }] }
+route: { receiver: pager, group_by: [${groupBy}], group_wait: 2s, group_interval: 5s }
+forward: [{ receiver: lake }]
+heartbeat: { url: "${witness.url}beat", interval: ${BEAT_MS / 1000}s }
+web: { listen: "127.0.0.1:${port}", external_url: "http://127.0.0.1:${port}" }
+`;
+}
