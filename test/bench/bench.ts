@@ -6,7 +6,9 @@ import { benchForward } from './forward.ts';
 import { benchIngest, benchMemory } from './ingest.ts';
 import { printMails } from './mails.ts';
 import { PAGES, printPages } from './pages.ts';
+import { printPostgres } from './postgres.ts';
 import { printRefusals } from './refusals.ts';
+import { printReplicas } from './replicas.ts';
 import { printScale, SCALE } from './scale.ts';
 import { printScrape } from './scrape.ts';
 import { printStart, START } from './start.ts';
@@ -34,6 +36,12 @@ for (const { name, entriesPerSecond } of await benchStore())
   console.log(`  ${whole(entriesPerSecond)} entries/s, ${name}`);
 console.log('\nEvents accepted by a webhook (CloudEvents batches, signed, durable before each is sent)');
 console.log(`  ${whole(await benchForward())} events/s`);
+console.log('\nThe store on PostgreSQL, durable, pages of 100 and 2 streams');
+await printPostgres();
+console.log(
+  '\nReplicas on one PostgreSQL: a burst of 20,000 failures in 40 regions, and a minute of nothing',
+);
+await printReplicas([1, 2, 4], 40, 25);
 console.log('\nAlerts delivered to a webhook, beside a real Alertmanager on the same work');
 if (isAlertmanagerHere()) await printBesideAlertmanager();
 else console.log('  skipped: there is no prometheus-alertmanager on this machine');

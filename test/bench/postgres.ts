@@ -135,6 +135,10 @@ export async function benchPostgres(rounds = 3): Promise<PostgresFigures | undef
   };
 }
 
+export function isServerHere(): boolean {
+  return findServer() !== undefined;
+}
+
 const whole = (value: number) => Math.round(value).toLocaleString('en');
 
 export async function printPostgres(rounds?: number): Promise<void> {
