@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { casesOf, spread } from '../../cases.ts';
+import { amountOf, casesOf, spread } from '../../cases.ts';
 import { runReplicas } from './run-replicas.ts';
 
-const HOURS = 1.5;
+const HOURS = amountOf('simulation: hours of worlds of several replicas', 1.5, 0.7);
 
 /** Together they have every trouble in every part of a lease. */
 const KNOWN_SEEDS = [1, 5, 9, 11, 12];

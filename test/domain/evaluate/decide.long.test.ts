@@ -5,6 +5,7 @@ import { type Fact, scopeOf } from '../../../src/domain/alert/fact.ts';
 import { decide, tick } from '../../../src/domain/evaluate/decide.ts';
 import { defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { amountOf } from '../../cases.ts';
 import {
   birdIdle,
   birdLog,
@@ -25,6 +26,8 @@ import {
   schemaDrift,
   watch,
 } from '../world.ts';
+
+const RUNS = amountOf('decisions: runs of whatever happens', 300, 100);
 
 const FAILED_BY_DEFAULT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`;
 
@@ -402,7 +405,7 @@ describe('decide', () => {
           }
         },
       ),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 });

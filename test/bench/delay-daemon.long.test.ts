@@ -1,14 +1,22 @@
 import { expect, test } from 'vitest';
+import { amountOf } from '../cases.ts';
 import { runDelayDaemon } from './delay-daemon.ts';
 
-const OPTIONS = { birds: 40, flightsPerHour: 480, failureShare: 0.3, minutes: 10, requestsPerSecond: 1.2 };
+const MINUTES = amountOf('the daemon beside a uniform reader: minutes', 10, 5);
+const OPTIONS = {
+  birds: 40,
+  flightsPerHour: 480,
+  failureShare: 0.3,
+  minutes: MINUTES,
+  requestsPerSecond: 1.2,
+};
 
 test('the daemon beside a uniform reader comes to the same figures each time, and they are its own', async () => {
   const figures = async () => {
     const outcome = await runDelayDaemon(OPTIONS);
     const windows = [
       [0, 300],
-      [0, 600],
+      [0, MINUTES * 60],
     ] as const;
     return windows.map(([fromS, toS]) => ({
       ours: outcome.ours(fromS, toS),

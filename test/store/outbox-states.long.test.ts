@@ -2,8 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Settlement } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { amountOf } from '../cases.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, NOW_US, notification, SECOND_US } from './contract/sample-records.ts';
+
+const RUNS = amountOf('states of the outbox: runs of whatever happens', 150, 50);
 
 type Action =
   | { readonly does: 'enqueue'; readonly lane: string; readonly suppressed: boolean }
@@ -113,6 +116,6 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
         await store.close();
       }
     }),
-    { numRuns: 150 },
+    { numRuns: RUNS },
   );
 });

@@ -1,18 +1,16 @@
+/** The whole contract on a file; in memory, as most stories have it, only in the long run. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { casesOf } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
+import type { Subject } from '../contract/subject.ts';
 import { describeStore } from '../contract.ts';
 
 const clock = createVirtualClock();
 
-describeStore('the SQLite store in memory', async () => {
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  return { store, close: () => store.close() };
-});
-
-describeStore('the SQLite store in a file', async () => {
+async function inFile(): Promise<Subject> {
   const directory = await mkdtemp(join(tmpdir(), 'nestwatch-store-'));
   const path = join(directory, 'store.db');
   const store = await openSqliteStore({ path, clock });
@@ -29,4 +27,16 @@ describeStore('the SQLite store in a file', async () => {
       await rm(directory, { recursive: true });
     },
   };
-});
+}
+
+async function inMemory(): Promise<Subject> {
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  return { store, close: () => store.close() };
+}
+
+const places = [
+  ['in a file', inFile],
+  ['in memory', inMemory],
+] as const;
+for (const [place, open] of casesOf('the contract of the SQLite store: places', places, places.slice(0, 1)))
+  describeStore(`the SQLite store ${place}`, open);

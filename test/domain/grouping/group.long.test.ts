@@ -4,6 +4,7 @@ import type { Fact } from '../../../src/domain/alert/fact.ts';
 import { decide } from '../../../src/domain/evaluate/decide.ts';
 import { MAX_ALERTS } from '../../../src/domain/grouping/flush.ts';
 import { HAS_LEFT, isSettled } from '../../../src/domain/grouping/group.ts';
+import { amountOf } from '../../cases.ts';
 import { node, tree } from '../route-tree.ts';
 import {
   birdLog,
@@ -17,6 +18,8 @@ import {
   rule,
 } from '../world.ts';
 import { groupingStory, line } from './grouping-story.ts';
+
+const RUNS = amountOf('groups: runs of whatever happens', 150, 40);
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
 const failed = (at: number, bird = 'A', message = 'boom') =>
@@ -485,7 +488,7 @@ describe('whatever the interleaving', () => {
             }
             expect([...last.values()].filter((status) => status === 'firing')).toEqual([]);
           }),
-          { numRuns: 150 },
+          { numRuns: RUNS },
         );
       });
     }

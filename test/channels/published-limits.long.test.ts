@@ -18,6 +18,7 @@ import { pagerdutyChange, pagerdutyEvent } from '../../src/channels/incident/pag
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-body.ts';
 import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/cloudevents.ts';
+import { amountOf } from '../cases.ts';
 import { anyGroupNotification, anyText } from './any-notification.ts';
 import { digestNotification } from './digest-samples.ts';
 import { forward, NOW_US } from './sample-notifications.ts';
@@ -157,7 +158,7 @@ const bytesOf = (body: unknown) => Buffer.byteLength(JSON.stringify(body));
 const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
 
 const own = fc.record({ title: anyText, text: anyText }, { requiredKeys: [] });
-const runs = { numRuns: 150 };
+const runs = { numRuns: amountOf('published limits: runs of each', 150, 40) };
 
 describe('whatever a notification is made of', () => {
   test('Slack takes it', () => {
@@ -242,7 +243,7 @@ describe('whatever a notification is made of', () => {
         teams.parse(sent(body));
         expect(bytesOf(body)).toBeLessThanOrEqual(28_000);
       }),
-      { numRuns: 60 },
+      { numRuns: amountOf('published limits of digests: runs', 60, 20) },
     );
   });
 });

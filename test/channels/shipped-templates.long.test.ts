@@ -18,8 +18,11 @@ import * as z from 'zod';
 import { type WebhookIntegration, webhookMessages } from '../../src/channels/webhook/post-webhook.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
+import { amountOf } from '../cases.ts';
 import { anyGroupNotification, HOSTILE } from './any-notification.ts';
 import { alert, group } from './sample-notifications.ts';
+
+const RUNS = amountOf('shipped templates of whatever comes: runs of each', 150, 40);
 
 const ROOT = join(import.meta.dirname, '../../config/templates');
 const FILES = globSync('*.yaml', { cwd: ROOT }).sort();
@@ -163,7 +166,7 @@ describe.each(FILES)('config/templates/%s', (file) => {
         if (notification.alerts.length === 0) return;
         shapeOf(file).parse(bodyOf(integration, notification));
       }),
-      { numRuns: 150 },
+      { numRuns: RUNS },
     );
   });
 

@@ -7,8 +7,11 @@ import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { amountOf } from '../../cases.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
+
+const RUNS = amountOf('mails of whatever comes: runs', 60, 20);
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
@@ -379,7 +382,7 @@ describe('the body of a mail', () => {
         }
         expect(page).toMatch(/<\/body><\/html>\n$/);
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
   });
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
 import { isSettled } from '../../../src/domain/grouping/group.ts';
+import { amountOf } from '../../cases.ts';
 import {
   birdLog,
   birdStatus,
@@ -14,6 +15,8 @@ import {
   rule,
   watch,
 } from '../world.ts';
+
+const RUNS = amountOf('flapping: runs of whatever happens', 300, 100);
 
 const failed = (at: number, message = '') => flight('failed', { started: at - 1, at, message });
 const landed = (at: number) => flight('succeeded', { started: at - 0.5, at });
@@ -326,6 +329,6 @@ test('whatever is held back: no failure is lost or told twice, and calm ends it 
       story.pass(now + 2000);
       expect(story.firing()).toEqual([]);
     }),
-    { numRuns: 300 },
+    { numRuns: RUNS },
   );
 });
