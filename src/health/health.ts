@@ -63,7 +63,7 @@ export function createHealth(options: HealthOptions): Health {
   let facts: readonly WatchFact[] = [];
 
   function refusal(space: StoreSpace | undefined) {
-    return room.refusal(space !== undefined && !isDiskLow(space));
+    return room.refusal(space?.free !== undefined && !isDiskLow(space));
   }
 
   async function snapshot(): Promise<HealthSnapshot> {

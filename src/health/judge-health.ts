@@ -31,8 +31,8 @@ export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
 
 /** Whether there is so little room that a person should make some. */
 export function isDiskLow(space: StoreSnapshot['space']): boolean {
-  // A store in memory has no disk.
-  if (!space || space.whole === 0) return false;
+  // A store in memory has no disk, and that of a server is not seen.
+  if (space?.free === undefined || space.whole === 0) return false;
   return space.free < Math.min(LEAST_FREE_BYTES, space.whole * LEAST_FREE_PART);
 }
 
@@ -48,7 +48,7 @@ function judgeStore({ space, refusal }: StoreSnapshot, nowUs: number): Impairmen
       impairment(finding, { reason: 'store_failing', severity: 'critical', sinceUs, stopsHeartbeat: true }),
     ];
   }
-  if (!space || !isDiskLow(space)) return [];
+  if (space?.free === undefined || !isDiskLow(space)) return [];
   const facts = { freeMib: Math.floor(space.free / MIB), usedMib: Math.ceil(space.used / MIB) };
   const rest = { severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
   return [impairment({ sort: 'disk_low', facts }, { reason: 'disk_low', ...rest })];

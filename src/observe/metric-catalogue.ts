@@ -311,7 +311,7 @@ export const METRICS = {
   storeFreeBytes: {
     type: 'gauge',
     name: 'nestwatch_store_free_bytes',
-    help: 'What is free for the store where it is kept.',
+    help: 'What is free for the store where it is kept; NaN on a server, whose disk only the server sees.',
     labels: [],
   },
   setAside: {

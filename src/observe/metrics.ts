@@ -77,7 +77,7 @@ export interface Collected {
   /** Why the watch is impaired; a reason may come several times. */
   readonly impaired: readonly ImpairmentReason[];
   /** In bytes; undefined while that cannot be seen. */
-  readonly space: { readonly used: number; readonly free: number } | undefined;
+  readonly space: { readonly used: number; readonly free: number | undefined } | undefined;
 }
 
 /** How many alerts with these labels fire; `nestId` is empty for those of no Nest. */
@@ -209,7 +209,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
     showDead.show(byReceiver(receivers, deliveries, DEAD));
     if (!space) return;
     metrics.storeBytes.set(space.used);
-    metrics.storeFreeBytes.set(space.free);
+    // Of no number nothing is said to be low.
+    metrics.storeFreeBytes.set(space.free ?? Number.NaN);
   }
 
   function hideShared(): void {

@@ -65,9 +65,9 @@ export interface OpenStore {
 /** All in bytes. */
 export interface StoreSpace {
   readonly used: number;
-  /** What is free for it where it is kept. */
-  readonly free: number;
-  /** How large all of that is; 0 for a store in memory. */
+  /** What is free for it where it is kept; undefined on a server, whose disk only the server sees. */
+  readonly free: number | undefined;
+  /** How large all of that is; 0 for a store in memory, and on a server. */
   readonly whole: number;
 }
 

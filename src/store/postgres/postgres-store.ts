@@ -32,7 +32,7 @@
  */
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Attempted, OpenStore, Store, Transaction } from '../store.ts';
+import type { Attempted, OpenStore, Store, StoreSpace, Transaction } from '../store.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
 import { PostgresGroups } from './alerted/postgres-groups.ts';
@@ -40,7 +40,7 @@ import { PostgresOverdue } from './alerted/postgres-overdue.ts';
 import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
 import { migrate } from './migrate.ts';
-import { createPostgresQueue } from './postgres-queue.ts';
+import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { PostgresCounts } from './queued/postgres-counts.ts';
 import { createPostgresForward } from './queued/postgres-forward.ts';
@@ -141,12 +141,35 @@ function createStore(session: Session, clock: Clock, rooms: Rooms): Store {
         return run(work);
       }
     },
-    // The server's disk cannot be seen from here.
-    space: () => undefined,
+    space: createSpace(session, queue.run, clock),
     close() {
       closed ??= close();
       return closed;
     },
+  };
+}
+
+/** How often is asked what the store takes. */
+const SPACE_EVERY_MS = 60_000;
+
+const BYTES = `SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
+  WHERE relnamespace = to_regnamespace(current_schema()) AND relkind = 'r'`;
+
+/** What the tables took when they were last asked; the disk of the server cannot be seen from here. */
+function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock): Store['space'] {
+  let space: StoreSpace | undefined;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  async function ask(): Promise<void> {
+    const row = await session.first<{ bytes: number }>(BYTES);
+    space = { used: row!.bytes, free: undefined, whole: 0 };
+  }
+  return () => {
+    if (clock.monotonicMs() - askedMs >= SPACE_EVERY_MS) {
+      askedMs = clock.monotonicMs();
+      // Who writes to it hears what is wrong.
+      run(ask).catch(() => {});
+    }
+    return space;
   };
 }
 

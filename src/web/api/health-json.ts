@@ -11,7 +11,7 @@ export function healthJson({ impairments, space }: HealthAnswer, alerts: FiringC
     impaired: impairments.length > 0,
     impairments: impairments.map(impairmentJson),
     alerts,
-    store: space ? { bytes: space.used, free_bytes: space.free } : null,
+    store: space ? { bytes: space.used, free_bytes: space.free ?? null } : null,
   };
 }
 

@@ -244,6 +244,23 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     ]);
   });
 
+  test('says what it takes once it was asked, and no more often than it is worth', async () => {
+    const store = await open();
+    expect(store.space()).toBeUndefined();
+    await nests(store);
+    const { used } = store.space()!;
+    expect(store.space()).toEqual({ used: expect.any(Number), free: undefined, whole: 0 });
+    expect(used).toBeGreaterThan(100_000);
+    await store.transaction((tx) =>
+      tx.inventory.putNests(Array.from({ length: 3_000 }, (_, index) => nest(`${index} ${'x'.repeat(200)}`))),
+    );
+    expect(store.space()?.used).toBe(used);
+    await clock.advance(61_000);
+    store.space();
+    await nests(store);
+    expect(store.space()?.used).toBeGreaterThan(used + 500_000);
+  });
+
   test('keeps its failures apart from bugs', async () => {
     const store = await open();
     const bug = store.transaction((tx) => tx.inventory.putNests([{ ...nest('a'), nestId: null as never }]));
