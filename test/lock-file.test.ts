@@ -7,9 +7,15 @@ interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-const LOCK = JSON.parse(readFileSync(new URL('../package-lock.json', import.meta.url), 'utf8')) as {
+interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
-};
+}
+
+function readLock(file: string): Lock {
+  return JSON.parse(readFileSync(new URL(file, import.meta.url), 'utf8')) as Lock;
+}
+
+const LOCK = readLock('../package-lock.json');
 
 test('the lock file holds the packages of every platform: an install on one must not drop those of others', () => {
   // `npm ci` refuses a lock file without them, also where they are never installed.
@@ -19,6 +25,10 @@ test('the lock file holds the packages of every platform: an install on one must
   expect(missing).toEqual([]);
 });
 
-test('the lock file names no host', () => {
-  expect(Object.values(LOCK.packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
-});
+test.each(['../package-lock.json', './store/postgres/newest/package-lock.json'])(
+  'the lock file %s names no host',
+  (file) => {
+    const { packages } = readLock(file);
+    expect(Object.values(packages).filter(({ resolved }) => resolved !== undefined)).toEqual([]);
+  },
+);

@@ -1,8 +1,9 @@
 /**
  * A real PostgreSQL for tests: started by the test itself, as a user without rights, in a directory of its own, reached
  * by a socket in it. Neither PGlite (another program in one process: no second connection, no lock, no broken
- * connection) nor a package that brings a server of 100 MiB for each platform would serve better than the server that
- * most machines can install in seconds; where none is found, the tests say so.
+ * connection) nor a package that brings a server of 24 MB for each platform would serve better than the server that most
+ * machines can install in seconds; where none is found, the tests say so. Such a package brings `.ci/run` the newest one
+ * (`newest/package.json`).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
