@@ -72,9 +72,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   delivery: ['channels', 'domain', 'store'],
   health: ['channels/traits', 'config', 'document/problem', 'domain', 'store'],
   web: ['config', 'domain', 'health', 'operator', 'store'],
-  'web/access': [],
-  'web/api': ['web/access'],
-  'web/pages': ['web/access'],
+  'web/access': ['web/asked'],
+  'web/api': ['web/access', 'web/asked'],
+  'web/asked': [],
+  'web/pages': ['web/access', 'web/asked'],
   // A page uses the frame of all pages and their words, and no other page.
   'web/pages/*': ['web/pages/frame', 'web/pages/words'],
   'web/pages/frame': ['web/pages/words'],

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
-import { refuse } from './query.ts';
+import { refuse } from './asked/query.ts';
 
 /** After so long other work has its turn. */
 const TURN_MS = 20;

@@ -24,9 +24,9 @@ import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { signedBy } from '../access/identify.ts';
-import { refuse } from '../query.ts';
+import { refuse } from '../asked/query.ts';
+import { readSilence } from '../asked/silence-request.ts';
 import { select } from '../select-alerts.ts';
-import { readSilence } from '../silence-request.ts';
 import type { StatusView } from '../status-view.ts';
 import { alertmanagerYaml } from './alertmanager-config.ts';
 import {

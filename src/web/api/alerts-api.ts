@@ -7,8 +7,8 @@ import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.t
 import { readAlerts } from '../../operator/shown-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { flag, limit, oneOf, readQuery, refuse } from '../query.ts';
-import { FILTERS, readFilter } from '../read-filter.ts';
+import { flag, limit, oneOf, readQuery, refuse } from '../asked/query.ts';
+import { FILTERS, readFilter } from '../asked/read-filter.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
 import type { ApiOptions } from './api-options.ts';
 

@@ -2,8 +2,8 @@
 import { html } from 'hono/html';
 import { plainText } from '../../../text/plain-text.ts';
 import { isZone } from '../../../text/zone-time.ts';
-import { MAX_VALUE_LENGTH } from '../../query.ts';
-import type { FilterName } from '../../read-filter.ts';
+import { MAX_VALUE_LENGTH } from '../../asked/query.ts';
+import type { FilterName } from '../../asked/read-filter.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 

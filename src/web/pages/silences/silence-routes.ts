@@ -2,7 +2,7 @@ import type { Context, Hono } from 'hono';
 import { type Matcher, matchesAll } from '../../../domain/matchers/matcher.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { refuse } from '../../query.ts';
+import { refuse } from '../../asked/query.ts';
 import { select } from '../../select-alerts.ts';
 import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';

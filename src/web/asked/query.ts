@@ -1,6 +1,6 @@
 /** Reads the parameters of a request. Everything that cannot be meant is refused with `usage`, which becomes a 400. */
-import { NestwatchError } from '../errors.ts';
-import { parseInstant } from '../time/instant.ts';
+import { NestwatchError } from '../../errors.ts';
+import { parseInstant } from '../../time/instant.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;

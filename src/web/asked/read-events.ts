@@ -1,6 +1,6 @@
 /** Reads what a list of events is asked for, by page or API. */
-import { FEEDS } from '../domain/alert/event.ts';
-import type { EventQuery } from '../store/event-store.ts';
+import { FEEDS } from '../../domain/alert/event.ts';
+import type { EventQuery } from '../../store/event-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 

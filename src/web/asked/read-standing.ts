@@ -1,5 +1,5 @@
 /** Reads what pages and API are asked about Birds, Flights and Nests. */
-import { type BirdQuery, type FlightQuery, type NestQuery, STANDINGS } from '../store/bird-store.ts';
+import { type BirdQuery, type FlightQuery, type NestQuery, STANDINGS } from '../../store/bird-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { readFilter } from './read-filter.ts';
 

@@ -1,5 +1,5 @@
 /** Reads what the list of writes is asked for, by page or API. */
-import type { WriteQuery } from '../store/write-store.ts';
+import type { WriteQuery } from '../../store/write-store.ts';
 import { limit, readQuery } from './query.ts';
 import { readFilter } from './read-filter.ts';
 

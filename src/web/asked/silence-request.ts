@@ -1,12 +1,12 @@
 /** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
 import * as z from 'zod';
-import { createMatchers, type Matcher } from '../domain/matchers/matcher.ts';
-import { type MatcherJson, matcherParts } from '../domain/matchers/matcher-json.ts';
-import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
-import type { SilenceRequest } from '../domain/muting/silence-change.ts';
-import { LIMITS } from '../limits.ts';
-import { parseDuration } from '../time/duration.ts';
-import { parseInstant } from '../time/instant.ts';
+import { createMatchers, type Matcher } from '../../domain/matchers/matcher.ts';
+import { type MatcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts';
+import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
+import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
+import { LIMITS } from '../../limits.ts';
+import { parseDuration } from '../../time/duration.ts';
+import { parseInstant } from '../../time/instant.ts';
 import { refuse } from './query.ts';
 
 /** The ids of the 500 Birds of a group have room in one expression. */

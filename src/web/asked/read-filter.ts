@@ -1,8 +1,8 @@
 /** Reads the filters that pages and API share. */
-import type { Filter } from '../store/filter.ts';
-import { isZone } from '../text/zone-time.ts';
-import { parseDuration } from '../time/duration.ts';
-import { parseWallTime } from '../time/zone-format.ts';
+import type { Filter } from '../../store/filter.ts';
+import { isZone } from '../../text/zone-time.ts';
+import { parseDuration } from '../../time/duration.ts';
+import { parseWallTime } from '../../time/zone-format.ts';
 import { instant, oneOf, QueryError } from './query.ts';
 
 export const FILTERS = [

@@ -1,5 +1,5 @@
 /** Reads what a list of deliveries is asked for, by page or API. */
-import { DELIVERY_STATES, type DeliveryQuery } from '../store/outbox-store.ts';
+import { DELIVERY_STATES, type DeliveryQuery } from '../../store/outbox-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 
