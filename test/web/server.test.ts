@@ -174,6 +174,11 @@ describe('the door', () => {
       json: { error: expect.stringContaining('/api/v1/events') },
     });
     expect((await ask('/status')).body).toMatch(/^There is nothing at this address; there are: .*\n$/);
+    const named = (await ask('/status')).body.slice(0, -2).split(/: |, /).slice(1);
+    const [, navigation = ''] = /<nav[^>]*>([\s\S]*?)<\/nav>/.exec((await ask('/')).body) ?? [];
+    const links = [...navigation.matchAll(/href="([a-z]+)"/g)].map(([, path]) => `/${path}`);
+    expect(links.length).toBeGreaterThan(5);
+    expect(named).toEqual(expect.arrayContaining([...links, '/search', '/writes', '/-/reload']));
   });
 
   test('what fails behind it is a 500 that says nothing more, and is reported', async () => {
