@@ -266,3 +266,20 @@ test('text from outside stays text in every language', async () => {
     expect(body, path).toContain('&lt;img');
   }
 });
+
+test("what nestwatch itself wrote into an alert is marked as English, and the service's words are not", async () => {
+  const { ask, store } = await serve();
+  const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
+  const annotations = { summary: 'EU does not answer', description: 'The last answer was 503' };
+  await putAlert(store, anAlert({ id: 'down', labels, annotations }));
+  await putAlert(store, anAlert({ id: 'failed' }), [anEvent({ id: '1', message: 'Kontingent erschöpft' })]);
+  for (const path of ['/', '/alerts', '/alerts/down', '/resolve?alert=failed', '/alerts/failed']) {
+    const german = (await ask(path, { 'accept-language': 'de' })).body;
+    expect(german, path).toMatch(/lang="en">(EU does not answer|Flight of Translate blog failed)|Kontingent/);
+    expect(german, path).not.toMatch(/lang="en">Kontingent/);
+    expect((await ask(path)).body, path).not.toContain('<bdi lang=');
+  }
+  expect((await ask('/alerts/down', { 'accept-language': 'de' })).body).toContain(
+    '<bdi lang="en">EU does not answer</bdi>',
+  );
+});

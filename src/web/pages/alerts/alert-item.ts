@@ -6,13 +6,12 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
-import { plainText } from '../../../text/plain-text.ts';
+import { alertMessage } from '../frame/alert-message.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, timed, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  MESSAGE_LENGTH,
   regionWord,
   severityTone,
   severityWord,
@@ -22,12 +21,9 @@ import {
 export function alertItem(page: Page, shown: ShownAlert): Html {
   const { alert, lastEvent, silencedBy, isInhibited } = shown;
   const { words } = page;
-  const { labels, annotations } = alert;
+  const { labels } = alert;
   const severity = labels.severity ?? '';
-  const message = plainText(
-    lastEvent?.message || annotations.description || annotations.summary || '',
-    MESSAGE_LENGTH,
-  );
+  const message = alertMessage(page, alert, lastEvent?.message);
   const [silence] = silencedBy;
   const isOver = alert.state !== 'firing';
   const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
@@ -37,7 +33,7 @@ ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
 <div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
+${message ? html`<p class="message">${message}</p>` : ''}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
 ${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}

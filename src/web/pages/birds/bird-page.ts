@@ -6,6 +6,7 @@ import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { alertMessage } from '../frame/alert-message.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { flightBars, sparkline } from '../frame/flight-chart.ts';
 import type { Page } from '../frame/page.ts';
@@ -181,11 +182,11 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
   const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
     const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
-    const summary = plainText(annotations.description || annotations.summary || '', MESSAGE_LENGTH);
+    const message = alertMessage(page, { labels, annotations });
     return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
 <span class="pill ${isFiring && !bird.isTakenUp ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
 <span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>
-${summary ? html`<p class="message"><bdi>${summary}</bdi></p>` : ''}</li>`;
+${message ? html`<p class="message">${message}</p>` : ''}</li>`;
   });
   return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
 }
