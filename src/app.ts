@@ -71,8 +71,8 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, isShared = false, readAgain = notAgain } = options;
   const { clock, random } = edge;
   const log = openLog(edge, options);
-  const { store, wakes } = await openStore({ ...config.store, clock, isShared });
-  const replica = wakes && { name: edge.hostName, version: VERSION, wakes };
+  const { store, sharing } = await openStore({ ...config.store, clock, isShared });
+  const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
   );

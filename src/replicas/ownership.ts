@@ -2,7 +2,7 @@
  * WHO DOES WHAT, where several replicas of this process share one store. The store is the only thing that they agree
  * by; nobody leads, and none knows the address of another.
  *
- *                       ┌───────────── turn, every 4 s: one transaction ─────────────┐
+ *                       ┌────────────────────── turn, every 4 s ──────────────────────┐
  *   replica (one life)  │ I live · remove who does not · give back · look · take      │
  *                       └──────────────────────────────┬───────────────────────────────┘
  *                                                      ▼
@@ -17,7 +17,9 @@
  * - *A replica lives* for `LEASE_MS` from its last turn, on the store's clock. When that is over, the turn of any other
  *   removes it, and all that it owned is nobody's. One that hears nothing from the store for that long ends its work by
  *   itself, on its own monotonic clock: that is manners towards the watched service, not what safety rests on.
- * - *Who takes what* is decided by each replica for itself, in the transaction of its turn (`plan-duties.ts`).
+ *   Its turns have a way of their own to the store (`Sharing.turns`): were they to wait behind its own work, a replica that
+ *   is busy would lose all its duties, and what that costs the others would make them lose theirs.
+ * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`).
  * - *Deliveries* belong to no duty: whoever is free claims them, in the order of their lanes, under its number as a
  *   replica. What a removed one was sending becomes ambiguous and comes again under the same id. No try is begun where
  *   less than `SENDS_MS` of one's own life is sure, and a try that ended late settles nothing if another was begun.
@@ -30,17 +32,16 @@
 import { codeOf, isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Lease, OwnershipView, ShownDuty } from '../store/ownership-store.ts';
-import type { Store, Transaction, Wakes } from '../store/store.ts';
+import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
 import { fencedStore } from './fenced-store.ts';
 import { planDuties, type WantedDuty } from './plan-duties.ts';
 
 /** What makes a process one of several. */
-export interface ReplicaPart {
+export interface ReplicaPart extends Sharing {
   /** For people: mostly the name of the host. */
   readonly name: string;
   readonly version: string;
-  readonly wakes: Wakes;
 }
 
 /** What is done by one replica at a time. */
@@ -123,6 +124,9 @@ class Member implements Ownership {
   #view: OwnershipView | undefined;
   /** 0 for none. */
   #replica = 0;
+  /** It has joined, and not yet looked after what those before it have left. */
+  #isNew = false;
+  #showing: Promise<void> | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
   #shownMs = Number.NEGATIVE_INFINITY;
   #isLeaving = false;
@@ -224,40 +228,52 @@ class Member implements Ownership {
     }
   }
 
-  /** One transaction; what it found is acted upon once it is committed. */
+  /** Says that it lives, then decides; what that found is acted upon once it is committed. */
   async #turn(beganMs: number): Promise<void> {
-    const { store, clock, wakes } = this.#options;
+    const { turns, clock, wakes } = this.#options;
+    await this.#renew(beganMs);
     const isShowing = clock.monotonicMs() - this.#shownMs >= SHOW_MS;
     const returned = [...this.#returned];
-    const { replica, view, taken, give, shown } = await store.transaction((tx) =>
-      this.#decide(tx, returned, isShowing),
+    const { view, taken, give, shown } = await turns.transaction((tx) =>
+      this.#decide(tx, this.#replica, returned, isShowing),
     );
     for (const lease of returned) this.#returned.delete(lease);
-    // What this process did as another replica is over: others may do it already.
-    if (replica !== this.#replica) this.#stepDown();
-    this.#replica = replica;
-    this.#renewed(beganMs);
+    this.#isNew = false;
     this.#view = view;
     if (shown) {
       this.#shown = new Map(shown.map((one) => [one.duty, one]));
       this.#shownMs = beganMs;
+      this.#showing ??= this.#show();
     }
     for (const lease of taken) this.#hand(lease);
     for (const duty of give) this.#working.get(duty)?.ending.abort();
     if (returned.length > 0) wakes.ring('ownership');
   }
 
-  async #decide(tx: Transaction, returned: readonly Lease[], isShowing: boolean) {
-    const { name, version, clock } = this.#options;
+  /** Alone in its transaction, so that it waits for nothing but the store. */
+  async #renew(beganMs: number): Promise<void> {
+    const { name, version, turns } = this.#options;
+    const replica = await turns.transaction(async ({ ownership }) => {
+      const isMember = this.#replica > 0 && (await ownership.renew(this.#replica, LEASE_MS, this.#isLeaving));
+      return isMember ? this.#replica : ownership.join(name, version, LEASE_MS);
+    });
+    if (replica !== this.#replica) {
+      // What this process did as another replica is over: others may do it already.
+      this.#stepDown();
+      this.#isNew = true;
+    }
+    this.#replica = replica;
+    this.#renewed(beganMs);
+  }
+
+  async #decide(tx: Transaction, replica: number, returned: readonly Lease[], isShowing: boolean) {
     const { ownership } = tx;
-    const isMember = this.#replica > 0 && (await ownership.renew(this.#replica, LEASE_MS, this.#isLeaving));
-    const replica = isMember ? this.#replica : await ownership.join(name, version, LEASE_MS);
     const removed = await ownership.removeExpired();
     for (const lease of returned) await ownership.release(lease);
     const view = await ownership.view();
-    if (removed > 0 || !isMember) {
+    if (removed > 0 || this.#isNew) {
       const living = view.replicas.map((one) => one.replica);
-      await tx.outbox.recoverLeases(clock.nowUs(), living);
+      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), living);
     }
     // Of a turn whose answer was lost.
     const held = view.duties.filter(({ owner }) => owner === replica);
@@ -277,19 +293,24 @@ class Member implements Ownership {
       const lease = await ownership.take(duty, replica);
       if (lease) taken.push(lease);
     }
-    if (isShowing) {
-      for (const { work, lease } of this.#working.values()) {
-        const { weight, shown } = work.show();
-        await ownership.show(lease, weight, shown);
-      }
+    return { view, taken, give: plan.give, shown: isShowing ? await ownership.shown() : undefined };
+  }
+
+  /** Says how its duties stand, behind the work that it does: of all this it is what can best wait. */
+  async #show(): Promise<void> {
+    const { store, report } = this.#options;
+    try {
+      await store.transaction(async ({ ownership }) => {
+        for (const { work, lease } of this.#working.values()) {
+          const { weight, shown } = work.show();
+          await ownership.show(lease, weight, shown);
+        }
+      });
+    } catch (error) {
+      report({ what: 'trouble', stage: 'store', error });
+    } finally {
+      this.#showing = undefined;
     }
-    return {
-      replica,
-      view,
-      taken,
-      give: plan.give,
-      shown: isShowing ? await ownership.shown() : undefined,
-    };
   }
 
   #hand(lease: Lease): void {
@@ -330,12 +351,12 @@ class Member implements Ownership {
   }
 
   async #leave(): Promise<void> {
-    const { store, wakes, report } = this.#options;
+    const { turns, wakes, report } = this.#options;
     const replica = this.#replica;
     this.#replica = 0;
     if (replica === 0) return;
     try {
-      await store.transaction((tx) => tx.ownership.leave(replica));
+      await turns.transaction((tx) => tx.ownership.leave(replica));
       wakes.ring('ownership');
     } catch (error) {
       // Its time runs out by itself.

@@ -29,7 +29,7 @@ export async function openStore({ url, postgres, clock, isShared }: StoreOptions
   }
   const path = storePath(url);
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return { store: await openSqliteStore({ path, clock }), wakes: undefined };
+  return { store: await openSqliteStore({ path, clock }), sharing: undefined };
 }
 
 /** The file of a store's address. Throws `config_invalid` for what is none, as a store on a server. */

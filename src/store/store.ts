@@ -58,8 +58,15 @@ export interface Wakes {
 /** A store as it is opened. */
 export interface OpenStore {
   readonly store: Store;
-  /** By which the replicas on it wake each other, until it is closed; undefined where a process has it to itself. */
-  readonly wakes: Wakes | undefined;
+  /** Undefined where a process has the store to itself. */
+  readonly sharing: Sharing | undefined;
+}
+
+/** What the replicas on one store agree by, until the store is closed. */
+export interface Sharing {
+  readonly wakes: Wakes;
+  /** The same store by a way of its own: whatever `store` is busy with, a replica can say in time that it lives. */
+  readonly turns: Pick<Store, 'transaction'>;
 }
 
 /** All in bytes. */

@@ -22,7 +22,7 @@
  * Nothing that others change is remembered from one transaction to the next: only what a stream is one of, which never
  * changes, silences by their whole text, and where the retention goes on looking.
  *
- *   session.ts     the one connection: its locks, what is lost and found, whether a commit took place
+ *   session.ts     a connection: its locks, what is lost and found, whether a commit took place
  *   lineage.ts     a server that lacks what it has confirmed
  *   postgres-wakes.ts  what replicas say to each other
  *   postgres-queue.ts  transactions in their order, several in one commit, once more where they met another's
@@ -92,14 +92,21 @@ export async function openPostgresStore({
     forget = rooms.rolledBack;
     const inner = createStore(session, clock, rooms);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
-    if (!isShared) return { store: inner, wakes: undefined };
+    if (!isShared) return { store: inner, sharing: undefined };
+    const turns = openTurns({ place, clock });
     const wakes = await openPostgresWakes({ place, clock });
-    const close = () => Promise.all([inner.close(), wakes.close()]).then(() => {});
-    return { store: { ...inner, close }, wakes };
+    const close = () => Promise.all([inner.close(), turns.close(), wakes.close()]).then(() => {});
+    return { store: { ...inner, close }, sharing: { wakes, turns } };
   } catch (error) {
     await session.close();
     throw error;
   }
+}
+
+/** The same tables on a second connection, which opens at the first use. */
+function openTurns({ place, clock }: PostgresStoreOptions): Store {
+  const session = new Session({ place, clock, isShared: true, prepare: async () => {} });
+  return createStore(session, clock, createRooms(session, clock));
 }
 
 function createStore(session: Session, clock: Clock, rooms: Rooms): Store {

@@ -1,5 +1,6 @@
 /**
- * THE ONE CONNECTION of a process to a store on PostgreSQL, and the locks that go with it.
+ * THE CONNECTION of a process to a store on PostgreSQL, and the locks that go with it. One that shares the store has a
+ * second one for its turns (`Sharing.turns`).
  *
  *   closed → connecting → open → lost → connecting → …
  *

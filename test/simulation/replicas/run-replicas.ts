@@ -82,9 +82,10 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
       trespassed: (duty) => complain(`two did ${duty} at once`),
     });
     const given = scene.partsOf(mortal);
+    const reached = reachedStore(mortal.store(owned), life);
     const parts: DaemonParts = {
       ...given,
-      store: reachedStore(mortal.store(owned), life),
+      store: reached,
       transportOf(region) {
         const inner = given.transportOf(region);
         return {
@@ -106,6 +107,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
         name: `r${slot}`,
         version: '1.0.0',
         wakes: hub.of(mortal.clock, () => mortal.isDead() || !life.hasStore),
+        turns: reached,
       },
     };
     const daemon = createDaemon(options.vary?.(parts) ?? parts);

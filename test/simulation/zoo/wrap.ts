@@ -12,9 +12,11 @@ export function withStore(parts: DaemonParts, change: (store: Store) => Partial<
 
 /** Replaces methods of every transaction. */
 export function withTransaction(parts: DaemonParts, change: (tx: Transaction) => ChangedRooms): DaemonParts {
-  return withStore(parts, (store) => ({
+  const { replica } = parts;
+  const vary = (store: Pick<Store, 'transaction'>): Pick<Store, 'transaction'> => ({
     transaction: (work) => store.transaction((tx) => work(changed(tx, change(tx)))),
-  }));
+  });
+  return { ...withStore(parts, vary), replica: replica && { ...replica, turns: vary(replica.turns) } };
 }
 
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;

@@ -61,6 +61,26 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     return { done, goOn, times: () => times };
   }
 
+  test('a replica says that it lives while a transaction of its own is long under way', async () => {
+    const place = placeOn(server, { schema: `s${count}` });
+    const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
+    opened.push(store);
+    const replica = await a.transaction((tx) => tx.ownership.join('a', '1', MINUTE_MS));
+    const long = await held(
+      store,
+      (tx) => tx.ownership.isMember(replica),
+      (tx) => tx.alerts.put([alert('x')]),
+    );
+    const queued = store.transaction((tx) => tx.alerts.put([alert('y')]));
+    expect(await sharing!.turns.transaction((tx) => tx.ownership.renew(replica, MINUTE_MS, false))).toBe(
+      true,
+    );
+    long.goOn();
+    await Promise.all([long.done, queued]);
+    const changed = await b.transaction((tx) => tx.alerts.changed(10));
+    expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
+  });
+
   describe('what is read and then written', () => {
     test('a change of an alert that is being routed as it was before is routed, too', async () => {
       await a.transaction((tx) => tx.alerts.put([alert('x')]));

@@ -115,9 +115,9 @@ describe('opening a store', () => {
   });
 
   test('takes the place that store.url names', async () => {
-    const { store, wakes } = await openStore({ url: `sqlite:${path}`, clock });
+    const { store, sharing } = await openStore({ url: `sqlite:${path}`, clock });
     await store.close();
-    expect(wakes).toBeUndefined();
+    expect(sharing).toBeUndefined();
     expect(existsSync(path)).toBe(true);
     const { store: trial } = await openStore({ url: 'sqlite::memory:', clock });
     expect(await trial.transaction((tx) => tx.streams.list('eu'))).toEqual([]);
