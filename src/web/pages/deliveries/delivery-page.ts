@@ -84,16 +84,21 @@ function aboutList(page: Page, notification: Notification): Html {
     const { name, fromUs, toUs } = notification.digest;
     return html`<p class="sheet empty">${words.delivery.digest(plainText(name, NAME_LENGTH), exactly(page, fromUs), exactly(page, toUs))}</p>`;
   }
+  const all = notification.kind === 'forward' ? notification.events : notification.alerts;
   const items =
     notification.kind === 'forward'
-      ? notification.events.map(
-          (event) =>
-            html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))}</li>`,
-        )
-      : notification.alerts.map(
-          ({ id, status, labels }) =>
-            html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
-        );
-  const more = items.length - SHOWN;
-  return html`<ul class="sheet">${items.slice(0, SHOWN)}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
+      ? notification.events
+          .slice(0, SHOWN)
+          .map(
+            (event) =>
+              html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))}</li>`,
+          )
+      : notification.alerts
+          .slice(0, SHOWN)
+          .map(
+            ({ id, status, labels }) =>
+              html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+          );
+  const more = all.length - items.length;
+  return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
 }
