@@ -32,7 +32,11 @@ export function storePlace(edge: Edge, configFile: string | undefined, given: Gi
     throw new NestwatchError('usage', `${named} names a file: a schema and a password are those of a server`);
   }
   const address = readPostgresAddress(url);
-  if (typeof address === 'string') throw new NestwatchError('usage', `${named} ${address}`);
+  if (typeof address === 'string') {
+    const option = named.startsWith('--') ? `${named}-password-file` : '--password-file';
+    const mistake = address.replace('`password_file` beside it', option);
+    throw new NestwatchError('usage', `${named} ${mistake}`);
+  }
   const own = config?.store.postgres;
   const known = own && own.host === address.host && own.shown === address.shown ? own : undefined;
   const password = given.passwordFile === undefined ? known?.password : passwordIn(given.passwordFile);

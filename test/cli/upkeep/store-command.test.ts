@@ -99,10 +99,7 @@ test.each([
     ['copy', '--to', 'sqlite:c.db', '--to-schema', 'x'],
     '--to names a file: a schema and a password are those of a server',
   ],
-  [
-    ['copy', '--to', 'postgres://u:hush@h/d'],
-    '--to must not hold the password: give `password_file` beside it',
-  ],
+  [['copy', '--to', 'postgres://u:hush@h/d'], '--to must not hold the password: give --to-password-file'],
   [['copy', '--to', 'postgres://h/d'], '--to must name a user and a database: postgres://user@host/database'],
   [
     ['copy', '--to', 'postgres://u@h/d', '--to-schema', 'A b'],
