@@ -66,7 +66,7 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
         transportOf: (region) =>
           simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
         report: (one) => void heard.push({ name, one }),
-        replica: { name, version: '1.0.0', wakes: wakesOf() },
+        replica: { name, version: '1.0.0', wakes: wakesOf(), turns: store },
       });
       const ended = daemon.run(stop.signal);
       return [name, { daemon, stop, ended }] as const;
