@@ -275,8 +275,8 @@ export class Session implements Statements {
   }
 
   async #follow(client: pg.Client): Promise<void> {
-    const { place, isShared } = this.#options;
-    if (!(await followServer(client, this.#life, this.#confirmed))) return;
+    const { place, isShared, isGuest = false } = this.#options;
+    if (isGuest || !(await followServer(client, this.#life, this.#confirmed))) return;
     if (!isShared) {
       throw new NestwatchError(
         'store_failed',
