@@ -18,7 +18,8 @@
  *   removes it, and all that it owned is nobody's. One that hears nothing from the store for that long ends its work by
  *   itself, on its own monotonic clock: that is manners towards the watched service, not what safety rests on.
  *   Its turns have a way of their own to the store (`Sharing.turns`): were they to wait behind its own work, a replica that
- *   is busy would lose all its duties, and what that costs the others would make them lose theirs.
+ *   is busy would lose all its duties, and what that costs the others would make them lose theirs. Only one whose work gets
+ *   nothing through for `STUCK_MS` says no more that it lives.
  * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`).
  * - *Deliveries* belong to no duty: whoever is free claims them, in the order of their lanes, under its number as a
  *   replica. What a removed one was sending becomes ambiguous and comes again under the same id. No try is begun where
@@ -90,6 +91,8 @@ const TURN_MS = 4_000;
 const SENDS_MS = 10_000;
 /** How often is shown, and read, how the duties stand. */
 const SHOW_MS = 12_000;
+/** One whose own work commits nothing for so long leaves its duties to others: alive alone it is of no use. */
+export const STUCK_MS = 60_000;
 /** Of those that would remove the same replica, one comes first. */
 const SPREAD_MS = 500;
 
@@ -126,7 +129,8 @@ class Member implements Ownership {
   #replica = 0;
   /** It has joined, and not yet looked after what those before it have left. */
   #isNew = false;
-  #showing: Promise<void> | undefined;
+  /** Since when it waits to have shown how its duties stand; undefined while it does not. */
+  #showingSinceMs: number | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
   #shownMs = Number.NEGATIVE_INFINITY;
   #isLeaving = false;
@@ -220,7 +224,7 @@ class Member implements Ownership {
     while (!this.#isOver) {
       const beganMs = clock.monotonicMs();
       try {
-        await this.#turn(beganMs);
+        if (!this.#isStuck()) await this.#turn(beganMs);
       } catch (error) {
         report({ what: 'trouble', stage: 'store', error });
       }
@@ -243,7 +247,7 @@ class Member implements Ownership {
     if (shown) {
       this.#shown = new Map(shown.map((one) => [one.duty, one]));
       this.#shownMs = beganMs;
-      this.#showing ??= this.#show();
+      if (this.#showingSinceMs === undefined) void this.#show(beganMs);
     }
     for (const lease of taken) this.#hand(lease);
     for (const duty of give) this.#working.get(duty)?.ending.abort();
@@ -296,9 +300,16 @@ class Member implements Ownership {
     return { view, taken, give: plan.give, shown: isShowing ? await ownership.shown() : undefined };
   }
 
+  /** Its time runs out then, and its work ends. */
+  #isStuck(): boolean {
+    const sinceMs = this.#showingSinceMs ?? Number.POSITIVE_INFINITY;
+    return this.#options.clock.monotonicMs() - sinceMs >= STUCK_MS;
+  }
+
   /** Says how its duties stand, behind the work that it does: of all this it is what can best wait. */
-  async #show(): Promise<void> {
+  async #show(beganMs: number): Promise<void> {
     const { store, report } = this.#options;
+    this.#showingSinceMs = beganMs;
     try {
       await store.transaction(async ({ ownership }) => {
         for (const { work, lease } of this.#working.values()) {
@@ -309,7 +320,7 @@ class Member implements Ownership {
     } catch (error) {
       report({ what: 'trouble', stage: 'store', error });
     } finally {
-      this.#showing = undefined;
+      this.#showingSinceMs = undefined;
     }
   }
 

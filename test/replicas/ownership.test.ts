@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
-import { createOwnership, LEASE_MS, type Ownership } from '../../src/replicas/ownership.ts';
+import { createOwnership, LEASE_MS, type Ownership, STUCK_MS } from '../../src/replicas/ownership.ts';
 import type { Happening } from '../../src/report.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Wakes, WakeUp } from '../../src/store/store.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const DUTIES = ['a', 'b', 'c', 'd'];
@@ -30,7 +31,10 @@ const wakes = (): Wakes => ({
 });
 
 /** A replica whose work of each duty is to wait; what it owns is seen from outside. */
-function begin(name: string, { reaches = (): boolean => true, duties = DUTIES, isBusy = false } = {}) {
+function begin(
+  name: string,
+  { reaches = (): boolean => true, duties = DUTIES, busyMs = (): number => 0 } = {},
+) {
   const happenings: Happening[] = [];
   const stores = new Map<string, Store>();
   const reached: Store = {
@@ -39,9 +43,15 @@ function begin(name: string, { reaches = (): boolean => true, duties = DUTIES, i
       reaches() ? store.transaction(work) : Promise.reject(new Error('the store is not reached')),
   };
   const report = (one: Happening) => void happenings.push(one);
-  const busy: Store = { ...store, transaction: () => new Promise<never>(() => {}) };
+  const busy: Store = {
+    ...store,
+    async transaction(work) {
+      await sleep(clock, busyMs());
+      return store.transaction(work);
+    },
+  };
   const sharing = { wakes: wakes(), turns: reached };
-  const own = isBusy ? busy : reached;
+  const own = busyMs() > 0 ? busy : reached;
   const options = { ...sharing, name, version: '1', store: own, clock, random: () => 0.5, report };
   const ownership: Ownership = createOwnership(options);
   const stop = new AbortController();
@@ -120,7 +130,7 @@ describe('one replica', () => {
 });
 
 test('a replica whose own work keeps the store busy lives on, and keeps what it owns', async () => {
-  const busy = begin('busy', { isBusy: true });
+  const busy = begin('busy', { busyMs: () => STUCK_MS / 2 });
   await secondsPass(1);
   const other = begin('other');
   await secondsPass(10 * (LEASE_MS / 1000));
@@ -129,6 +139,20 @@ test('a replica whose own work keeps the store busy lives on, and keeps what it 
   expect([...busy.owned(), ...other.owned()].toSorted()).toEqual(DUTIES.toSorted());
   expect(busy.happenings.filter(({ what }) => what === 'trouble')).toEqual([]);
   await Promise.all([busy.ends(), other.ends()]);
+});
+
+test('a replica whose own work gets nothing through leaves its duties to others, until it does', async () => {
+  let busyMs = 2 * STUCK_MS;
+  const stuck = begin('stuck', { busyMs: () => busyMs });
+  await secondsPass(1);
+  const other = begin('other');
+  await secondsPass((STUCK_MS + LEASE_MS) / 1000 + 20);
+  expect([stuck.owned(), other.owned().toSorted()]).toEqual([[], DUTIES]);
+  busyMs = 0;
+  await secondsPass(60);
+  const { replicas } = await store.transaction((tx) => tx.ownership.view());
+  expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'stuck']);
+  await Promise.all([stuck.ends(), other.ends()]);
 });
 
 describe('several replicas', () => {

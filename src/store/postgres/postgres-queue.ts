@@ -7,7 +7,8 @@
  * the first in a savepoint of its own, and nobody hears of theirs before the batch is committed. What a server makes
  * different:
  *
- * - Others may write: a batch that stood in their way is rolled back and runs once more, in the same order.
+ * - Others may write: a batch that stood in their way is rolled back and runs once more, in the same order. What is long
+ *   might stand in somebody's way each time: after a few tries it runs while none of the others has begun anything.
  * - The connection may break. Then nothing of the batch has happened, and all of it is rejected with `store_down`;
  *   unless it broke during the commit: `Session.commit` says whether that took place. What waits behind such a commit has
  *   not begun, and is rejected as well as long as the server is away: nobody is to take silence for health.
@@ -20,10 +21,17 @@ import type { Session } from './session.ts';
 /** What shares one commit: more would gain little and make the first one wait. */
 const MAX_BATCH = 64;
 const MAX_BATCH_MS = 50;
-/** So often a batch is run that stands in others' way; each time one of those that met has gone through. */
-const MAX_TRIES = 100;
-/** After so many tries each transaction runs alone: what is shorter meets fewer others. */
+/** So often a batch is run that stands in others' way. */
+const MAX_TRIES = 20;
+/** After so many tries each transaction is a batch by itself: what is shorter meets fewer others. */
 const TRIES_TOGETHER = 2;
+/** After so many the other processes wait meanwhile. */
+const TRIES_BESIDE_OTHERS = 4;
+
+const BEGIN = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
+/** Who locks a table before anything else sees what was committed until the lock was theirs. */
+const BESIDE_OTHERS = `${BEGIN}; LOCK TABLE server IN ROW SHARE MODE`;
+const WITHOUT_OTHERS = `${BEGIN}; LOCK TABLE server IN EXCLUSIVE MODE`;
 
 export interface PostgresQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -45,11 +53,13 @@ interface Done {
 interface QueueOptions {
   readonly session: Session;
   readonly clock: Clock;
+  /** Whether other processes have such a queue on the same tables, and each may have them to itself for a transaction. */
+  readonly isShared: boolean;
   /** Called when something written was taken back: what was remembered of it is void. */
   readonly rolledBack: () => void;
 }
 
-export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions): PostgresQueue {
+export function createPostgresQueue({ session, clock, isShared, rolledBack }: QueueOptions): PostgresQueue {
   const waiting: Job[] = [];
   let working: Promise<void> | undefined;
   let draining = false;
@@ -59,7 +69,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
     while (waiting.length > 0) {
       // A commit is worth a turn of the event loop, in which answers that have arrived become transactions.
       await new Promise((resolve) => setImmediate(resolve));
-      const unlucky = await runBatch(tries + 1 < MAX_TRIES, tries < TRIES_TOGETHER ? MAX_BATCH : 1);
+      const unlucky = await runBatch(tries);
       tries = unlucky.length > 0 ? tries + 1 : 0;
       waiting.unshift(...unlucky);
     }
@@ -67,12 +77,14 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
   }
 
   /** Runs those that wait; returns them again, in their order, where the whole batch is worth another try. */
-  async function runBatch(mayTryAgain: boolean, most: number): Promise<Job[]> {
+  async function runBatch(tries: number): Promise<Job[]> {
     const held: Done[] = [];
+    const mayTryAgain = tries + 1 < MAX_TRIES;
+    const most = tries < TRIES_TOGETHER ? MAX_BATCH : 1;
     try {
       await session.ready();
       session.forget();
-      await session.exec('BEGIN ISOLATION LEVEL SERIALIZABLE');
+      await session.exec(!isShared ? BEGIN : tries < TRIES_BESIDE_OTHERS ? BESIDE_OTHERS : WITHOUT_OTHERS);
     } catch (error) {
       // Those behind it ask for themselves: the server may be back by then.
       waiting.shift()!.reject(error);
@@ -102,13 +114,13 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
     const startedMs = clock.monotonicMs();
     do {
       const job = waiting.shift()!;
-      const isShared = held.length > 0;
+      const isFirst = held.length === 0;
       try {
-        if (isShared) await session.exec('SAVEPOINT one');
+        if (!isFirst) await session.exec('SAVEPOINT one');
         session.forget();
         const value = await job.work();
         if (session.failure() !== undefined) throw session.failure();
-        if (isShared) await session.exec('RELEASE one');
+        if (!isFirst) await session.exec('RELEASE one');
         held.push({ job, value });
       } catch (error) {
         const failure = session.failure() ?? error;
@@ -117,7 +129,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
           return [...held.map((one) => one.job), job];
         }
         job.reject(error);
-        if (await isTakenBackAlone(isShared, failure)) continue;
+        if (await isTakenBackAlone(isFirst, failure)) continue;
         await takeBack();
         rejectAll(held, failure);
         return [];
@@ -127,8 +139,8 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
   }
 
   /** Takes back what the last one did; false where the whole batch has to go with it. */
-  async function isTakenBackAlone(isShared: boolean, failure: unknown): Promise<boolean> {
-    if (!isShared || (failure instanceof NestwatchError && failure.code.startsWith('store_'))) return false;
+  async function isTakenBackAlone(isFirst: boolean, failure: unknown): Promise<boolean> {
+    if (isFirst || (failure instanceof NestwatchError && failure.code.startsWith('store_'))) return false;
     try {
       await session.exec('ROLLBACK TO one; RELEASE one');
       rolledBack();

@@ -90,7 +90,7 @@ export async function openPostgresStore({
     await session.ready();
     const rooms = createRooms(session, clock);
     forget = rooms.rolledBack;
-    const inner = createStore(session, clock, rooms);
+    const inner = createStore(session, clock, rooms, isShared);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
     if (!isShared) return { store: inner, sharing: undefined };
     const turns = openTurns({ place, clock });
@@ -103,13 +103,13 @@ export async function openPostgresStore({
   }
 }
 
-/** The same tables on a second connection, which opens at the first use. */
+/** The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. */
 function openTurns({ place, clock }: PostgresStoreOptions): Store {
   const session = new Session({ place, clock, isShared: true, prepare: async () => {} });
-  return createStore(session, clock, createRooms(session, clock));
+  return createStore(session, clock, createRooms(session, clock), false);
 }
 
-function createStore(session: Session, clock: Clock, rooms: Rooms): Store {
+function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boolean): Store {
   const mend = createRowMending(rooms.all.faults, clock);
   const tx: Transaction = {
     ...rooms.all,
@@ -120,7 +120,7 @@ function createStore(session: Session, clock: Clock, rooms: Rooms): Store {
     // Each statement is a turn of the event loop.
     pause: () => Promise.resolve(),
   };
-  const queue = createPostgresQueue({ session, clock, rolledBack: rooms.rolledBack });
+  const queue = createPostgresQueue({ session, clock, isShared, rolledBack: rooms.rolledBack });
   let closed: Promise<void> | undefined;
 
   const run = <T>(work: (tx: Transaction) => Promise<T>) =>

@@ -81,6 +81,24 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
   });
 
+  test('a long transaction gets through though others write all the time what it has read', async () => {
+    let isDone = false;
+    async function writeOn(): Promise<void> {
+      while (!isDone) await b.transaction((tx) => tx.alerts.put([alert('x')]));
+    }
+    const others = writeOn();
+    let tries = 0;
+    await a.transaction(async (tx) => {
+      tries += 1;
+      for (let count = 0; count < 500; count += 1) await tx.alerts.find('x');
+      await tx.alerts.put([alert('x'), alert('y')]);
+    });
+    isDone = true;
+    await others;
+    expect(tries).toBeLessThanOrEqual(5);
+    expect(await b.transaction((tx) => tx.alerts.find('y'))).toBeDefined();
+  });
+
   describe('what is read and then written', () => {
     test('a change of an alert that is being routed as it was before is routed, too', async () => {
       await a.transaction((tx) => tx.alerts.put([alert('x')]));
