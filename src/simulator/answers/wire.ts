@@ -1,7 +1,7 @@
 /** Records as the JSON of the specification, with the switches of the behaviours laid over. */
 import { formatInstant } from '../../time/instant.ts';
 import type { Behaviours } from '../world/behaviours.ts';
-import { distorted, isUnknown, shownEventType } from '../world/distort.ts';
+import { distorted, isUnknown, shownEventType, shownId } from '../world/distort.ts';
 import type { FlightLogRecord } from '../world/flight-log.ts';
 import {
   type BirdRecord,
@@ -74,10 +74,13 @@ export function birdLogJson(behaviours: Behaviours, entry: EntryRecord): unknown
     eventType: shownEventType(behaviours, entry),
     message,
     eventFailedBy,
-    errorType: errorType !== undefined && isUnknown(behaviours, entry.id) ? 'PluginQuota' : errorType,
+    errorType: errorType !== undefined && isUnknown(behaviours, shownId(entry)) ? 'PluginQuota' : errorType,
     initiator,
   };
-  return overlaid(distorted(behaviours, entry.id, json, ['workspaceId', 'message', 'initiator']), entry.raw);
+  return overlaid(
+    distorted(behaviours, shownId(entry), json, ['workspaceId', 'message', 'initiator']),
+    entry.raw,
+  );
 }
 
 export function notificationJson(behaviours: Behaviours, entry: EntryRecord, nowUs: number): unknown {
@@ -94,7 +97,7 @@ export function notificationJson(behaviours: Behaviours, entry: EntryRecord, now
     isSeen: nowUs - entry.createdAtUs > SEEN_AFTER_US,
     message,
   };
-  return overlaid(distorted(behaviours, entry.id, json, ['workspaceId', 'message']), entry.raw);
+  return overlaid(distorted(behaviours, shownId(entry), json, ['workspaceId', 'message']), entry.raw);
 }
 
 export function flightLogJson(behaviours: Behaviours, entry: FlightLogRecord, nestId: string): unknown {

@@ -1,6 +1,7 @@
 /**
  * The shapes that the specification does not promise against: numbers as text, null, missing and extra fields,
- * unknown values. What is distorted depends on the entry's id alone, so every reading of it looks the same.
+ * unknown values. What is distorted depends on the id alone that is shown, so every reading of it looks the same, also of
+ * an entry that comes again under the id of another.
  */
 import type { Behaviours } from './behaviours.ts';
 import { chanceOf } from './seeded-random.ts';
@@ -47,5 +48,11 @@ export function isUnknown(behaviours: Behaviours, id: string): boolean {
 
 /** The `eventType` as it is written for a Bird log entry or notification. */
 export function shownEventType(behaviours: Behaviours, entry: EntryRecord): string {
-  return isUnknown(behaviours, entry.id) ? UNKNOWN_EVENT_TYPE : String(entry.fields.eventType ?? '');
+  return isUnknown(behaviours, shownId(entry)) ? UNKNOWN_EVENT_TYPE : String(entry.fields.eventType ?? '');
+}
+
+/** The entry's id, or the other one that a raw override says. */
+export function shownId({ id, raw }: EntryRecord): string {
+  const isOverridden = typeof raw === 'object' && raw !== null && 'id' in raw && typeof raw.id === 'string';
+  return isOverridden ? (raw.id as string) : id;
 }

@@ -346,4 +346,16 @@ describe('shapes that nobody promised', () => {
     const told = world.truth().events.filter(({ type }) => type === 'bird_log.FlowArchived');
     expect(told).toHaveLength(unknown.length);
   });
+
+  test('what comes again under the id of another looks like that one', () => {
+    const { world, bird, path } = withBird({ unknownEnums: 0.5 });
+    const looks = () => ask(world, `GET ${path}/logs?pageSize=500`).items;
+    for (let at = 0; at < 20; at += 1) world.save(bird.id);
+    for (const { id } of looks())
+      world.appendBirdLog(bird.id, { fields: { eventType: 'Saved' }, raw: { id } });
+    const types = Map.groupBy(looks(), ({ id }) => id);
+    expect(
+      [...types.values()].map((same) => [same.length, new Set(same.map((one) => one.eventType)).size]),
+    ).toEqual(Array(20).fill([2, 1]));
+  });
 });
