@@ -125,13 +125,15 @@ class Listener implements PostgresWakes {
     const { taken, payload } = this.#take();
     if (taken.length === 0) return;
     this.#isGap = true;
-    this.#cancelGap = this.#options.clock.setTimer(GAP_MS, () => {
-      this.#isGap = false;
-      this.#send();
-    });
-    this.#client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).catch(() => {
+    const said = this.#client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).catch(() => {
       // The connection broke: it goes with the next one.
       for (const what of taken) this.#rung.add(what);
+    });
+    this.#cancelGap = this.#options.clock.setTimer(GAP_MS, async () => {
+      // The server may be slow: it has one notification at a time.
+      await said;
+      this.#isGap = false;
+      this.#send();
     });
   }
 
