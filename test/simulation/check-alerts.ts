@@ -231,7 +231,8 @@ const RIGHT_MS = 50_000;
  */
 export function checkWatch({ plan, receivers }: Remains, find: Find): void {
   const aheadMs = [plan.clockAheadMs];
-  for (const { byMs } of plan.clockSteps) aheadMs.push(aheadMs.at(-1)! + byMs);
+  const steps = plan.clockSteps.toSorted((a, b) => a.atMs - b.atMs);
+  for (const { byMs } of steps) aheadMs.push(aheadMs.at(-1)! + byMs);
   const isEverOff = aheadMs.some((ms) => Math.abs(ms) > RIGHT_MS);
   const possible = ['feed_unproven', ...(isEverOff ? ['clock_wrong'] : [])];
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
