@@ -62,7 +62,7 @@ import { PostgresStreams } from './watched/postgres-streams.ts';
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
   readonly clock: Clock;
-  /** Whether other processes may use the same schema at the same time; where they may, what is done twice is theirs to agree on (`ownership-store.ts`). */
+  /** Whether other processes may use the same schema at the same time: they agree on who does what (`ownership-store.ts`). */
   readonly isShared?: boolean;
 }
 
@@ -70,8 +70,9 @@ interface PostgresStoreOptions {
 const CLOSING_MS = 5_000;
 
 /**
- * Opens the store. Throws `store_locked` while another process uses it and one of the two does not share it, `store_newer`, `store_down` where the server
- * does not answer or refuses, or `config_invalid` for a schema of another program; nothing is changed then.
+ * Opens the store. Throws `store_locked` while another process uses it and one of the two does not share it,
+ * `store_newer`, `store_down` where the server does not answer or refuses, or `config_invalid` for a schema of another
+ * program; nothing is changed then.
  */
 export async function openPostgresStore({
   place,
