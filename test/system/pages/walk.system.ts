@@ -3,7 +3,7 @@
  * Each thing is begun from the overview, and found to be done by the API.
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { until } from '../live-daemon.ts';
 import { keyboard, mouse } from './hands.ts';
 import { openBrowser } from './open-browser.ts';
@@ -30,7 +30,6 @@ describe.each([
   beforeAll(async () => {
     daemon = await openPagesDaemon();
     context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' });
-    page = await context.newPage();
   });
 
   afterAll(async () => {
@@ -39,9 +38,13 @@ describe.each([
   });
 
   beforeEach(async () => {
+    // A page of its own: the form that a test sent last may still be on its way to the page after it.
+    page = await context.newPage();
     // Without its refresh, which starts the way of Tab anew where there is no script.
     await page.goto(new URL('?paused', daemon.url).href);
   });
+
+  afterEach(() => page.close());
 
   const link = (name: string | RegExp) => page.getByRole('link', { name }).first();
   const button = (name: string) => page.getByRole('button', { name, exact: true });
