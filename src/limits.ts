@@ -92,6 +92,14 @@ export const LIMITS = {
     beyond: 'Only the status is taken from it.',
     counted: false,
   },
+  retry_after_ms: {
+    most: 3_600_000,
+    unit: 'milliseconds',
+    of: 'how long the service or a receiver is left alone because its answer asks for that (`Retry-After`)',
+    reason: 'A header that is garbled or hostile must neither end the watch nor hold back alerts for days.',
+    beyond: 'It is asked again after this time, and may ask for as long again.',
+    counted: false,
+  },
   name_characters: {
     most: 500,
     unit: 'characters',

@@ -5,6 +5,7 @@
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
+import { retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
@@ -139,19 +140,11 @@ function answered(
     : withoutSecrets(response.body.slice(0, 4_096), secrets);
   const error = plainText(`HTTP ${status}${words && `: ${words}`}`, MAX_ERROR_CODE_POINTS);
   if (status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)) {
-    const retryAfterMs = readRetryAfter(response.headers['retry-after'], nowUs);
+    const waitMs = retryAfterMs(response, nowUs);
     const reason: ErrorCode = status === 429 ? 'rate_limited' : 'unavailable';
-    return { kind: 'failed', reason, error, ...(retryAfterMs && { retryAfterMs }) };
+    return { kind: 'failed', reason, error, ...(waitMs && { retryAfterMs: waitMs }) };
   }
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
-}
-
-/** Seconds or an HTTP date (RFC 9110, 10.2.3). */
-function readRetryAfter(value: string | undefined, nowUs: number): number | undefined {
-  if (value === undefined) return undefined;
-  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowUs / 1000);
 }
 
 /** The codes of a connection that broke after the request may have left. */

@@ -1,13 +1,11 @@
 /** What an HTTP answer of the service means: its JSON, or one `NestwatchError` that says what to do about it. */
 import { NestwatchError } from '../errors.ts';
+import { retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { LIMITS } from '../limits.ts';
 import { type ItemReading, readItems } from './answer-items.ts';
 import { isRecord } from './coerce.ts';
 import { parseJson } from './parse-json.ts';
-
-/** Longer waits are not kept: a garbled or hostile header must not end the watch. */
-const LONGEST_RETRY_AFTER_MS = 3_600_000;
 
 /** Throws for every status but 2xx. `where` is the operation and region, for the message. */
 export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {
@@ -83,26 +81,6 @@ function notJson(response: HttpResponse, where: string, cause: unknown): Nestwat
     cause,
     facts,
   });
-}
-
-/** The last instant of the year 9999. */
-const LATEST_MS = 253_402_300_799_999;
-
-/** The service's clock from the `Date` header (RFC 9110, 6.6.1), in whole seconds; null when unreadable. */
-export function serverTimeUs(response: HttpResponse): number | null {
-  const ms = Date.parse(response.headers.date ?? '');
-  // Beyond the year 9999 microseconds are no exact numbers any more, and no store can keep them.
-  return ms >= 0 && ms <= LATEST_MS ? ms * 1000 : null;
-}
-
-/** `Retry-After` (RFC 9110, 10.2.3) in seconds or as a date; undefined when absent or garbled. */
-function retryAfterMs(response: HttpResponse, nowUs: number): number | undefined {
-  const value = response.headers['retry-after']?.trim() ?? '';
-  // A date is meant on the service's clock, whatever ours says.
-  const sinceMs = (serverTimeUs(response) ?? nowUs) / 1000;
-  const isDate = /^[A-Za-z]{3,9},? /.test(value);
-  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - sinceMs : NaN;
-  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_RETRY_AFTER_MS, Math.max(0, ms));
 }
 
 function problemOf(body: string): Readonly<Record<string, unknown>> | undefined {

@@ -3,10 +3,11 @@
  * shapes or in one `NestwatchError`.
  */
 import { NestwatchError } from '../errors.ts';
+import { serverTimeUs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import type { LimitName } from '../limits.ts';
 import { formatInstant } from '../time/instant.ts';
-import { itemsOf, jsonOf, serverTimeUs } from './answer.ts';
+import { itemsOf, jsonOf } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
 import type { Cut } from './coerce.ts';
 import { Exchange, type ServiceClientOptions } from './exchange.ts';

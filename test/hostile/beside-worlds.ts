@@ -2,6 +2,7 @@
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { retryAfterMs } from '../../src/http/server-time.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/password-check.ts';
@@ -11,6 +12,7 @@ import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const MANY = 5_000;
+const DAY_MS = 86_400_000;
 const MOST_SERIES = 1_200;
 
 /** What a scrape has of one metric, after these happenings and with these alerts. */
@@ -92,6 +94,11 @@ export const manyBirdsShown = async () => mistakeInTaking(`${region('')}\nmetric
 
 export const longLinks = async () =>
   mistakeInTaking(region(`, links: { nest: "https://x.example/${'x'.repeat(5_000)}/{{ nest_id }}" }`));
+
+export async function longRetryAfter(): Promise<string | undefined> {
+  const waitMs = retryAfterMs({ headers: { 'retry-after': '9'.repeat(9) } }, 0) ?? 0;
+  return waitMs > DAY_MS ? `a receiver is left alone for ${waitMs / DAY_MS} days` : undefined;
+}
 
 const PASSWORDS = 100;
 

@@ -7,6 +7,7 @@ import type { LimitName } from '../../src/limits.ts';
 import { manyPublicBirds, manyPublicNests, manyWrites } from './beside-store.ts';
 import {
   longLinks,
+  longRetryAfter,
   manyBirdsShown,
   manyCauses,
   manyFiring,
@@ -133,6 +134,7 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
     path: NOTIFICATIONS,
     alter: (response) => ({ ...response, status: 400, body: `[{}${',{}'.repeat(5 * MIB)}]` }),
   },
+  retry_after_ms: { of: 'beside', mistake: longRetryAfter },
   name_characters: {
     of: 'answers',
     path: BIRDS,

@@ -247,10 +247,24 @@ describe('what an answer means', () => {
   test.each([
     ['120', 120_000],
     [new Date(NOW_US / 1000 + 90_000).toUTCString(), 90_000],
+    ['0.5', 500],
     ['soon', undefined],
-  ])('a Retry-After of %s is kept', async (value, retryAfterMs) => {
+    ['-5', undefined],
+    [String(3 * 86_400), 3_600_000],
+    ['99999999999', 3_600_000],
+    [new Date(NOW_US / 1000 + 3 * 86_400_000).toUTCString(), 3_600_000],
+  ])('a Retry-After of %s is kept, up to an hour', async (value, retryAfterMs) => {
     const outcome = await outcomeOf({ status: 429, headers: { 'retry-after': value } });
     expect(outcome.kind === 'failed' && outcome.retryAfterMs).toBe(retryAfterMs);
+  });
+
+  test('a date is meant on the receiver’s clock', async () => {
+    const headers = {
+      date: 'Thu, 01 Jan 2026 03:00:00 GMT',
+      'retry-after': 'Thu, 01 Jan 2026 03:00:20 GMT',
+    };
+    const outcome = await outcomeOf({ status: 503, headers });
+    expect(outcome.kind === 'failed' && outcome.retryAfterMs).toBe(20_000);
   });
 
   test('its words are cleaned, capped, and left out when they are a page', async () => {
