@@ -100,6 +100,14 @@ export const LIMITS = {
     beyond: 'It is asked again after this time, and may ask for as long again.',
     counted: false,
   },
+  kept_origins: {
+    most: 100,
+    unit: 'items',
+    of: 'servers to which one way out keeps connections for the next request',
+    reason: 'A receiver whose redirects are followed may name another server in each of its answers.',
+    beyond: 'Connections to the one that was asked longest ago end, and are made again when it is asked.',
+    counted: false,
+  },
   name_characters: {
     most: 500,
     unit: 'characters',

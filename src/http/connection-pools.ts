@@ -1,10 +1,12 @@
 /**
  * Connections by the origin that they lead to, direct or through a proxy, with the certificates that are configured.
  * Files are compared at each request: when one has changed, new connections are made, and the old ones end when what
- * they carry has ended.
+ * they carry has ended. The same becomes of those to the origin that was asked longest ago, beyond the bound: a receiver
+ * that redirects may name another one in each answer.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import { LIMITS } from '../limits.ts';
 import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
 import { proxyFor } from './proxy-choice.ts';
 
@@ -34,6 +36,14 @@ export function createConnectionPools(options: PoolOptions): ConnectionPools {
     );
   }
 
+  function retireOldest(): void {
+    for (const [origin, { dispatcher }] of pools) {
+      pools.delete(origin);
+      retire(dispatcher);
+      return;
+    }
+  }
+
   return {
     to(target) {
       const through = proxy && proxyFor(target, proxy);
@@ -41,10 +51,16 @@ export function createConnectionPools(options: PoolOptions): ConnectionPools {
       const trust = tls && (target.protocol === 'https:' || through) ? tlsMaterial(tls) : undefined;
       const made = trust || through ? JSON.stringify([through, trust]) : '';
       const known = pools.get(target.origin);
-      if (known?.made === made) return known.dispatcher;
+      // A map keeps the order in which its keys came: the one that was asked longest ago stands first.
+      if (known) pools.delete(target.origin);
+      if (known?.made === made) {
+        pools.set(target.origin, known);
+        return known.dispatcher;
+      }
       if (known) retire(known.dispatcher);
       const dispatcher = open(target.origin, options, trust, through);
       pools.set(target.origin, { made, dispatcher });
+      if (pools.size > LIMITS.kept_origins.most) retireOldest();
       return dispatcher;
     },
 

@@ -2,6 +2,7 @@
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { createConnectionPools } from '../../src/http/connection-pools.ts';
 import { retryAfterMs } from '../../src/http/server-time.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
@@ -98,6 +99,23 @@ export const longLinks = async () =>
 export async function longRetryAfter(): Promise<string | undefined> {
   const waitMs = retryAfterMs({ headers: { 'retry-after': '9'.repeat(9) } }, 0) ?? 0;
   return waitMs > DAY_MS ? `a receiver is left alone for ${waitMs / DAY_MS} days` : undefined;
+}
+
+const MOST_ORIGINS = 500;
+
+export async function manyOrigins(): Promise<string | undefined> {
+  const pools = createConnectionPools({
+    connections: 1,
+    connectTimeoutMs: 1_000,
+    timeoutMs: 1_000,
+    maxBodyBytes: 1_000,
+  });
+  const all = numbers.map((at) => pools.to(new URL(`http://receiver-${at}.example`)));
+  // Closing one takes a turn.
+  await new Promise(setImmediate);
+  const open = all.filter((one) => !('closed' in one && one.closed)).length;
+  await pools.destroy();
+  return open > MOST_ORIGINS ? `connections to ${open} servers are kept` : undefined;
 }
 
 const PASSWORDS = 100;

@@ -13,6 +13,7 @@ import {
   manyFiring,
   manyFollowers,
   manyNests,
+  manyOrigins,
   manyPasswords,
   manyRequests,
 } from './beside-worlds.ts';
@@ -134,6 +135,7 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
     path: NOTIFICATIONS,
     alter: (response) => ({ ...response, status: 400, body: `[{}${',{}'.repeat(5 * MIB)}]` }),
   },
+  kept_origins: { of: 'beside', mistake: manyOrigins },
   retry_after_ms: { of: 'beside', mistake: longRetryAfter },
   name_characters: {
     of: 'answers',
