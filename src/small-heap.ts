@@ -8,6 +8,8 @@
  */
 import { setFlagsFromString } from 'node:v8';
 
+// Pages that are half empty are emptied, where V8 would leave them: a fifth of the memory with thousands of Birds.
+setFlagsFromString('--optimize-for-size');
 // After a collection the heap may grow by so much before the next one.
 setFlagsFromString('--heap-growing-percent=20');
 // The space for new objects stays as it is now, which is small before modules are loaded.

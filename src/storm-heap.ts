@@ -1,7 +1,7 @@
 /**
  * Room for new objects while a storm lasts. The heap is kept small (`small-heap.ts`), which a storm pays for: what
  * lives until its batch is committed is copied again and again, and that took up to half of the processor time. V8
- * takes the room back by itself once little is going on.
+ * takes the room back by itself once little is going on; that it favours speed ends a while after the storm.
  */
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
 import type { Report } from './report.ts';
@@ -9,23 +9,36 @@ import type { Clock } from './time/clock.ts';
 
 /** Alerts that begin or end within a second: what is taken for a storm. */
 const STORM_ALERTS = 100;
+/** What a storm has queued is sent within this, or goes slower. */
+const STORM_LASTS_MS = 60_000;
 const ROOM_BYTES = 8 * 1024 * 1024;
 /** V8 decides at a collection, which is never further away than this. */
 const MOST_OBJECTS = 4_096;
 
-/** Hears of alerts, and makes room once very many of them change. */
-export function createStormHeap({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Report {
+/** Hears of alerts, and makes room once very many of them change. `setFlags` is V8's, but in a test. */
+export function createStormHeap(
+  { monotonicMs }: Pick<Clock, 'monotonicMs'>,
+  setFlags: typeof setFlagsFromString = setFlagsFromString,
+): Report {
   let sinceMs = Number.NEGATIVE_INFINITY;
   let alerts = 0;
+  let endsMs = Number.POSITIVE_INFINITY;
   return ({ what }) => {
-    if (what !== 'alert') return;
     const nowMs = monotonicMs();
+    if (nowMs >= endsMs) {
+      setFlags('--optimize-for-size');
+      endsMs = Number.POSITIVE_INFINITY;
+    }
+    if (what !== 'alert') return;
     if (nowMs - sinceMs >= 1_000) {
       sinceMs = nowMs;
       alerts = 0;
     }
     alerts += 1;
-    if (alerts === STORM_ALERTS) makeRoom();
+    if (alerts !== STORM_ALERTS) return;
+    endsMs = nowMs + STORM_LASTS_MS;
+    setFlags('--no-optimize-for-size');
+    makeRoom();
   };
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { createStormHeap } from '../src/storm-heap.ts';
 
 const SRC = `file://${join(import.meta.dirname, '../src')}`;
 
@@ -27,4 +28,29 @@ test('there is room for new objects in a storm of alerts, and little without one
   expect(roomAfter(99, 1)).toBeLessThan(2);
   expect(roomAfter(500, 20)).toBeLessThan(2);
   expect(roomAfter(500, 1)).toBeGreaterThan(7);
+});
+
+test('speed is favoured over size from the beginning of a storm until a minute after its last one', () => {
+  const flags: string[] = [];
+  let nowMs = 0;
+  const hear = createStormHeap({ monotonicMs: () => nowMs }, (flag) => flags.push(flag));
+  const change = (alerts: number) => {
+    for (let at = 0; at < alerts; at += 1)
+      hear({ what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'firing', alertId: String(at) });
+  };
+  change(99);
+  expect(flags).toEqual([]);
+  change(1);
+  expect(flags).toEqual(['--no-optimize-for-size']);
+  nowMs = 50_000;
+  change(100);
+  nowMs = 109_999;
+  change(1);
+  expect(flags).toEqual(['--no-optimize-for-size', '--no-optimize-for-size']);
+  nowMs = 110_000;
+  hear({ what: 'trouble', stage: 'store', error: undefined });
+  expect(flags.at(-1)).toBe('--optimize-for-size');
+  nowMs = 200_000;
+  change(99);
+  expect(flags).toHaveLength(3);
 });
