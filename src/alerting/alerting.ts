@@ -33,7 +33,7 @@ import { endRemovedRegions } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
 import { flushGroups } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
-import { joinGroups } from './join-groups.ts';
+import { type Growth, joinGroups } from './join-groups.ts';
 import { retryAlerts } from './note-faults.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -112,7 +112,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
     await steps.run('watchHealth', watchHealth);
     await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
-    await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, everyGroup));
+    const growth: Growth = new Map();
+    await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, growth, everyGroup));
     await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
     await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
@@ -130,14 +131,16 @@ export function createAlerting(options: AlertingOptions): Alerting {
    * Groups are flushed once no alert waits to join any: only then is it known which of their events are old and belong
    * in a summary. Both are one transaction, since a group that begins with `group_wait: 0s` is then written once.
    */
-  async function joinAndFlush(tx: Transaction, everyGroup: boolean): Promise<Step> {
-    const taken = [await joinGroups(tx, config, maxAgeUs, clock.nowUs())];
+  async function joinAndFlush(tx: Transaction, growth: Growth, everyGroup: boolean): Promise<Step> {
+    const taken = [await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs())];
     while (!taken.at(-1)!.isAll && taken.length < MOST_JOINS) {
       await tx.pause();
-      taken.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
+      taken.push(await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs()));
     }
     if (taken.at(-1)!.isAll) {
-      taken.push(await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup));
+      taken.push(await flushGroups(tx, config, recurrences, { everyGroup, growth }, clock.nowUs()));
+      // What waits for more does so until the next look, and never holds up the turn of this step.
+      growth.clear();
     }
     return {
       ...taken.at(-1)!,

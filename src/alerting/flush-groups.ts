@@ -9,9 +9,12 @@
  * - *notify*: queues a delivery for everybody concerned, unless the receiver is throttled.
  * - *settle*: writes of what the group has notified, and ends incidents.
  *
- * A group that fails in one of them leaves nothing behind and is set aside for a while; the others are flushed.
+ * A group into which alerts flood waits for more of them first, for 2 s at the most (`isFlooded`).
+ *
+ * A group that fails in one of the stages leaves nothing behind and is set aside for a while; the others are flushed.
  */
 import { createServiceLinks } from '../config/service-links.ts';
+import { isFlooded } from '../domain/grouping/flush.ts';
 import type { Group } from '../domain/grouping/group.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
@@ -30,13 +33,20 @@ import { NOTHING, type Step, type Tally } from './step.ts';
 const BATCH = 400;
 const BATCH_ALERTS = 1_000;
 
-/** `everyGroup`: all of them, due or not, but for those whose instant is the point of them. */
+/** Which groups are flushed. */
+interface Which {
+  /** All of them, due or not, but for those whose instant is the point of them. */
+  readonly everyGroup: boolean;
+  /** How many alerts came into each group since groups were last flushed: one that is flooded waits. */
+  readonly growth: ReadonlyMap<string, number>;
+}
+
 export async function flushGroups(
   tx: Transaction,
   config: FlushConfig,
   recurrences: Recurrences,
+  { everyGroup, growth }: Which,
   nowUs: number,
-  everyGroup: boolean,
 ): Promise<Step> {
   const [untilUs, limit] = everyGroup ? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] : [nowUs, BATCH];
   const due = await tx.groups.due(untilUs, limit);
@@ -47,13 +57,17 @@ export async function flushGroups(
   const batch: Batch = {
     due,
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
+    isLeft: (group) =>
+      everyGroup
+        ? SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs
+        : isFlooded(group, growth.get(group.key) ?? 0, nowUs),
     async flush(group, tally) {
       const alerts = await flushGroup({ tx, config, muting, serviceLinks, tally, nowUs }, group);
       if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
       return alerts;
     },
   };
-  const { done, tally } = (await flushTogether(tx, batch, nowUs)) ?? (await flushSingly(tx, batch, nowUs));
+  const { done, tally } = (await flushTogether(tx, batch)) ?? (await flushSingly(tx, batch, nowUs));
   tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
   return { done, isAll: everyGroup || (done === due.length && due.length < limit), ...tally };
 }
@@ -61,6 +75,8 @@ export async function flushGroups(
 interface Batch {
   readonly due: readonly Group[];
   readonly mostAlerts: number;
+  /** Whether one of them is left as it is for now. */
+  isLeft(group: Group): boolean;
   /** Flushes one of them; returns how many alerts it has. */
   flush(group: Group, tally: Tally): Promise<number>;
 }
@@ -72,16 +88,16 @@ interface Flushed {
 }
 
 /** All in one savepoint: one for each would cost as much as the flush itself. Undefined where one of them fails. */
-async function flushTogether(tx: Transaction, batch: Batch, nowUs: number): Promise<Flushed | undefined> {
+async function flushTogether(tx: Transaction, batch: Batch): Promise<Flushed | undefined> {
   const tally: Tally = { queued: 0, happenings: [] };
-  const outcome = await tx.attempt(() => flushEach(batch, nowUs, (group) => batch.flush(group, tally)));
+  const outcome = await tx.attempt(() => flushEach(batch, (group) => batch.flush(group, tally)));
   return outcome.ok ? { done: outcome.value, tally } : undefined;
 }
 
 /** Each in a savepoint of its own: one that fails is set aside. */
 async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promise<Flushed> {
   const tally: Tally = { queued: 0, happenings: [] };
-  const done = await flushEach(batch, nowUs, async (group) => {
+  const done = await flushEach(batch, async (group) => {
     const own: Tally = { queued: 0, happenings: [] };
     const outcome = await tx.attempt(() => batch.flush(group, own));
     if (!outcome.ok) {
@@ -97,8 +113,7 @@ async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promis
 
 /** Flushes the groups in their order until they had enough alerts together; returns how many came to their turn. */
 async function flushEach(
-  { due, mostAlerts }: Batch,
-  nowUs: number,
+  { due, mostAlerts, isLeft }: Batch,
   flushOne: (group: Group) => Promise<number>,
 ): Promise<number> {
   let done = 0;
@@ -106,7 +121,7 @@ async function flushEach(
   for (const group of due) {
     if (alerts >= mostAlerts) break;
     done += 1;
-    if (SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs) continue;
+    if (isLeft(group)) continue;
     alerts += await flushOne(group);
   }
   return done;

@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts';
-import { type Group, type GroupMember, isSettled } from '../domain/grouping/group.ts';
+import { type Group, type GroupMember, HAS_LEFT, isSettled } from '../domain/grouping/group.ts';
 import { isAcknowledgementOver } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
@@ -14,26 +14,30 @@ import { NOTHING, type Step, type Tally } from './step.ts';
 /** Alerts joined in one transaction. */
 const BATCH = 200;
 
+/** How many alerts came into each group, by its key. */
+export type Growth = Map<string, number>;
+
 /**
  * Puts alerts that changed into the groups of their routes, or wakes the groups that have to notify of their end. Events
- * that were older than `maxAgeUs` when they were observed are left to a summary.
+ * that were older than `maxAgeUs` when they were observed are left to a summary. `growth` is counted on.
  */
 export async function joinGroups(
   tx: Transaction,
   config: Pick<Config, 'route' | 'receivers'>,
   maxAgeUs: number,
+  growth: Growth,
   nowUs: number,
 ): Promise<Step> {
   const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
   // In a storm more come with every page: the groups that are due are not to wait for a moment without any.
   const taken = { done: alerts.length, isAll: alerts.length < BATCH };
-  const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, nowUs));
+  const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, growth, nowUs));
   if (all.ok) return { ...taken, ...all.value };
   // One of them fails: it alone is set aside.
   const tally: Tally = { queued: 0, happenings: [] };
   for (const alert of alerts) {
-    const one = await tx.attempt(() => join(tx, [alert], config, maxAgeUs, nowUs));
+    const one = await tx.attempt(() => join(tx, [alert], config, maxAgeUs, growth, nowUs));
     const happenings = one.ok ? one.value.happenings : await setAlertAside(tx, alert.id, one.error, nowUs);
     tally.happenings.push(...happenings);
     if (one.ok) tally.queued += one.value.queued;
@@ -46,6 +50,7 @@ async function join(
   alerts: readonly Alert[],
   { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
   maxAgeUs: number,
+  growth: Growth,
   nowUs: number,
 ): Promise<Tally> {
   const ids = alerts.map((alert) => alert.id);
@@ -66,6 +71,9 @@ async function join(
       changedGroups.set(group.key, group);
     }
     changedMembers.push(...result.members);
+    for (const { groupKey, notifiedSeq } of result.members) {
+      if (notifiedSeq !== HAS_LEFT) growth.set(groupKey, (growth.get(groupKey) ?? 0) + 1);
+    }
     const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
     const old = await leaveOldToSummary(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
     for (const group of old.groups) changedGroups.set(group.key, group);

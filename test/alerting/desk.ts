@@ -95,6 +95,8 @@ export interface Desk {
   readonly happenings: Happening[];
   /** A Bird is named `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
   fails(...birds: string[]): Promise<void>;
+  /** One page after another, as fast as they are committed, while alerting looks on. */
+  failInPages(pages: Iterable<readonly string[]>): Promise<void>;
   succeeds(...birds: string[]): Promise<void>;
   /** The same, seen only now: it happened five hours ago, and a minute later what succeeded. */
   failedLongAgo(...birds: string[]): Promise<void>;
@@ -277,7 +279,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     return one;
   }
 
-  async function happens(type: string, birds: readonly string[], agoUs = 0): Promise<void> {
+  async function happens(type: string, pages: Iterable<readonly string[]>, agoUs = 0): Promise<void> {
     const stream = await inner.transaction((tx) => tx.streams.open('eu', 'flight', 'all'));
     const commit = createCommit({
       store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
@@ -288,7 +290,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       changed: () => life.alerting.wake(),
     });
     const atUs = clock.nowUs() - agoUs;
-    const events = birds.map((name): Event => {
+    const eventOf = (name: string): Event => {
       entries += 1;
       const [nest, named] = name.includes('/') ? name.split('/') : ['Marketing', name];
       const [id, bird = id] = named!.split(':');
@@ -307,12 +309,14 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         message: type === 'failed' ? 'the provider answered 429' : '',
         attributes: { flight_id: `f-${entries}`, status: type, started_at_us: atUs - 1_000_000 },
       };
-    });
-    await commit({
-      region: 'eu',
-      stream: { stream: stream.stream, feed: 'flight' },
-      events: events.map((event) => ({ event, historic: false })),
-    });
+    };
+    for (const birds of pages) {
+      await commit({
+        region: 'eu',
+        stream: { stream: stream.stream, feed: 'flight' },
+        events: birds.map((name) => ({ event: eventOf(name), historic: false })),
+      });
+    }
     await clock.advance(0);
   }
 
@@ -342,10 +346,11 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     mails,
     pages,
     happenings,
-    fails: (...birds) => happens('failed', birds),
-    succeeds: (...birds) => happens('succeeded', birds),
-    failedLongAgo: (...birds) => happens('failed', birds, 300 * 60_000_000),
-    succeededLongAgo: (...birds) => happens('succeeded', birds, 299 * 60_000_000),
+    fails: (...birds) => happens('failed', [birds]),
+    failInPages: (pages) => happens('failed', pages),
+    succeeds: (...birds) => happens('succeeded', [birds]),
+    failedLongAgo: (...birds) => happens('failed', [birds], 300 * 60_000_000),
+    succeededLongAgo: (...birds) => happens('succeeded', [birds], 299 * 60_000_000),
     async acknowledges(...birds) {
       const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
       for (const { id, labels } of alerts) {

@@ -93,6 +93,54 @@ describe('a big notification', () => {
   });
 });
 
+describe('a flood of alerts without `group_wait`', () => {
+  function* pages(count: number, size: number, committed = () => {}) {
+    for (let page = 0; page < count; page += 1) {
+      yield birds(size, page * size);
+      committed();
+    }
+  }
+  const told = (desk: Desk) => desk.received.map(({ minute, body }) => [minute, body.alerts.length]);
+
+  test('is in one notification, though it comes page by page', async () => {
+    const desk = await open({ route: { groupWaitMs: 0 }, receivers: [hook('ops')] });
+    await desk.failInPages(pages(12, 100));
+    expect(told(desk)).toEqual([
+      [0, 500],
+      [0, 500],
+      [0, 200],
+    ]);
+    await desk.pass(6);
+    expect(desk.received).toHaveLength(3);
+  });
+
+  test('makes no group wait that it brings a single alert', async () => {
+    let committed = 0;
+    const committedAtSends: number[] = [];
+    const desk = await open({
+      route: { groupWaitMs: 0, groupBy: ['bird_id'] },
+      receivers: [hook('ops')],
+      answer() {
+        committedAtSends.push(committed);
+        return 200;
+      },
+    });
+    await desk.failInPages(
+      pages(30, 10, () => {
+        committed += 1;
+      }),
+    );
+    expect(committedAtSends).toHaveLength(300);
+    expect(committedAtSends[0]).toBeLessThan(15);
+  });
+
+  test('that ends is sent at once', async () => {
+    const desk = await open({ route: { groupWaitMs: 0 }, receivers: [hook('ops')] });
+    await desk.fails(...birds(150));
+    expect(told(desk)).toEqual([[0, 150]]);
+  });
+});
+
 describe('a webhook that takes CloudEvents', () => {
   const url = secret('http://lake.example/');
   const lake = webhook({ url, format: 'cloudevents', sendResolved: false });

@@ -52,7 +52,8 @@ const routeShape = z.strictObject({
     .optional()
     .meta({
       preset: formatDuration(ROUTE_DEFAULTS.groupWaitMs),
-      description: 'How long a new group waits for more alerts.',
+      description:
+        'How long a new group waits for more alerts. While a hundred and more at a time come into a group that is due, it waits up to 2s longer, so that the flood is in one message.',
     }),
   group_interval: duration(10)
     .optional()

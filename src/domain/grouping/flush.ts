@@ -18,6 +18,11 @@ import type { Summary } from './summary.ts';
 /** Alerts in a notification that has less news; a message that does not go out in parts lists no more. */
 export const MAX_ALERTS = 100;
 
+/** A group that gained as many alerts at once, a whole page of the service, is taken to gain more at once. */
+const FLOOD_ALERTS = 100;
+/** For so long past its instant a group waits while it is flooded. */
+const FLOOD_US = 2_000_000;
+
 /** What a flush comes to: the state to commit, and what its notification lists. */
 export interface Flush {
   /** Null: there is no news, and no notification. */
@@ -66,6 +71,14 @@ export interface Listed {
   /** With 0 no events need be loaded. */
   readonly newEvents: number;
   readonly afterSeq: number;
+}
+
+/**
+ * Whether a group that is due waits for more, having just gained `gained` alerts. A notification now would have the
+ * first of a flood a moment sooner, and all others a whole `group_interval` later.
+ */
+export function isFlooded({ nextFlushAtUs }: Group, gained: number, nowUs: number): boolean {
+  return gained >= FLOOD_ALERTS && nowUs - nextFlushAtUs < FLOOD_US;
 }
 
 /**
