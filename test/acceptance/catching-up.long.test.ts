@@ -17,7 +17,7 @@ function settle(world: World, birds: number): string[] {
   return Array.from({ length: Math.ceil(birds / 10) }, (_, nest) => {
     const { id } = world.addNest({ name: `Nest ${nest}` });
     return Array.from(
-      { length: Math.min(10, birds) },
+      { length: Math.min(10, birds - 10 * nest) },
       (_, at) => world.addBird(id, { name: `Bird ${nest}-${at}`, triggerType: 'event' }).id,
     );
   }).flat();
@@ -56,8 +56,11 @@ const summaries = (of: Stage) =>
 
 /** Polls of the region that is up are most of what the story takes. */
 const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 10, 1);
-const MINUTES_LOST = amountOf('catching up: minutes that an old backup lacks', 40, 20);
-const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before and after a backup of the service', 30, 22);
+const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 60, 24);
+const DRAINED = amountOf('catching up: failures of the other region during the drain', 40, 20);
+const MINUTES_LOST = amountOf('catching up: minutes that an old backup lacks', 40, 12);
+const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before a backup of the service', 30, 22);
+const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 30, 12);
 const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 20, 8);
 const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 14);
 
@@ -67,18 +70,18 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
     stage = await openStage({
       requestsPerSecond: 10,
       before(world) {
-        birds[world.region] = settle(world, world.region === 'eu' ? 60 : OTHER_BIRDS);
+        birds[world.region] = settle(world, world.region === 'eu' ? AWAY_BIRDS : OTHER_BIRDS);
       },
     });
     const { eu, us } = stage.worlds;
     await stage.minutesPass(5);
     eu!.goDown('reset');
     const fails = (bird: string) => eu!.startFlight(bird, { endsAs: 'failed', fliesForMs: 5_000 });
-    const [past, lasting, forgotten] = [
-      birds.eu!.slice(0, 30),
-      birds.eu!.slice(30, 45),
-      birds.eu!.slice(45, 50),
-    ];
+    const [half, quarter, twelfth] = [AWAY_BIRDS / 2, AWAY_BIRDS / 4, AWAY_BIRDS / 12];
+    const past = birds.eu!.slice(0, half);
+    const lasting = birds.eu!.slice(half, half + quarter);
+    const forgotten = birds.eu!.slice(half + quarter, half + quarter + twelfth);
+    const failing = half + quarter + twelfth;
     for (let hour = 0; hour < HOURS_AWAY; hour += 1) {
       for (const bird of hour < HOURS_AWAY / 2 ? past : []) fails(bird);
       for (const bird of hour === HOURS_AWAY / 2 + 1 ? past : [])
@@ -91,7 +94,7 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
     eu!.comeUp();
     // During the whole drain the other region's failures are found in time.
     const delaysS: number[] = [];
-    for (let count = 0; count < 40; count += 1) {
+    for (let count = 0; count < DRAINED; count += 1) {
       const { id } = us!.startFlight(birds.us![count % OTHER_BIRDS]!, {
         endsAs: 'failed',
         fliesForMs: 1_000,
@@ -132,9 +135,9 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
 
     expect(mail!.summary).toMatchObject({
       events: old.length,
-      alerts: 50,
-      firing: 20,
-      kinds: [{ alertname: 'FlightFailed', events: old.length, alerts: 50, firing: 20 }],
+      alerts: failing,
+      firing: quarter + twelfth,
+      kinds: [{ alertname: 'FlightFailed', events: old.length, alerts: failing, firing: quarter + twelfth }],
     });
     expect(mail!.alerts.every(({ events }) => events.length === 0)).toBe(true);
     // What came and went is in no other message; what lasts is, with what is fresh.
@@ -227,7 +230,7 @@ describe('the service was restored from a backup', () => {
     expect(lost.length).toBeGreaterThan(100);
     const before = truthOf(stage);
     for (const { key } of lost) world.deleteEntry(key.split('/').at(-1)!);
-    await stage.minutesPass(MINUTES_OF_TROUBLE);
+    await stage.minutesPass(MINUTES_WITHOUT);
     // Somebody imports them again, with their ids and instants; and some that nobody has seen are among them.
     for (const { key, occurredAtUs, type, birdId } of lost) {
       const again = {
@@ -239,7 +242,7 @@ describe('the service was restored from a backup', () => {
     }
     const fields = { eventType: 'Announcement', entityType: 'Plan', entityId: 4711 };
     world.appendNotification({ fields, createdAtUs: lost[0]!.occurredAtUs + 1_000 });
-    await minutesOfTrouble(stage, birds, MINUTES_OF_TROUBLE);
+    await minutesOfTrouble(stage, birds, MINUTES_WITHOUT);
     await stage.minutesPass(3);
     const seen = lakeOf(stage);
     expect([...seen].filter(([, ids]) => ids.length > 1).slice(0, 5)).toEqual([]);
