@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
+import { casesOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let folder: string;
@@ -96,49 +97,55 @@ async function opened() {
 /** Words that stand in no SQL text by themselves. */
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
+const POISONS = [
+  ['no JSON', 'not json'],
+  ['half of a text', '"half'],
+  ['an empty object', '{}'],
+  ['a list', '[1]'],
+  ['nothing', 'null'],
+  [
+    'fields of other types',
+    '{"id":1,"key":[],"labels":5,"alerts":{},"kind":"group","matchers":[1],"name":{}}',
+  ],
+  [
+    'alerts that are none',
+    '{"kind":"group","id":"n","receiver":"ops","createdAtUs":1,"groupLabels":{},"alerts":[5]}',
+  ],
+  ['a name that all objects have', '{"kind":"constructor","sort":"__proto__","state":"toString"}'],
+] as const;
+
 describe('while the daemon is stopped', () => {
-  test.each([
-    ['no JSON', 'not json'],
-    ['half of a text', '"half'],
-    ['an empty object', '{}'],
-    ['a list', '[1]'],
-    ['nothing', 'null'],
-    [
-      'fields of other types',
-      '{"id":1,"key":[],"labels":5,"alerts":{},"kind":"group","matchers":[1],"name":{}}',
-    ],
-    [
-      'alerts that are none',
-      '{"kind":"group","id":"n","receiver":"ops","createdAtUs":1,"groupLabels":{},"alerts":[5]}',
-    ],
-    ['a name that all objects have', '{"kind":"constructor","sort":"__proto__","state":"toString"}'],
-  ])('each table gets %s: the rest goes on, and the poison is named', async (_, poison) => {
-    const { change, named, fails, birdsTold } = await opened();
-    await stage.restart(() =>
-      change(
-        ...FILL,
-        ...TABLES.map(([table, column]) => `UPDATE ${table} SET ${column} = ${quoted(poison)}`),
-      ),
-    );
-    const tables = new Set((await named()).map(({ name }) => name.split(' ')[0]));
-    // A list is what a list may be.
-    const isSound = (table: string) => poison === '[1]' && table === 'delivery';
-    expect(tables).toEqual(new Set(TABLES.map(([table]) => table).filter((table) => !isSound(table))));
-    await fails(1);
-    expect(birdsTold()).toContain('Whole');
-    expect(
-      stage.mails.some(({ notification }) =>
-        notification.alerts.some(({ labels }) => labels.bird === 'Whole'),
-      ),
-    ).toBe(true);
-    expect(stage.forwarded().length).toBeGreaterThan(0);
-    expect(stage.happenings.filter((one) => one.what === 'trouble')).toEqual([]);
-    const before = (await named()).length;
-    await stage.restart();
-    await fails(2);
-    expect(birdsTold()).toContain('Later');
-    expect(await named()).toHaveLength(before);
-  });
+  // Those that are read furthest before they break, and what breaks at once.
+  test.each(casesOf('poison: what each table gets', POISONS, [POISONS[0], POISONS[6], POISONS[7]]))(
+    'each table gets %s: the rest goes on, and the poison is named',
+    async (_, poison) => {
+      const { change, named, fails, birdsTold } = await opened();
+      await stage.restart(() =>
+        change(
+          ...FILL,
+          ...TABLES.map(([table, column]) => `UPDATE ${table} SET ${column} = ${quoted(poison)}`),
+        ),
+      );
+      const tables = new Set((await named()).map(({ name }) => name.split(' ')[0]));
+      // A list is what a list may be.
+      const isSound = (table: string) => poison === '[1]' && table === 'delivery';
+      expect(tables).toEqual(new Set(TABLES.map(([table]) => table).filter((table) => !isSound(table))));
+      await fails(1);
+      expect(birdsTold()).toContain('Whole');
+      expect(
+        stage.mails.some(({ notification }) =>
+          notification.alerts.some(({ labels }) => labels.bird === 'Whole'),
+        ),
+      ).toBe(true);
+      expect(stage.forwarded().length).toBeGreaterThan(0);
+      expect(stage.happenings.filter((one) => one.what === 'trouble')).toEqual([]);
+      const before = (await named()).length;
+      await stage.restart();
+      await fails(2);
+      expect(birdsTold()).toContain('Later');
+      expect(await named()).toHaveLength(before);
+    },
+  );
 });
 
 test('while it runs: what broke is found when it fails, and set aside', async () => {
