@@ -4,6 +4,7 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
+import { amountOf } from '../../cases.ts';
 import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -446,7 +447,7 @@ export function describeEvents(run: Run): void {
           expect(stored).toHaveLength(model.size);
         },
       ),
-      { numRuns: 20 },
+      { numRuns: amountOf('store: series of inserts', 20, 6) },
     );
   });
 }

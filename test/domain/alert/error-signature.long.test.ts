@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_SIGNATURE_LENGTH, signature } from '../../../src/domain/alert/error-signature.ts';
+import { amountOf } from '../../cases.ts';
 
 describe('signature', () => {
   test.each([
@@ -205,7 +206,7 @@ describe('signature', () => {
       fc.property(parts, (part) => {
         expect(signature(write(part))).toBe(first);
       }),
-      { numRuns: 300 },
+      { numRuns: amountOf('signatures: failures that are compared', 300, 60) },
     );
   });
 

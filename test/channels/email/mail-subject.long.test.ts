@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { amountOf } from '../../cases.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { anyGroupNotification } from '../any-notification.ts';
 import { alert, group, NOW_US } from '../sample-notifications.ts';
@@ -136,7 +137,7 @@ describe('the mails of a group stay one conversation', () => {
           }
         },
       ),
-      { numRuns: 100 },
+      { numRuns: amountOf('subjects: threads', 100, 30) },
     );
   });
 

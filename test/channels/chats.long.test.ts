@@ -7,6 +7,7 @@ import { channelOf, closeChannels, openChannels } from '../../src/channels/regis
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
+import { amountOf } from '../cases.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
 import { type Arrived, serveHttp } from '../http/servers.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -378,6 +379,8 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
   },
 };
 
+const RUNS = amountOf('chats: notifications of each kind', 60, 15);
+
 describe('whatever a notification is made of', () => {
   test.each(KINDS)('%s takes it', (kind) => {
     const limits = LIMITS[kind]!;
@@ -387,7 +390,7 @@ describe('whatever a notification is made of', () => {
         limits(JSON.parse(text));
         expect(text).not.toMatch(/\\ud[89a-f]/i);
       }),
-      { numRuns: 60 },
+      { numRuns: RUNS },
     );
     limits(JSON.parse(bodyOf(kind, storm())));
   });
