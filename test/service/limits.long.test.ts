@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { bucketLimit, keepAsking as refusedNowAndThen, windowLimit } from '../bench/refusals.ts';
+import { casesOf } from '../cases.ts';
 import { openRegion, type Reply } from './region.ts';
+
+const SEEDS = casesOf('limits: services that refuse by chance', [1, 2], [1]);
+const QUOTAS = casesOf('limits: requests a second of a quota', [1, 8], [1]);
 
 /** Eight who ask without a pause, until the function that is returned ends it. */
 function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Promise<void> {
@@ -50,7 +54,7 @@ test.each([
 ])(
   'of a service that allows 3 requests a second, 429 %s, after a minute under 2 %% are refused and over 85 %% used',
   async (_how, headers) => {
-    for (const minutes of [2, 30]) {
+    for (const minutes of casesOf('limits: minutes that are watched', [2, 30], [2])) {
       const { refusedShare, used } = await watch(3, minutes, headers as Record<string, string>);
       expect(refusedShare).toBeLessThan(0.02);
       expect(used).toBeGreaterThan(0.85);
@@ -59,7 +63,7 @@ test.each([
 );
 
 test('other limits are found as well', async () => {
-  for (const perSecond of [1, 12, 40]) {
+  for (const perSecond of casesOf('limits: others that are found', [1, 12, 40], [1, 12])) {
     const { refusedShare, used } = await watch(perSecond, 10, {});
     expect(refusedShare).toBeLessThan(0.02);
     expect(used).toBeGreaterThan(0.85);
@@ -72,7 +76,7 @@ test.each([
 ])(
   'where a part of %f is refused by chance, most of the ceiling is used all the same',
   async (shed, least) => {
-    for (const seed of [1, 2]) {
+    for (const seed of SEEDS) {
       const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
       const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
       expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
@@ -87,7 +91,7 @@ test.each([
   'so it is where those that are refused by chance ask for a pause of %s s, but for the pauses',
   async (retryAfter, least) => {
     const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
-    for (const seed of [1, 2]) {
+    for (const seed of SEEDS) {
       const minutes = await refusedNowAndThen({ ...service, seed }, 25);
       const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
       expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
@@ -100,7 +104,7 @@ test.each([
   ['1 min', 60_000],
 ])('a quota for each %s is kept, though only its end is refused', async (_, windowMs) => {
   const retryAfter = (nowMs: number) => String(Math.ceil((windowMs - (nowMs % windowMs)) / 1000));
-  for (const perSecond of [1, 8]) {
+  for (const perSecond of QUOTAS) {
     const limits = [{ fromMinute: 0, admits: windowLimit((perSecond * windowMs) / 1000, windowMs) }];
     const minutes = (await refusedNowAndThen({ ceiling: 20, limits, retryAfter }, 30)).slice(10);
     const [accepted, refused] = [
@@ -169,11 +173,14 @@ async function recovery(
 const slowDown: Reply = { status: 429, headers: { 'retry-after': '2' } };
 const clean = { seconds: 8, share: 0, reply: {} };
 
-test.each([1, 2, 3, 4])('after a short spell of 429 the rate is back within a minute (%i)', async (seed) => {
-  const spell = [{ seconds: 20, share: 0.6, reply: slowDown }];
-  expect(await recovery(5, seed, spell)).toBeLessThanOrEqual(40);
-  expect(await recovery(30, seed, spell)).toBeLessThanOrEqual(40);
-});
+test.each(casesOf('limits: spells of 429', [1, 2, 3, 4], [1, 2]))(
+  'after a short spell of 429 the rate is back within a minute (%i)',
+  async (seed) => {
+    const spell = [{ seconds: 20, share: 0.6, reply: slowDown }];
+    expect(await recovery(5, seed, spell)).toBeLessThanOrEqual(40);
+    expect(await recovery(30, seed, spell)).toBeLessThanOrEqual(40);
+  },
+);
 
 test('after bursts of 429 among other faults the rate is back within a minute', async () => {
   const burst = { seconds: 7, share: 1, reply: slowDown };
