@@ -135,7 +135,7 @@ web: { listen: "127.0.0.1:0" }
   }
 
   test('take over from one another, and answer alike', async () => {
-    const wait = { timeout: 100_000, interval: 100 };
+    const wait = { timeout: 100_000, interval: 400 };
     const a = await spawnReplica();
     await expect.poll(() => ownersAt(a.url), wait).toEqual({ eu: hostname(), us: hostname() });
     const [b, c] = [await openReplica('b'), await openReplica('c')];
