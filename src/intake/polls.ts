@@ -188,12 +188,13 @@ export class Polls {
     const { schedule, clock } = this.#options;
     const before = this.#failures.get(name);
     const isMissing = isBirdMissing(birdId, error);
-    const missingMs = before?.missingMs ?? (isMissing ? clock.monotonicMs() : undefined);
+    const isNewlyMissing = isMissing && before?.missingMs === undefined;
+    const missingMs = isNewlyMissing ? clock.monotonicMs() : before?.missingMs;
     const failures = { count: (before?.count ?? 0) + 1, missingMs };
     // What was removed while its poll was under way can no longer fail.
     if (schedule.has(name)) this.#failures.set(name, failures);
     // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
-    if (isMissing && failures.count === 1) schedule.hint(INVENTORY, clock.monotonicMs());
+    if (isNewlyMissing) schedule.hint(INVENTORY, clock.monotonicMs());
     return failures;
   }
 

@@ -311,6 +311,26 @@ test('a Bird that is listed, and now not found and now refused, is told and stay
 });
 
 test.each([
+  ['while all is well', []],
+  ['after it could not be read', [500]],
+])('a Bird that was deleted %s has the inventory read within minutes', async (_when, failures) => {
+  let broken = 'none';
+  const world = await regionWhere(
+    async ({ url }, pass) => (url.includes(`/birds/${broken}/`) ? answer(failures[0]!) : pass()),
+    { poll: { inventoryIntervalMs: 3_600_000 }, before: (one) => void settle(one, 3) },
+  );
+  await stage.minutesPass(10);
+  const birdId = [...world.birds.keys()][0]!;
+  if (failures.length > 0) broken = birdId;
+  await stage.minutesPass(2);
+  world.deleteBird(birdId);
+  broken = 'none';
+  const readBefore = requestsOf('searchBirds');
+  await stage.minutesPass(6);
+  expect(requestsOf('searchBirds')).toBeGreaterThan(readBefore);
+});
+
+test.each([
   ['as soon as it is deleted', 0],
   ['after one reading lacked it', 1],
 ])('a Bird that was deleted is not told as unread while the inventory fails %s', async (_when, readings) => {
