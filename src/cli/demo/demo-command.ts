@@ -185,6 +185,8 @@ function timeOf(clock: Clock): string {
   return new Date(clock.nowUs() / 1000).toISOString().slice(11, 19);
 }
 
+/** The last mail of a thread has its first line in its subject as well. */
 function firstLines(mail: CaughtMail): string {
-  return `${mail.subject} — ${mail.text.trim().split('\n')[0] ?? ''}`;
+  const first = mail.text.trim().split('\n')[0] ?? '';
+  return mail.subject.includes(first) ? mail.subject : `${mail.subject} — ${first}`;
 }
