@@ -244,7 +244,7 @@ export const LIMITS = {
   template_ms: {
     most: 200,
     unit: 'milliseconds',
-    of: 'the time to fill in one template of the configuration',
+    of: 'the processor time to fill in one template of the configuration',
     reason: 'Nothing else is done meanwhile. One that shows 1,000 alerts takes some 50 ms.',
     beyond:
       'The built-in text is sent in its place, and says so. A template that is tried when it is read is refused.',

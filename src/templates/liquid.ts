@@ -1,9 +1,9 @@
 /**
  * People's own templates, in Liquid (https://liquidjs.com). A template only reads the values that it is given: there
- * are no files, no code, no prototypes, and a limit on its length, time, memory and result. Every value that it prints
- * is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
+ * are no files, no code, no prototypes, and a limit on its length, processor time, memory and result. Every value that
+ * it prints is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
  */
-import { type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
+import { Context, type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
 import { LIMITS } from '../limits.ts';
 import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
@@ -71,7 +71,6 @@ function createEngine(use: TemplateUse): Liquid {
     timezoneOffset: 0,
     locale: 'en',
     parseLimit: MAX_TEMPLATE_LENGTH,
-    renderLimit: LIMITS.template_ms.most,
     memoryLimit: MEMORY,
     ...(escaping && { outputEscape: escaping }),
   });
@@ -88,7 +87,7 @@ function createEngine(use: TemplateUse): Liquid {
 }
 
 /**
- * The filter, with a look at the clock at each use. liquidjs looks at it only between tags: a filter that evaluates an
+ * The filter, with a look at the limit at each use. liquidjs looks at it only between tags: a filter that evaluates an
  * expression for each item, such as `group_by_exp`, would have all the time that it likes.
  */
 function timed(filter: FilterImplOptions): FilterImplOptions {
@@ -96,14 +95,33 @@ function timed(filter: FilterImplOptions): FilterImplOptions {
   return {
     raw: typeof filter === 'function' ? false : (filter.raw ?? false),
     handler(...values) {
-      this.context.renderLimit.check(clock.monotonicMs());
+      this.context.renderLimit.check(0);
       return handler.apply(this, values);
     },
   };
 }
 
-/** The clock that liquidjs itself reads, for a budget of the process's own time. */
 const clock = systemClock();
+
+/**
+ * A check for liquidjs to call between tags; it throws once the thread has worked for too long. The limit that liquidjs
+ * has itself is one of time that passes: on a machine that is busy with other things a harmless template would fail.
+ * A thread cannot work for longer than time passes, so the clock, which costs less, says when to look next.
+ */
+function processorLimit(): () => void {
+  const { most } = LIMITS.template_ms;
+  let before: NodeJS.CpuUsage | undefined;
+  let lookAtMs = 0;
+  return () => {
+    const nowMs = clock.monotonicMs();
+    if (before && nowMs < lookAtMs) return;
+    before ??= process.threadCpuUsage();
+    const { user, system } = process.threadCpuUsage(before);
+    const leftMs = most - (user + system) / 1000;
+    if (leftMs < 0) throw new Error(`it takes the processor for more than ${most} ms`);
+    lookAtMs = nowMs + leftMs;
+  };
+}
 
 const engines = new Map<TemplateUse, Liquid>();
 
@@ -144,7 +162,7 @@ export function compileTemplate(
   function render(variables: object, how: 'strict' | 'lenient' = 'strict'): string {
     let output: string;
     try {
-      output = engine.renderSync(nodes, variables, { strictVariables: how === 'strict' });
+      output = engine.renderSync(nodes, contextOf(engine, variables, how === 'strict'));
     } catch (error) {
       throw new TemplateError(words(error));
     }
@@ -164,6 +182,12 @@ export function compileTemplate(
       : error;
   }
   return { use, render };
+}
+
+function contextOf(engine: Liquid, variables: object, strictVariables: boolean): Context {
+  const context = new Context(variables, engine.options, { strictVariables, sync: true }, { liquid: engine });
+  context.renderLimit.check = processorLimit();
+  return context;
 }
 
 const WHERE_ALERTS_DIFFER =
