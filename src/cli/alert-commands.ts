@@ -24,7 +24,10 @@ function addAlertsList(command: Command, { edge, finish }: CommandLine): void {
       .command('list', { isDefault: true })
       .description('the alerts that fire and that nothing hides, as amtool lists them'),
   )
-    .argument('[matcher...]', 'e.g. FlightFailed \'nest=~"Prod.*"\'')
+    .argument(
+      '[matcher...]',
+      'e.g. FlightFailed \'nest=~"Prod.*"\'; nest=, bird=, flight=, name=, text=, since=, until= narrow down as in other lists',
+    )
     .option('-a, --active', 'those that nothing hides, beside others that are asked for')
     .option('-s, --silenced', 'silenced ones as well')
     .option('-i, --inhibited', 'inhibited ones as well')

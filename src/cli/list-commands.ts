@@ -11,7 +11,10 @@ import {
 export function addBirds({ program, edge, finish }: CommandLine): void {
   const birds = program.command('birds').description('the Birds that are watched, and how each stands');
   daemonOptions(birds.command('list', { isDefault: true }).description('those in trouble first'))
-    .argument('[filter...]', "words, or nest=, bird=, region=, status=, standing=, e.g. 'nest=Marketing'")
+    .argument(
+      '[filter...]',
+      "words, or nest=, bird=, region=, flight=, name=, severity=, since=, until=, status=, standing=, e.g. 'nest=Marketing'",
+    )
     .option('--limit <n>', 'default: 100, at most 1000')
     .addOption(jsonOption())
     .action(async (filters: string[], given: Given) => {
@@ -35,7 +38,7 @@ export function addFlights({ program, edge, finish }: CommandLine): void {
   daemonOptions(flights.command('list', { isDefault: true }).description('those that started last first'))
     .argument(
       '[filter...]',
-      "words, or bird=, nest=, region=, flight=, status=, since=, until=, e.g. 'bird=Translate blog' status=failed since=2h",
+      "words, or bird=, nest=, region=, flight=, name=, severity=, since=, until=, status=, e.g. 'bird=Translate blog' status=failed since=2h",
     )
     .option('--limit <n>', 'default: 100, at most 1000')
     .addOption(jsonOption())
@@ -61,7 +64,7 @@ export function addEvents({ program, edge, finish }: CommandLine): void {
   )
     .argument(
       '[filter...]',
-      'words, or bird=, nest=, region=, flight=, feed=, type=, severity=, since=, until=, e.g. bird=148890 since=2h',
+      'words, or bird=, nest=, region=, flight=, name=, severity=, since=, until=, feed=, type=, e.g. bird=148890 since=2h',
     )
     .option('--limit <n>', 'default: 100, at most 1000')
     .addOption(jsonOption())

@@ -1,5 +1,8 @@
 import { NestwatchError } from '../errors.ts';
 
+/** Those that every list has. */
+export const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'];
+
 /**
  * What narrows a list of the daemon down, as parameters of an address: `nest=Marketing`, `since=2h`; words without an
  * equals sign are looked for in the text. Throws `usage` for another name.

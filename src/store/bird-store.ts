@@ -25,19 +25,25 @@ interface Paged {
   readonly cursor?: string | undefined;
 }
 
-export interface BirdQuery extends Paged, Pick<Filter, 'nest' | 'bird' | 'name' | 'text'> {
+/**
+ * `flight` is a Flight of the Bird, `severity` that of an alert about it that fires. `since` and `until` are about when
+ * its Flights started: one of them did so then.
+ */
+export interface BirdQuery extends Paged, Omit<Filter, 'region'> {
   readonly status?: string | undefined;
   readonly standing?: Standing | undefined;
 }
 
-/** `since` and `until` are about when a Flight started; `text` is looked for in its error, and in the names of its place. */
-export interface FlightQuery
-  extends Paged,
-    Pick<Filter, 'nest' | 'bird' | 'flight' | 'name' | 'text' | 'sinceUs' | 'untilUs'> {
+/**
+ * `since` and `until` are about when a Flight started; `text` is looked for in its error, and in the names of its place;
+ * `severity` is that of an alert that has the event of its last end.
+ */
+export interface FlightQuery extends Paged, Omit<Filter, 'region'> {
   readonly status?: string | undefined;
 }
 
-export interface NestQuery extends Paged, Pick<Filter, 'nest' | 'name' | 'text'> {
+/** `nest`, `name` and `text` are about the Nest; what remains is about its Birds: one of them meets all of that. */
+export interface NestQuery extends Paged, Omit<Filter, 'region'> {
   /** Flights that ended since then are counted, from the beginning of that hour on. */
   readonly countedSinceUs: number;
 }

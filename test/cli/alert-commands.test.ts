@@ -52,6 +52,16 @@ describe('alerts', () => {
     [['bird=~"Post.*"'], ['BirdTriggerFailing']],
     [['region=us', 'severity!=warning'], []],
     [['--receiver', 'pag.*'], ['FlightFailed']],
+    // As in other lists: by a part of a name, and by what no label says.
+    [['bird=post'], ['BirdTriggerFailing']],
+    [['bird="post"'], []],
+    [['FlightFailed', 'bird=post'], []],
+    [['name=flightfailed'], ['FlightFailed']],
+    [['text=trigger of'], ['BirdTriggerFailing']],
+    [['until=5m', 'region=eu'], ['FlightFailed']],
+    [['since=5m', 'region=eu'], ['FlightFailed']],
+    [['until=15m'], []],
+    [['flight=none'], []],
   ])('%j', async (args, expected) => {
     const { run } = await daemon();
     const list = JSON.parse((await run('alerts', ...args, '--json')).stdout);

@@ -28,6 +28,8 @@ describe('birds', () => {
     [['standing=off'], ['Old one']],
     [['post', 'news'], ['Post news']],
     [['region=us', 'text=blog'], []],
+    [['severity=critical', 'flight=f0'], ['Translate blog']],
+    [['since=45m', 'name=news'], ['Post news']],
   ])('%j', async (args, expected) => {
     const { run } = await daemon();
     const { birds } = JSON.parse((await run('birds', ...args, '--json')).stdout);

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { FILTERS, filterArguments } from '../list-filters.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
@@ -15,31 +16,59 @@ interface AlertsOptions extends DaemonOptions {
 }
 
 const alertsShape = z.array(
-  z.object({
+  z.looseObject({
+    id: z.string(),
     labels: z.record(z.string(), z.string()),
     annotations: z.record(z.string(), z.string()).default({}),
     startsAt: z.string(),
-    status: z.object({ state: z.string() }),
+    status: z.looseObject({ state: z.string() }),
   }),
 );
 type DaemonAlert = z.output<typeof alertsShape>[number];
 
+/** Alerts of one answer; there are 1000 at the most. */
+const ASKED = '1000';
+
+/**
+ * Filters of every list that are no matchers: a Nest or Bird by its id or a part of its name, unless the value is quoted.
+ * What is left, `region` and `severity`, means the same as a matcher.
+ */
+const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
+
 /** The alerts that fire. As for amtool, those that nothing hides, unless hidden ones are asked for. */
 export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<number> {
   const { active, silenced, inhibited, receiver } = options;
-  const query = filterParameters(readMatcherArguments(args));
+  const filters = args.filter((arg) => FILTER.test(arg));
+  const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
   query.set('active', String(active || !(silenced || inhibited)));
   query.set('silenced', String(silenced));
   query.set('inhibited', String(inhibited));
   if (receiver !== undefined) query.set('receiver', receiver);
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'GET', path: `/api/v2/alerts?${query}` },
-    alertsShape,
-  );
-  edge.stdout.write(options.json ? jsonText(json) : alertTable(data));
+  const { data } = await matchingAlerts(edge, options, query);
+  const ids = filters.length > 0 ? await idsOf(edge, options, filters) : undefined;
+  const list = ids ? data.filter(({ id }) => ids.has(id)) : data;
+  edge.stdout.write(options.json ? jsonText(list) : alertTable(list));
   return 0;
+}
+
+/** The ids of the alerts that meet filters. */
+async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly string[]): Promise<Set<string>> {
+  const query = filterArguments(filters, FILTERS);
+  query.set('state', 'firing');
+  query.set('limit', ASKED);
+  const shape = z.object({ alerts: z.array(z.object({ id: z.string() })), next: z.string().optional() });
+  const ids = new Set<string>();
+  for (;;) {
+    const { data } = await daemonJson(
+      edge,
+      options,
+      { method: 'GET', path: `/api/v1/alerts?${query}` },
+      shape,
+    );
+    for (const { id } of data.alerts) ids.add(id);
+    if (data.next === undefined) return ids;
+    query.set('cursor', data.next);
+  }
 }
 
 /** The alerts that fire and that these matchers would hide. */

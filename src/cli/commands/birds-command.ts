@@ -4,12 +4,11 @@ import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments, MORE_ONES } from '../list-filters.ts';
+import { FILTERS, filterArguments, MORE_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { flightShape, flightTable, type ListOptions } from './flights-command.ts';
 
-const FILTERS = ['region', 'nest', 'bird', 'name', 'text', 'status', 'standing'];
 /** Without `--limit`. */
 const SHOWN = '100';
 const SHOWN_FLIGHTS = 10;
@@ -92,7 +91,7 @@ export async function birdsShow(
 }
 
 async function list(edge: Edge, args: readonly string[], options: ListOptions) {
-  const query = filterArguments(args, FILTERS);
+  const query = filterArguments(args, [...FILTERS, 'status', 'standing']);
   query.set('limit', options.limit ?? SHOWN);
   const shape = z.object({ birds: z.array(birdShape), next: z.string().optional() });
   return daemonJson(edge, options, { method: 'GET', path: `/api/v1/birds?${query}` }, shape);

@@ -1,13 +1,11 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments, OLDER_ONES } from '../list-filters.ts';
+import { FILTERS, filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 
 const FAILED = 1;
-
-const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'];
 
 interface DeliveriesOptions extends DaemonOptions {
   /** `nest=…` and the like, or words. */

@@ -1,15 +1,10 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { daemonJson } from '../daemon-client.ts';
-import { filterArguments, OLDER_ONES } from '../list-filters.ts';
+import { FILTERS, filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import type { ListOptions } from './flights-command.ts';
-
-const FILTERS = [
-  ...['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'],
-  ...['feed', 'type'],
-];
 
 export const eventShape = z.object({
   key: z.string(),
@@ -25,7 +20,7 @@ type Event = z.output<typeof eventShape>;
 
 /** Events, the newest first. */
 export async function events(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
-  const query = filterArguments(args, FILTERS);
+  const query = filterArguments(args, [...FILTERS, 'feed', 'type']);
   if (options.limit !== undefined) query.set('limit', options.limit);
   const shape = z.object({ events: z.array(eventShape), next: z.string().optional() });
   const path = `/api/v1/events?${query}`;

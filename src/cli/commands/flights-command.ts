@@ -3,12 +3,10 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments, MORE_ONES } from '../list-filters.ts';
+import { FILTERS, filterArguments, MORE_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 import { deliveryShape } from './deliveries-command.ts';
-
-const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'text', 'status', 'since', 'until'];
 
 export interface ListOptions extends DaemonOptions {
   readonly limit: string | undefined;
@@ -80,7 +78,7 @@ export async function flightsShow(
 }
 
 async function list(edge: Edge, args: readonly string[], options: ListOptions) {
-  const query = filterArguments(args, FILTERS);
+  const query = filterArguments(args, [...FILTERS, 'status']);
   if (options.limit !== undefined) query.set('limit', options.limit);
   const shape = z.object({ flights: z.array(flightShape), next: z.string().optional() });
   return daemonJson(edge, options, { method: 'GET', path: `/api/v1/flights?${query}` }, shape);

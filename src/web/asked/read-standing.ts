@@ -1,7 +1,7 @@
 /** Reads what pages and API are asked about Birds, Flights and Nests. */
 import { type BirdQuery, type FlightQuery, type NestQuery, STANDINGS } from '../../store/bird-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
-import { readFilter } from './read-filter.ts';
+import { FILTERS, readFilter } from './read-filter.ts';
 
 interface Asked {
   /** Regions that are watched. */
@@ -11,34 +11,28 @@ interface Asked {
   readonly limit: number;
 }
 
-export const BIRD_PARAMETERS = ['region', 'nest', 'bird', 'name', 'text', 'status', 'standing'] as const;
-export const FLIGHT_PARAMETERS = [
-  ...(['region', 'nest', 'bird', 'flight', 'name', 'text', 'since', 'until', 'zone', 'status'] as const),
-];
-export const NEST_PARAMETERS = ['region', 'nest', 'name', 'text'] as const;
-
 const PAGED = ['limit', 'cursor'] as const;
 
 const DAY_US = 86_400_000_000;
 
 export function readBirdQuery(search: URLSearchParams, asked: Asked): BirdQuery {
-  const given = readQuery(search, [...BIRD_PARAMETERS, ...PAGED]);
-  const { region, nest, bird, name, text } = readFilter(given, asked.regions, asked.nowUs);
+  const given = readQuery(search, [...FILTERS, 'status', 'standing', ...PAGED]);
+  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
   const standing = oneOf('standing', given.standing, STANDINGS);
-  return { ...paged(given, region, asked), nest, bird, name, text, status: given.status, standing };
+  return { ...paged(given, region, asked), ...filter, status: given.status, standing };
 }
 
 export function readFlightQuery(search: URLSearchParams, asked: Asked): FlightQuery {
-  const given = readQuery(search, [...FLIGHT_PARAMETERS, ...PAGED]);
-  const { region, severity: _, ...filter } = readFilter(given, asked.regions, asked.nowUs);
+  const given = readQuery(search, [...FILTERS, 'status', ...PAGED]);
+  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
   return { ...paged(given, region, asked), ...filter, status: given.status };
 }
 
 /** Flights are counted of the last 24 hours. */
 export function readNestQuery(search: URLSearchParams, asked: Asked): NestQuery {
-  const given = readQuery(search, [...NEST_PARAMETERS, ...PAGED]);
-  const { region, nest, name, text } = readFilter(given, asked.regions, asked.nowUs);
-  return { ...paged(given, region, asked), nest, name, text, countedSinceUs: asked.nowUs - DAY_US };
+  const given = readQuery(search, [...FILTERS, ...PAGED]);
+  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
+  return { ...paged(given, region, asked), ...filter, countedSinceUs: asked.nowUs - DAY_US };
 }
 
 function paged(

@@ -22,6 +22,8 @@ function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
   };
 }
 
+const ofSeverity = (severity: string) => ({ alertname: 'FlightFailed', region: 'eu', severity });
+
 const nest = (nestId: string, name: string, region = 'eu') => ({ region, nestId, name, present: true });
 
 /** A Flight of a Bird that ended, as a poll commits it: with its event. */
@@ -61,6 +63,29 @@ export function describeBirds(run: Run): void {
     run((tx) =>
       tx.birds.nestPage({ regions: REGIONS, limit: 100, countedSinceUs: NOW_US - HOUR_US, ...query }),
     );
+
+  /**
+   * Of Marketing, `Blog` has flown at three instants, and its critical alert is over. Of Sales, `News` has flown once,
+   * later, and a warning about it fires; `Letters` has never flown.
+   */
+  const flyAndFire = () =>
+    run(async (tx) => {
+      await tx.inventory.putNests([nest('1', 'Marketing'), nest('2', 'Sales')]);
+      await tx.inventory.putBirds([
+        bird('10', { name: 'Blog' }),
+        bird('20', { name: 'News', nestId: '2' }),
+        bird('30', { name: 'Letters', nestId: '2' }),
+        bird('40', { name: 'Gone', nestId: '2', present: false }),
+      ]);
+      await flew(tx, '10', 'f-old', 'succeeded', { startedAtUs: NOW_US - 3 * HOUR_US });
+      await flew(tx, '10', 'f-mid', 'succeeded', { startedAtUs: NOW_US - HOUR_US * 2 - 1 });
+      await flew(tx, '10', 'f-new', 'succeeded');
+      await flew(tx, '20', 'g', 'failed', { startedAtUs: NOW_US + 1, nestId: '2' });
+      await tx.alerts.put([
+        alert('a', { scope: 'eu/bird/10', labels: ofSeverity('critical'), state: 'resolved' }),
+        alert('b', { scope: 'eu/bird/20', labels: ofSeverity('warning') }),
+      ]);
+    });
 
   describe('birds for people', () => {
     test('those in trouble come first, then those that flew last', async () => {
@@ -154,6 +179,20 @@ export function describeBirds(run: Run): void {
       expect(await ids({ text: 'nothing' })).toEqual([]);
     });
 
+    test('are narrowed down by a Flight, by what fires, and by when they flew', async () => {
+      await flyAndFire();
+      expect(await ids({ flight: 'F-OLD' })).toEqual(['10']);
+      expect(await ids({ flight: 'none' })).toEqual([]);
+      expect(await ids({ severity: 'warning' })).toEqual(['20']);
+      // An alert that is over counts no longer.
+      expect(await ids({ severity: 'critical' })).toEqual([]);
+      expect(await ids({ sinceUs: NOW_US - HOUR_US })).toEqual(['20', '10']);
+      expect(await ids({ sinceUs: NOW_US + 1 })).toEqual(['20']);
+      expect(await ids({ untilUs: NOW_US - HOUR_US })).toEqual(['10']);
+      expect(await ids({ sinceUs: NOW_US - 2 * HOUR_US, untilUs: NOW_US })).toEqual([]);
+      expect(await ids({ sinceUs: NOW_US, untilUs: NOW_US + 1, severity: 'warning' })).toEqual([]);
+    });
+
     test('come in pages that neither repeat nor leave out', async () => {
       const all = Array.from({ length: 25 }, (_, index) => bird(String(index)));
       await run((tx) => tx.inventory.putBirds(all));
@@ -221,6 +260,24 @@ export function describeBirds(run: Run): void {
       expect(await names({ text: '4' })).toEqual(['Empty']);
       const first = await nests({ limit: 3 });
       expect(await names({ limit: 3, cursor: first.next })).toEqual(['Empty']);
+    });
+
+    test('are narrowed down by their Birds: one meets all of it', async () => {
+      await flyAndFire();
+      const names = async (query: Partial<NestQuery>) => (await nests(query)).nests.map((one) => one.nest);
+      expect(await names({ bird: 'blog' })).toEqual(['Marketing']);
+      expect(await names({ bird: '20' })).toEqual(['Sales']);
+      expect(await names({ bird: 'gone' })).toEqual([]);
+      expect(await names({ flight: 'f-old' })).toEqual(['Marketing']);
+      expect(await names({ severity: 'warning' })).toEqual(['Sales']);
+      expect(await names({ bird: 'blog', severity: 'warning' })).toEqual([]);
+      expect(await names({ sinceUs: NOW_US + 1 })).toEqual(['Sales']);
+      expect(await names({ untilUs: NOW_US - HOUR_US })).toEqual(['Marketing']);
+      const {
+        nests: [only],
+      } = await nests({ bird: 'news' });
+      // What is counted is of the whole Nest.
+      expect(only).toMatchObject({ birds: 2, firing: 1 });
     });
 
     test('what is past the retention is no longer counted', async () => {
@@ -311,6 +368,26 @@ export function describeBirds(run: Run): void {
         } while (cursor !== undefined);
         expect(seen).toEqual(await flightIds(query));
       }
+    });
+
+    test('are narrowed down by the severity of an alert that has their end', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putBirds([bird('7')]);
+        for (const id of ['f', 'g', 'h']) await flew(tx, '7', id, 'failed');
+        await tx.alerts.put([
+          alert('a', { scope: 'eu/bird/7', labels: ofSeverity('critical') }),
+          alert('b', { scope: 'eu/bird/7', labels: ofSeverity('warning'), state: 'resolved' }),
+        ]);
+        for (const [alertId, key] of [
+          ['a', 'eu/flight/f/failed'],
+          ['b', 'eu/flight/g/failed'],
+        ] as const) {
+          await tx.alerts.linkEvents([{ alertId, seq: 1, event: (await tx.events.find(key))! }]);
+        }
+      });
+      expect(await flightIds({ severity: 'critical' })).toEqual(['f']);
+      expect(await flightIds({ severity: 'warning', bird: '7' })).toEqual(['g']);
+      expect(await flightIds({ severity: 'info' })).toEqual([]);
     });
 
     test.each([

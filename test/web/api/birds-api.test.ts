@@ -34,6 +34,21 @@ test('GET /api/v1/birds gives those in trouble first, narrowed down, in pages', 
   expect(await birds(`?limit=2&cursor=${next}`)).toEqual(['Post news']);
 });
 
+test('lists of Birds, Nests and Flights are narrowed down by a Flight, a severity and a time as well', async () => {
+  const { ask, birds, flights } = await served();
+  const nests = async (query: string) =>
+    (await ask<{ nests: { nest: string }[] }>(`/api/v1/nests${query}`)).json.nests.map((one) => one.nest);
+  for (const query of ['?flight=f3', '?severity=critical', '?until=7h', '?bird=148890']) {
+    expect(await birds(query)).toEqual(['Translate blog']);
+    expect(await nests(query)).toEqual(['Marketing']);
+  }
+  expect(await birds('?since=45m')).toEqual(['Post news']);
+  expect(await nests('?since=45m&bird=translate')).toEqual([]);
+  expect(await birds('?since=2026-07-02T13:15&zone=Europe/Amsterdam')).toEqual(['Post news']);
+  expect(await flights('?severity=critical')).toEqual(['f0']);
+  expect(await flights('?severity=warning')).toEqual([]);
+});
+
 test('GET /api/v1/birds/{region}/{id} gives all that is known of one', async () => {
   const { ask } = await served();
   const { json } = await ask<Record<string, unknown>>('/api/v1/birds/eu/148890');
@@ -134,7 +149,9 @@ test.each([
   ['/api/v1/flights?limit=0', 400, 'limit: must be a whole number'],
   ['/api/v1/flights/eu/none', 404, 'No such Flight is kept'],
   ['/api/v1/flights/us/f0', 404, 'No such Flight is kept'],
-  ['/api/v1/nests?bird=1', 400, 'there is no parameter "bird"'],
+  ['/api/v1/nests?standing=well', 400, 'there is no parameter "standing"'],
+  ['/api/v1/nests?since=1h&until=2h', 400, 'since: must be before until'],
+  ['/api/v1/birds?since=yesterday', 400, 'since: must be'],
 ])('%s is %i: %s', async (path, status, error) => {
   const { ask } = await served();
   const answer = await ask<{ error: string }>(path);

@@ -63,6 +63,19 @@ describe('/birds', () => {
     expect(wrong.text).toContain('must be one of well, off, failing, alerting');
   });
 
+  test('a filter of the address that the form usually lacks has a field there', async () => {
+    const { page } = await served();
+    for (const path of ['/birds', '/nests']) {
+      const usual = await page(path);
+      expect(usual.body, path).not.toContain('name="severity"');
+      const { status, body } = await page(`${path}?severity=critical`);
+      expect(status, path).toBe(200);
+      expect(body, path).toContain('name="severity" value="critical"');
+    }
+    expect((await page('/birds?severity=critical')).text).not.toContain('Post news');
+    expect((await page('/birds?since=45m')).text).not.toContain('Translate blog');
+  });
+
   test('goes on where a page ends', async () => {
     const { page, store } = await served();
     const birds = Array.from({ length: 60 }, (_, index) => ({

@@ -10,6 +10,7 @@ import { HOUR_US } from '../../rows/nest-hours.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
+import { isFiringAlertOf } from './postgres-standing.ts';
 
 interface BirdRow {
   readonly region: string;
@@ -71,6 +72,38 @@ export function addBird(
     .addNamed('bird.name', 'bird.folded', name);
 }
 
+/** Conditions on what is kept about a Bird that lists of Birds and of Nests share: its Flights, and what fires. */
+function addKept(
+  where: PostgresConditions,
+  { flight, severity, sinceUs = 0, untilUs }: Pick<BirdQuery, 'flight' | 'severity' | 'sinceUs' | 'untilUs'>,
+): PostgresConditions {
+  if (flight !== undefined) {
+    where.add(
+      `(bird.region, bird.bird_id) IN (
+         SELECT stream.region, stream.bird_id FROM flight JOIN stream USING (stream) WHERE flight.id = ?)`,
+      flight.toLowerCase(),
+    );
+  }
+  if (severity !== undefined) {
+    where.add(
+      `bird.firing > 0 AND EXISTS (
+         SELECT 1 FROM alert WHERE ${isFiringAlertOf('bird.region', 'bird.bird_id')} AND alert.severity = ?)`,
+      severity,
+    );
+  }
+  if (sinceUs > 0) where.add('bird.last_us >= ?', sinceUs);
+  if (untilUs !== undefined) {
+    where.add(
+      `EXISTS (SELECT 1 FROM stream JOIN flight USING (stream)
+         WHERE stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
+           AND flight.started_us >= ? AND flight.started_us < ?)`,
+      sinceUs,
+      untilUs,
+    );
+  }
+  return where;
+}
+
 export class PostgresBirdPages {
   readonly #statements: Statements;
 
@@ -101,7 +134,7 @@ export class PostgresBirdPages {
     );
     const where = walked.copy().addOneOf('bird.region', query.regions);
     if (end) where.add(`${BIRD_KEY} >= ${BIRD_GIVEN}`, ...placeOf(end));
-    addBird(where, query);
+    addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
     where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
     const rows = await this.#statements.composed<BirdRow>(
@@ -142,6 +175,11 @@ export class PostgresBirdPages {
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    const birds = addKept(addBird(new PostgresConditions(where.parameters), { bird: query.bird }), query);
+    if (!birds.isEmpty) {
+      birds.add('bird.present AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
+      where.take(birds, (ofNest) => `EXISTS (SELECT 1 FROM bird ${ofNest})`);
+    }
     const order = '-alerting, -failing, -off, folded, region, nest_id';
     const after = new PostgresConditions(where.parameters);
     if (query.cursor !== undefined) {

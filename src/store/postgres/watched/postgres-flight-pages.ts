@@ -96,6 +96,13 @@ export class PostgresFlightPages {
     if (end) within.add(`${KEY} >= ${GIVEN}`, ...placeOf(end));
     within.addOneOf('stream.region', query.regions);
     if (query.status !== undefined) within.add('flight.status = ?', query.status);
+    if (query.severity !== undefined) {
+      within.add(
+        `EXISTS (SELECT 1 FROM alert_event JOIN alert USING (alert)
+           WHERE alert_event.event = event.event AND alert.severity = ?)`,
+        query.severity,
+      );
+    }
     within.addText(
       query.text,
       ['lower(event.message)', 'bird.folded', 'nest.folded'],
@@ -111,9 +118,12 @@ export class PostgresFlightPages {
   }
 
   /** The last Flight that the page may look at; undefined where there are fewer. */
-  async #lastLookedAt(within: PostgresConditions, { text }: FlightQuery): Promise<Place | undefined> {
+  async #lastLookedAt(
+    within: PostgresConditions,
+    { text, severity }: FlightQuery,
+  ): Promise<Place | undefined> {
     const [last] = await this.#statements.composed<Place>(
-      text === undefined
+      text === undefined && severity === undefined
         ? `SELECT flight.started_us, flight.stream, flight.id FROM flight ${within.where} ${ORDER}
            LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`
         : `SELECT started_us, stream, id FROM (

@@ -23,8 +23,12 @@ const FIRING = `UPDATE bird SET firing = counted.firing
 
 /** How many alerts of a Bird fire; both are expressions. */
 export function firingAlerts(region: string, birdId: string): string {
-  return `(SELECT count(*)::integer FROM alert
-    WHERE alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing')`;
+  return `(SELECT count(*)::integer FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
+}
+
+/** The condition that an alert is one of a Bird and fires. */
+export function isFiringAlertOf(region: string, birdId: string): string {
+  return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
 }
 
 export class PostgresStanding {

@@ -9,6 +9,7 @@ import {
 import { HOUR_US } from '../../rows/nest-hours.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection, Statement } from '../connection.ts';
+import { isFiringAlertOf } from './bird-standing.ts';
 import { Conditions } from './page-conditions.ts';
 
 interface BirdRow {
@@ -69,6 +70,37 @@ export function addBird(
     .addNamed('bird.name', 'bird.folded', name);
 }
 
+/** Conditions on what is kept about a Bird that lists of Birds and of Nests share: its Flights, and what fires. */
+function addKept(
+  where: Conditions,
+  { flight, severity, sinceUs = 0, untilUs }: Pick<BirdQuery, 'flight' | 'severity' | 'sinceUs' | 'untilUs'>,
+): Conditions {
+  if (flight !== undefined) {
+    where.add(
+      `(bird.region, bird.bird_id) IN (SELECT stream.region, stream.bird_id
+         FROM flight INDEXED BY flight_by_id JOIN stream USING (stream) WHERE flight.id = ?)`,
+      flight.toLowerCase(),
+    );
+  }
+  if (severity !== undefined) {
+    where.add(
+      `bird.firing > 0 AND EXISTS (SELECT 1 FROM alert WHERE ${isFiringAlertOf('bird.region', 'bird.bird_id')} AND alert.severity = ?)`,
+      severity,
+    );
+  }
+  if (sinceUs > 0) where.add('bird.last_us >= ?', sinceUs);
+  if (untilUs !== undefined) {
+    where.add(
+      `EXISTS (SELECT 1 FROM stream JOIN flight USING (stream)
+         WHERE stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
+           AND flight.started_us >= ? AND flight.started_us < ?)`,
+      sinceUs,
+      untilUs,
+    );
+  }
+  return where;
+}
+
 export class BirdPages {
   readonly #connection: Connection;
   readonly #one: Statement<BirdRow>;
@@ -104,7 +136,7 @@ export class BirdPages {
       .get(...walked.values, MAX_LOOKED_AT - 1);
     const where = walked.copy().addOneOf('bird.region', query.regions);
     if (end) where.add(`${BIRD_KEY} >= (?, ?, ?, ?)`, ...placeOf(end));
-    addBird(where, query);
+    addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
     where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
     const rows = this.#connection
@@ -144,6 +176,11 @@ export class BirdPages {
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    const birds = addKept(addBird(new Conditions(), { bird: query.bird }), query);
+    if (!birds.isEmpty) {
+      birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
+      where.add(`EXISTS (SELECT 1 FROM bird ${birds.where})`, ...birds.values);
+    }
     const after = new Conditions();
     const order = '-alerting, -failing, -off, folded, region, nest_id';
     if (query.cursor !== undefined) {

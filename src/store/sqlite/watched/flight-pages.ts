@@ -102,7 +102,7 @@ export class FlightPages {
     let end: Place | undefined;
     const found = sources.flatMap(({ from, where }) => {
       const last =
-        query.text === undefined
+        query.text === undefined && query.severity === undefined
           ? this.#lastLookedAt(from, where, Math.ceil(MAX_LOOKED_AT / sources.length))
           : this.#lastRead(from, where, sources.length);
       if (last && (!end || isLater(last, end))) end = last;
@@ -183,11 +183,18 @@ export class FlightPages {
   #read(
     from: string,
     looked: Conditions,
-    { regions, status, text }: FlightQuery,
+    { regions, status, severity, text }: FlightQuery,
     limit: number,
   ): FlightRow[] {
     const where = looked.copy().addOneOf('stream.region', regions);
     if (status !== undefined) where.add('flight.status = ?', status);
+    if (severity !== undefined) {
+      where.add(
+        `EXISTS (SELECT 1 FROM alert_event JOIN alert USING (alert)
+           WHERE alert_event.event = event.event AND alert.severity = ?)`,
+        severity,
+      );
+    }
     where.addText(
       text,
       ['lower(event.message)', 'bird.folded', 'nest.folded'],

@@ -61,6 +61,10 @@ export class Conditions {
     return copy;
   }
 
+  get isEmpty(): boolean {
+    return this.#sql.length === 0;
+  }
+
   get where(): string {
     return this.#sql.length > 0 ? `WHERE ${this.#sql.join(' AND ')}` : '';
   }

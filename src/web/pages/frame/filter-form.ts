@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import { plainText } from '../../../text/plain-text.ts';
 import { isZone } from '../../../text/zone-time.ts';
 import { MAX_VALUE_LENGTH } from '../../asked/query.ts';
-import type { FilterName } from '../../asked/read-filter.ts';
+import { FILTERS, type FilterName } from '../../asked/read-filter.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 
@@ -42,9 +42,18 @@ export function filterField(page: Page, name: FieldName, choices?: readonly Choi
   return { name, label, ...(choices && { choices }), ...(hint !== undefined && { hint }) };
 }
 
-/** `given` is what the address asks for; parameters that are no field of the form end with it. */
-export function filterForm(page: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
+/**
+ * `given` is what the address asks for. A filter that it names has a field, also where the list usually has none;
+ * other parameters that are no field of the form end with it.
+ */
+export function filterForm(page: Page, usual: readonly FilterField[], given: URLSearchParams): Html {
   const { words } = page;
+  const fields = [
+    ...usual,
+    ...FILTERS.filter((name) => name !== 'zone')
+      .filter((name) => given.get(name) && !usual.some((field) => field.name === name))
+      .map((name) => filterField(page, name)),
+  ];
   const zone = typedZone(page);
   const isZoned = zone !== 'UTC' && fields.some(({ name }) => name === 'since');
   const isFiltered = fields.some(({ name }) => given.get(name));
