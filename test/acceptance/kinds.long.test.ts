@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { longStory } from '../cases.ts';
+import { amountOf, longStory } from '../cases.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -53,6 +53,8 @@ async function fly(world: World, birdId: string, count: number, minutes: number)
   }
 }
 
+const UNKNOWN_HOURS = amountOf('kinds: hours of a Flight of which nobody knows how long it takes', 5, 3);
+
 describe('a Flight that hangs', () => {
   test('is told when it takes three times as long as the Bird is used to, and its end resolves that', async () => {
     const { world, birdId } = await oneBird([], 'event');
@@ -77,7 +79,7 @@ describe('a Flight that hangs', () => {
     const { world, birdId } = await oneBird([], 'event');
     await fly(world, birdId, 19, 2);
     world.startFlight(birdId);
-    await stage.minutesPass(5 * HOUR);
+    await stage.minutesPass(UNKNOWN_HOURS * HOUR);
     expect(received()).toEqual([]);
     await stage.close();
     const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
@@ -258,7 +260,7 @@ describe('failures that come and go', () => {
   });
 });
 
-test('a malformed entry is told once for its feed, and is over a day later', async () => {
+longStory('a malformed entry is told once for its feed, and is over a day later', async () => {
   const { world, birdId } = await oneBird([], 'event', 30);
   world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
   await stage.minutesPass(35);

@@ -91,7 +91,14 @@ const chosen = Map.groupBy(
   ({ story }) => story,
 );
 
-describe.each(MAIL_STORIES)('$name', (story) => {
+/** Its summary is that of `catching-up.long.test.ts`, and a day takes as long as all other stories. */
+const stories = casesOf(
+  'mails: stories',
+  MAIL_STORIES,
+  MAIL_STORIES.filter(({ name }) => name !== 'away for a day'),
+);
+
+describe.each(stories)('$name', (story) => {
   let undisturbed: Promise<Post> | undefined;
   const post = () => (undisturbed ??= mailsOf(story));
 
