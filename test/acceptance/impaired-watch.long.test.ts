@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { sleep } from '../../src/time/clock.ts';
+import { amountOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -258,6 +259,8 @@ test('Nests and Birds whose form has changed are told, and do not vanish', async
   });
 });
 
+const MINUTES_LOST = amountOf('impaired watch: minutes in which listed Birds are not found', 60, 30);
+
 test('Birds that are listed and cannot be found do not make the inventory hot, and are told', async () => {
   const lost: string[] = [];
   let isLost = false;
@@ -274,8 +277,8 @@ test('Birds that are listed and cannot be found do not make the inventory hot, a
   isLost = true;
   await stage.minutesPass(10);
   stage.happenings.splice(0);
-  await stage.minutesPass(60);
-  expect(requestsOf('searchNests', 'searchBirds')).toBeLessThanOrEqual(13 * 6);
+  await stage.minutesPass(MINUTES_LOST);
+  expect(requestsOf('searchNests', 'searchBirds')).toBeLessThanOrEqual((13 * MINUTES_LOST) / 10);
   expect(received()).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
