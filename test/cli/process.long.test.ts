@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { casesOf } from '../cases.ts';
 import { nestwatch } from './test-io.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
@@ -85,6 +86,9 @@ async function startBeforeConfig(args: readonly string[]) {
     },
   };
 }
+
+const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
+const endings = (what: string) => casesOf(what, SIGNALS, SIGNALS.slice(0, 1));
 
 describe('the process', () => {
   test('ends with the exit code of its command', async () => {
@@ -183,15 +187,18 @@ describe('the process', () => {
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s before it has started ends it in order', async (signal) => {
-    const { child, configure } = await startBeforeConfig(['run']);
-    child.kill(signal);
-    await configure();
-    const log = readLines(child.stderr!);
-    await log.until('nestwatch is stopping');
-    await log.until('nestwatch has stopped');
-    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
-  });
+  test.each(endings('process: signals before it has started'))(
+    '%s before it has started ends it in order',
+    async (signal) => {
+      const { child, configure } = await startBeforeConfig(['run']);
+      child.kill(signal);
+      await configure();
+      const log = readLines(child.stderr!);
+      await log.until('nestwatch is stopping');
+      await log.until('nestwatch has stopped');
+      expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+    },
+  );
 
   test('a command that goes on for nobody ends at a signal at once', async () => {
     const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
@@ -199,7 +206,7 @@ describe('the process', () => {
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);
   });
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends simulate with exit 0', async (signal) => {
+  test.each(endings('process: signals that end simulate'))('%s ends simulate with exit 0', async (signal) => {
     const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
     await once(child.stdout!, 'data');
     child.kill(signal);

@@ -25,6 +25,7 @@ import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
+import { casesOf, spread } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, groupNotification, NOW_US } from '../contract/sample-records.ts';
 
@@ -362,9 +363,10 @@ describe('what is durable', () => {
     reader.close();
   });
 
+  const KILLS = [1, 7, 40, 150, 333];
   test('is whole after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
     let first = 0;
-    for (const killAfter of [1, 7, 40, 150, 333]) {
+    for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 3))) {
       const writer = nestwatch('write', path, String(first));
       expect((await writer.lines.next()).value).toBe('open');
       const acknowledged: number[] = [];
