@@ -1,10 +1,11 @@
 /** What several replicas do to one store at the same time, each by a connection of its own. */
 import fc from 'fast-check';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/store/ownership-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
+import { amountOf } from '../../cases.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, flight, group, NOW_US, notification } from '../contract/sample-records.ts';
 import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
@@ -195,7 +196,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
             expect(await b.transaction((tx) => totals(tx, stream))).toEqual(expected);
           },
         ),
-        { numRuns: inject('cases') === 'all' ? 40 : 3 },
+        { numRuns: amountOf('replicas on one PostgreSQL: runs of changes at once', 40, 2) },
       );
     });
   });
