@@ -1,12 +1,13 @@
 /** A receiver that fails in every way, one after the other, and a process that may end between any two steps. */
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { casesOf, spread } from '../cases.ts';
 import { type Answer, type Desk, hook, openDesk } from './desk.ts';
 
-const desks: Desk[] = [];
-afterEach(async () => {
-  for (const desk of desks.splice(0)) await desk.close();
+let whole: Desk;
+beforeAll(async () => {
+  whole = await story();
 });
+afterAll(() => whole?.close());
 
 /** 503 for two hours, then 410, then it accepts without an answer, then it is well. */
 function moods(): (receiver: string, minute: number) => Answer {
@@ -20,13 +21,13 @@ function moods(): (receiver: string, minute: number) => Answer {
   };
 }
 
+/** What happens, with a process that ends after so many commits; it goes on with the next. */
 async function story(dieAfter?: number): Promise<Desk> {
   const desk = await openDesk({
     receivers: [hook('ops', { fallback: 'backup' }), hook('backup'), hook('boss')],
     answer: moods(),
     ...(dieAfter !== undefined && { dieAfter }),
   });
-  desks.push(desk);
   await desk.fails('A');
   await desk.pass(151);
   await desk.fails('B');
@@ -36,7 +37,7 @@ async function story(dieAfter?: number): Promise<Desk> {
 
 describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
   test('each way ends as promised', async () => {
-    const desk = await story();
+    const desk = whole;
     const deliveries = await desk.store.transaction((tx) => tx.outbox.list({ limit: 100 }));
     const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
     expect(ofOps.map(({ state }) => state)).toEqual(['dead', 'dead', 'delivered', 'delivered']);
@@ -51,7 +52,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('the fallback is told once, with the reason, while the original goes on being tried', async () => {
-    const desk = await story();
+    const desk = whole;
     const copies = desk.received.filter(({ body }) => body.notices);
     expect(copies.map((one) => [one.receiver, one.body.alerts[0]!.labels.bird])).toEqual([['backup', 'A']]);
     expect(copies[0]!.minute).toBeLessThan(1);
@@ -61,7 +62,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('that it accepts nothing is told to its fallback after five minutes, and that it does again', async () => {
-    const desk = await story();
+    const desk = whole;
     const about = desk
       .lines('backup')
       .filter((line) => line.includes('ops'))
@@ -76,7 +77,6 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('a process that ends between any two steps loses and invents nothing', async () => {
-    const whole = await story();
     // A try that the end cut off comes again a little later; what is told is the same.
     const messages = (desk: Desk) =>
       desk
@@ -91,9 +91,12 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     const most = [...ends.slice(0, 60), ...spread(ends.slice(60), 60)];
     for (const at of casesOf('a failing receiver: ends of the process', most, spread(most, 6))) {
       const desk = await story(at);
-      expect(messages(desk), `killed after ${at}`).toEqual(expected);
-      expect(await desk.states(), `killed after ${at}`).toEqual(states);
-      await desks.pop()!.close();
+      try {
+        expect(messages(desk), `killed after ${at}`).toEqual(expected);
+        expect(await desk.states(), `killed after ${at}`).toEqual(states);
+      } finally {
+        await desk.close();
+      }
     }
   });
 });
