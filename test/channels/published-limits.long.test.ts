@@ -158,7 +158,7 @@ const bytesOf = (body: unknown) => Buffer.byteLength(JSON.stringify(body));
 const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
 
 const own = fc.record({ title: anyText, text: anyText }, { requiredKeys: [] });
-const runs = { numRuns: amountOf('published limits: runs of each', 150, 40) };
+const runs = { numRuns: amountOf('published limits: runs of each', 150, 20) };
 
 describe('whatever a notification is made of', () => {
   test('Slack takes it', () => {
@@ -243,7 +243,7 @@ describe('whatever a notification is made of', () => {
         teams.parse(sent(body));
         expect(bytesOf(body)).toBeLessThanOrEqual(28_000);
       }),
-      { numRuns: amountOf('published limits of digests: runs', 60, 20) },
+      { numRuns: amountOf('published limits of digests: runs', 60, 10) },
     );
   });
 });

@@ -22,7 +22,7 @@ import { amountOf } from '../cases.ts';
 import { anyGroupNotification, HOSTILE } from './any-notification.ts';
 import { alert, group } from './sample-notifications.ts';
 
-const RUNS = amountOf('shipped templates of whatever comes: runs of each', 150, 40);
+const RUNS = amountOf('shipped templates of whatever comes: runs of each', 150, 20);
 
 const ROOT = join(import.meta.dirname, '../../config/templates');
 const FILES = globSync('*.yaml', { cwd: ROOT }).sort();

@@ -11,7 +11,7 @@ import { amountOf } from '../../cases.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
 
-const RUNS = amountOf('mails of whatever comes: runs', 60, 20);
+const RUNS = amountOf('mails of whatever comes: runs', 60, 10);
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));

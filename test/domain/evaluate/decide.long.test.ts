@@ -27,7 +27,7 @@ import {
   watch,
 } from '../world.ts';
 
-const RUNS = amountOf('decisions: runs of whatever happens', 300, 100);
+const RUNS = amountOf('decisions: runs of whatever happens', 300, 50);
 
 const FAILED_BY_DEFAULT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`;
 
