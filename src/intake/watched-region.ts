@@ -102,8 +102,8 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     }
   }
 
-  /** Aborts when it is in vain to wait for the region. */
-  function goneForGood(): AbortSignal {
+  /** `signal` aborts when it is in vain to wait for the region; `release` ends the wait. */
+  function goneForGood(): { readonly signal: AbortSignal; release(): void } {
     const gone = new AbortController();
     let cancel = () => {};
     client.onHealthChange(({ health }) => {
@@ -111,7 +111,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
       if (health === 'unauthorized') gone.abort();
       else if (health === 'down') cancel = clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
     });
-    return gone.signal;
+    return { signal: gone.signal, release: () => cancel() };
   }
 
   const progress = () => ({
@@ -132,8 +132,9 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     run: (signal) => read(signal, false),
     async runOnce(signal) {
       const gone = goneForGood();
-      await read(signal, true, gone);
-      return { isLeft: gone.aborted, unread: gone.aborted ? 0 : intake.failing() };
+      await read(signal, true, gone.signal).finally(gone.release);
+      const isLeft = gone.signal.aborted;
+      return { isLeft, unread: isLeft ? 0 : intake.failing() };
     },
     probe: () => intake.probe(),
     flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),

@@ -20,6 +20,8 @@ type Answer = Partial<HttpResponse> | NestwatchError | undefined;
 
 interface Once extends OnceOutcome {
   readonly endedMs: number;
+  /** Timers that it left behind. */
+  readonly pending: number;
   readonly received: string[];
   /** Regions of the alerts that are firing. */
   readonly firing: string[];
@@ -85,14 +87,15 @@ async function readOnce({
       channels: { webhook: channel, email: channel },
     });
   const stop = new AbortController();
-  clock.setTimer(Math.min(stopAfterMs, 1e9), () => stop.abort());
+  if (Number.isFinite(stopAfterMs)) clock.setTimer(stopAfterMs, () => stop.abort());
   const live = async (): Promise<Once> => {
     beganMs = clock.monotonicMs();
     let ended: Omit<Once, 'firing'> | undefined;
     void openDaemon()
       .runOnce(stop.signal)
       .then((outcome) => {
-        ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, received };
+        const endedMs = clock.monotonicMs() - beganMs;
+        ended = { ...outcome, endedMs, received, pending: clock.pending() };
       });
     await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
     const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
@@ -111,7 +114,7 @@ const firstOf = (world: World) => [...world.birds.keys()][0]!;
 
 test('it reads all streams, delivers and ends', async () => {
   const { received, endedMs, firing, ...outcome } = await readOnce();
-  expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0 });
+  expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0, pending: 0 });
   expect(firing).toEqual([]);
   expect(received).toContain('forward');
   expect(endedMs).toBeLessThan(60_000);
@@ -160,19 +163,19 @@ test('a region that is away is left after a moment, and one that comes back in i
   const from = (sinceMs: number, untilMs: number) => (atMs: number) =>
     atMs > sinceMs && atMs < untilMs ? unreachable : undefined;
   const away = await readOnce({ us: from(2000, 1e9) });
-  expect(away).toMatchObject({ left: ['us'], received: ['forward'] });
+  expect(away).toMatchObject({ left: ['us'], received: ['forward'], pending: 0 });
   expect(away.endedMs).toBeLessThan(30_000);
   const back = await readOnce({ us: from(2000, 5000) });
-  expect(back.left).toEqual([]);
+  expect(back).toMatchObject({ left: [], pending: 0 });
   expect(back.unread).toBeLessThan(10);
   const never = await readOnce({ us: from(0, 1e9) });
-  expect(never).toMatchObject({ left: [], unread: 2 });
+  expect(never).toMatchObject({ left: [], unread: 2, pending: 0 });
 });
 
 test('it ends soon after the signal, also in a pause of an hour', async () => {
   const pause = { status: 429, headers: { 'retry-after': '3600' } };
-  const { endedMs, received } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
+  const { endedMs, received, pending } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
   expect(endedMs).toBeGreaterThanOrEqual(60_000);
   expect(endedMs).toBeLessThan(61_000);
-  expect(received).toEqual([]);
+  expect({ received, pending }).toEqual({ received: [], pending: 0 });
 });

@@ -9,13 +9,26 @@ import { openService, TOKEN } from './service.ts';
 import { createTestEdge, tempFile } from './test-io.ts';
 
 /** Twenty times as fast as the machine's. */
-function createFastClock(): Clock {
+function createFastClock(): Clock & { pending(): number } {
   const { monotonicMs, setTimer } = systemClock();
   const beganMs = monotonicMs();
+  const timers = new Set<object>();
   return {
     nowUs: () => TEST_START_US + Math.round((monotonicMs() - beganMs) * 20_000),
     monotonicMs: () => monotonicMs() * 20,
-    setTimer: (ms, wake) => setTimer(ms / 20, wake),
+    setTimer(ms, wake) {
+      const timer = {};
+      timers.add(timer);
+      const cancel = setTimer(ms / 20, () => {
+        timers.delete(timer);
+        wake();
+      });
+      return () => {
+        timers.delete(timer);
+        cancel();
+      };
+    },
+    pending: () => timers.size,
   };
 }
 
@@ -88,7 +101,8 @@ store: { url: "sqlite::memory:" }
 web: { listen: 127.0.0.1:0 }
 `;
   const file = tempFile('n.yaml', text);
-  const { edge, stderr, signal } = createTestEdge({ clock: createFastClock() });
+  const clock = createFastClock();
+  const { edge, stderr, signal } = createTestEdge({ clock });
   const { stderr: stream } = edge;
   const write = stream.write.bind(stream) as (chunk: unknown) => boolean;
   stream.write = (chunk: unknown) => {
@@ -100,6 +114,7 @@ web: { listen: 127.0.0.1:0 }
     await new Promise((resolve) => setImmediate(resolve));
   signal('SIGTERM');
   expect([await exit, stderr()]).toEqual([0, expect.stringContaining('nestwatch has stopped')]);
+  expect(clock.pending()).toBe(0);
 });
 
 test.each([1, 2])(

@@ -84,7 +84,7 @@ interface Stop {
   readonly overdue: Promise<void>;
   /** Resolves to the exit code at the second one. */
   readonly killed: Promise<number>;
-  /** Hears no more. */
+  /** Hears no more, and waits for nothing. */
   release(): void;
 }
 
@@ -93,12 +93,13 @@ function hearStop(edge: Edge, { log }: App): Stop {
   const overdue = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<number>();
   let signals = 0;
+  let cancelGrace = () => {};
   const onSignal = () => {
     signals += 1;
     if (signals > 1) return killed.resolve(1);
     log.info('nestwatch is stopping');
     stop.abort();
-    edge.clock.setTimer(STOP_GRACE_MS, () => overdue.resolve());
+    cancelGrace = edge.clock.setTimer(STOP_GRACE_MS, () => overdue.resolve());
   };
   const heard = [edge.onSignal('SIGTERM', onSignal), edge.onSignal('SIGINT', onSignal)];
   return {
@@ -107,6 +108,7 @@ function hearStop(edge: Edge, { log }: App): Stop {
     overdue: overdue.promise,
     killed: killed.promise,
     release() {
+      cancelGrace();
       for (const one of heard) one();
     },
   };
