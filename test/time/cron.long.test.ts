@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import { createCron, cronProblem } from '../../src/time/cron.ts';
 import { amountOf } from '../cases.ts';
+import { countProcessorMs } from '../processor-time.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
 const latest = (cron: string, until: string, after = '2020-01-01T00:00Z', timezone = 'UTC') => {
@@ -174,7 +175,7 @@ describe('the search', () => {
   });
 
   test('takes no longer for what hardly ever fits', () => {
-    const began = performance.now();
+    const processorMs = countProcessorMs();
     for (let at = 0; at < 1_000; at += 1) {
       const rare = createCron(`${at % 60} ${at % 24} 29 2 *`, 'America/St_Johns');
       expect(rare.latest(us('2026-06-25T12:00Z'), us('2026-07-02T12:00Z'))).toBeUndefined();
@@ -182,7 +183,7 @@ describe('the search', () => {
     expect(
       createCron('0 0 29 2 5#1', 'UTC').next(us('2029-01-01T00:00Z'), us('2037-12-31T00:00Z')),
     ).toBeUndefined();
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(processorMs()).toBeLessThan(2_000);
   });
 });
 

@@ -3,6 +3,7 @@ import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { LIMITS } from '../../src/limits.ts';
 import type { Happening } from '../../src/report.ts';
 import { select } from '../../src/web/select-alerts.ts';
+import { countProcessorMs } from '../processor-time.ts';
 import { serve } from './served.ts';
 
 const DAY_US = 86_400_000_000;
@@ -123,9 +124,9 @@ describe('silences', () => {
         })),
       ),
     );
-    const began = performance.now();
+    const processorMs = countProcessorMs();
     expect((await ask('/')).status).toBe(200);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(processorMs()).toBeLessThan(2_000);
   });
 });
 
@@ -147,11 +148,11 @@ describe('a preview', () => {
     ],
   ])('of %s says at once what is wrong', async (query, problem) => {
     const { ask } = await serve();
-    const began = performance.now();
+    const processorMs = countProcessorMs();
     const { status, body } = await ask(`/silence?${query}`);
     expect(status).toBe(200);
     expect(body).toContain(problem);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(processorMs()).toBeLessThan(1_000);
   });
 });
 
