@@ -24,6 +24,8 @@ export default defineConfig({
     // Stories take seconds of a core, and more where the machine has other things to do.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // So are waits for what a process, a server or a socket does: they end when it has, and a lost one with its test.
+    expect: { poll: { timeout: 100_000 } },
     // A test that is switched off or left alone by accident is an error, not a quieter run.
     allowOnly: false,
     passWithNoTests: false,

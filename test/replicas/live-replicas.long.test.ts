@@ -205,7 +205,7 @@ web: { listen: "127.0.0.1:0" }
 
     // One that ends gives all back at once.
     await b.end();
-    await expect.poll(() => ownersAt(c.app.url), { timeout: 10_000 }).toEqual({ eu: 'c', us: 'c' });
+    await expect.poll(() => ownersAt(c.app.url), wait).toEqual({ eu: 'c', us: 'c' });
     expect(received).toHaveLength(2);
   });
 });
