@@ -98,6 +98,7 @@ const LIVES = amountOf('completeness: lives with late entries', 6, 2);
 const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 3);
 const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 3);
 const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 15);
+const LEARNING_MINUTES = amountOf('completeness: minutes in which reviews find late Flights', 240, 130);
 const LEARNED_MINUTES = amountOf('completeness: minutes after what was learned', 180, 30);
 const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 30);
 const COUNTED_MINUTES = amountOf('completeness: minutes in which the work of lies is counted', 60, 20);
@@ -453,7 +454,7 @@ describe('how far polls look back is learned from what audits and reviews had to
         world.every(10_000, () => world.startFlight(bird.id, { endsAs: 'succeeded' }));
       },
     });
-    await stage.minutesPass(4 * 60);
+    await stage.minutesPass(LEARNING_MINUTES);
     const learning = counted('recovered', 'flight');
     expect(learning).toBeGreaterThan(2);
     await stage.minutesPass(LEARNED_MINUTES);
