@@ -30,7 +30,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'templates',
   ],
   'cli/commands': ['daemon'],
-  'cli/upkeep': ['cli/commands', 'intake/backfill'],
+  'cli/upkeep': ['cli/commands', 'intake/backfill', 'operator'],
   'cli/guided': ['cli/commands'],
   'cli/demo': ['web/pages'],
   app: [

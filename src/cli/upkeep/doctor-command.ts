@@ -10,6 +10,7 @@ import { checkOnline } from '../commands/check-online.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 import { examineRegion, type Finding } from './examine-region.ts';
+import { examineReplicas } from './examine-replicas.ts';
 
 interface DoctorOptions {
   readonly configFile: string | undefined;
@@ -44,7 +45,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
       tell(`region ${region.name}`, one);
     }
   }
-  for (const one of await examineStore(config.store)) tell('store', one);
+  for (const one of await examineStore(edge, config.store)) tell('store', one);
   for await (const { what, failure } of checkOnline(edge, { ...config, regions: [] })) {
     const found = failure ?? 'it can be reached';
     const assumed = 'what it does not accept is tried again for 72 h';
@@ -62,8 +63,8 @@ function linesOf({ state, about, found, assumed, advice }: Finding): string {
   return first + rest.map((line) => `        ${shownLines(line)}\n`).join('');
 }
 
-async function examineStore({ url, postgres }: Config['store']): Promise<readonly Finding[]> {
-  if (postgres) return examineServer(postgres);
+async function examineStore(edge: Edge, { url, postgres }: Config['store']): Promise<readonly Finding[]> {
+  if (postgres) return examineServer(edge, postgres);
   const path = storePath(url);
   const assumed = 'each commit is on the disk before anything is sent';
   if (path === ':memory:') {
@@ -88,28 +89,23 @@ async function examineStore({ url, postgres }: Config['store']): Promise<readonl
 }
 
 async function examineServer(
-  postgres: NonNullable<Config['store']['postgres']>,
+  { clock }: Edge,
+  place: NonNullable<Config['store']['postgres']>,
 ): Promise<readonly Finding[]> {
-  const { lookAtServer } = await import('../../store/postgres/look-at-server.ts');
+  const { lookAtReplicas, lookAtServer } = await import('../../store/postgres/look-at-server.ts');
   try {
-    const { version, schema, isEncrypted } = await lookAtServer(postgres);
+    const { version, schema, isEncrypted } = await lookAtServer(place);
     const tables =
       schema === 0 ? 'its tables are not there yet and are made' : `its tables have version ${schema}`;
-    const found = `${postgres.shown} is PostgreSQL ${version}, ${isEncrypted ? 'encrypted' : 'not encrypted'}; ${tables}`;
+    const found = `${place.shown} is PostgreSQL ${version}, ${isEncrypted ? 'encrypted' : 'not encrypted'}; ${tables}`;
     const assumed = 'the server keeps what it has committed (fsync, and synchronous_commit not off)';
-    return [{ about: 'server', state: 'good', found, assumed, advice: '' }];
+    const server: Finding = { about: 'server', state: 'good', found, assumed, advice: '' };
+    return schema === 0 ? [server] : [server, ...examineReplicas(await lookAtReplicas({ place, clock }))];
   } catch (error) {
     if (codeOf(error) === 'bug') throw error;
     const found = (error as Error).message;
-    return [
-      {
-        about: 'server',
-        state: 'bad',
-        found,
-        assumed: '',
-        advice: 'Correct store.url, or see to the server.',
-      },
-    ];
+    const advice = 'Correct store.url, or see to the server.';
+    return [{ about: 'server', state: 'bad', found, assumed: '', advice }];
   }
 }
 

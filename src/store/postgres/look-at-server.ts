@@ -1,6 +1,9 @@
 import pg from 'pg';
+import type { OwnershipView } from '../ownership-store.ts';
+import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
 import { postgresFailure } from './postgres-failure.ts';
 import { clientConfig, type PostgresPlace } from './session.ts';
+import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
 /** What is seen of a store on a server without using it. */
 export interface ServerLook {
@@ -43,5 +46,15 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
     throw postgresFailure(error, place.shown);
   } finally {
     await client.end().catch(() => {});
+  }
+}
+
+/** Who shares a store that is there, also while they use it. */
+export async function lookAtReplicas(options: Omit<SnapshotOptions, 'alone'>): Promise<OwnershipView> {
+  const { session } = await openSnapshot({ ...options, alone: false });
+  try {
+    return await new PostgresOwnership(session).view();
+  } finally {
+    await session.close();
   }
 }

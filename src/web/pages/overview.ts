@@ -5,13 +5,13 @@ import type { Muting } from '../../domain/muting/muting.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import { countFiring, type FiringCounts } from '../../operator/count-firing.ts';
+import { type ReplicaView, readReplicas } from '../../operator/read-replicas.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
 import { type ShownAlert, showAlerts } from '../../operator/shown-alerts.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
-import { type ReplicaView, readReplicas } from '../read-replicas.ts';
 import type { StatusView } from '../status-view.ts';
 import { type ShownSilences, shownSilences } from './silences/silence-view.ts';
 

@@ -25,7 +25,10 @@ interface OwnedRegionView {
 
 /** The oldest first; none where a process has the store to itself. Instants are those of the store's clock. */
 export async function readReplicas(tx: Transaction): Promise<readonly ReplicaView[]> {
-  const { nowUs, replicas, duties }: OwnershipView = await tx.ownership.view();
+  return replicasOf(await tx.ownership.view());
+}
+
+export function replicasOf({ nowUs, replicas, duties }: OwnershipView): readonly ReplicaView[] {
   return replicas
     .toSorted((a, b) => a.replica - b.replica)
     .map(({ replica, name, version, startedUs, expiresUs, isLeaving }) => {

@@ -1,0 +1,59 @@
+/** What is to be said of the replicas that share a store, by those that are there now. */
+import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
+import type { OwnershipView } from '../../store/ownership-store.ts';
+import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import type { Finding } from './examine-region.ts';
+
+const STATES = {
+  working: '',
+  leaving: ', and is about to end',
+  silent: ', and has not said in time that it lives',
+} as const;
+
+/** How many there are, whether they fit together, and what each does. */
+export function examineReplicas(view: OwnershipView): Finding[] {
+  const replicas = replicasOf(view);
+  return [judge(replicas), ...replicas.map((replica) => described(replica, view.nowUs))];
+}
+
+function judge(replicas: readonly ReplicaView[]): Finding {
+  const working = replicas.filter(({ state }) => state === 'working');
+  const versions = [...new Set(replicas.map(({ version }) => version))].toSorted();
+  const assumed = 'one that ends or falls silent has its work taken over by the others';
+  const one = { about: 'replicas', assumed } as const;
+  if (replicas.length === 0) return { ...one, state: 'note', found: 'none is running', advice: '' };
+  if (versions.length > 1) {
+    const found = `${howMany(replicas.length, 'replica')} of different versions: ${versions.join(', ')}`;
+    const advice = 'Have all run the same version, as soon as an update is through.';
+    return { ...one, state: 'note', found, advice };
+  }
+  if (working.length === 0) {
+    const advice = 'Look at the log of the one that is silent, and start one that works.';
+    return { ...one, state: 'note', found: 'none of them works', advice };
+  }
+  if (working.length === 1) {
+    const advice = 'Start a second one, unless nobody needs the watch while this one is away.';
+    return { ...one, state: 'note', found: 'only one works: nobody would take over from it', advice };
+  }
+  return { ...one, state: 'good', found: `${working.length} work, of version ${versions[0]}`, advice: '' };
+}
+
+function described(
+  { name, version, startedUs, state, isAlerting, regions }: ReplicaView,
+  nowUs: number,
+): Finding {
+  const duties = [
+    ...(regions.length > 0 ? [`reads ${regions.map(({ region }) => region).join(', ')}`] : []),
+    ...(isAlerting ? ['decides about alerts'] : []),
+  ];
+  const does = duties.join(' and ') || 'reads no region';
+  const age = durationWords((nowUs - startedUs) / 1000, 'two units');
+  return {
+    about: 'replica',
+    state: state === 'working' ? 'good' : 'note',
+    found: `${name}, version ${version}, runs for ${age}, ${does}${STATES[state]}`,
+    assumed: '',
+    advice: '',
+  };
+}
