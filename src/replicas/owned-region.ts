@@ -55,6 +55,16 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
     return { weight: 1 + streams, shown: JSON.stringify({ snapshot, flightsReadUs }) };
   }
 
+  /** Only who reads a region may ask its service: two together would ask for more than it bears. */
+  function whomToAsk(): string {
+    const { duties = [], replicas = [] } = ownership.view() ?? {};
+    const owner = duties.find((one) => one.duty === duty)?.owner;
+    const reader = replicas.find(({ replica }) => replica === owner);
+    return reader
+      ? `Replica ${reader.name} reads this region: ask for the log at its own address.`
+      : 'No replica reads this region now: ask again in a moment.';
+  }
+
   const snapshot = () => own?.snapshot() ?? shown()?.snapshot ?? notShown(setting);
 
   return {
@@ -80,8 +90,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
       ),
     runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
     probe: () => own?.probe(),
-    flightLog: async (place) =>
-      (await own?.flightLog(place)) ?? { refused: 'Another replica reads this region: ask there.' },
+    flightLog: async (place) => (await own?.flightLog(place)) ?? { refused: whomToAsk() },
     flightsReadUs(birdId) {
       if (own) return own.flightsReadUs(birdId);
       const reads = shown()?.flightsReadUs ?? {};

@@ -120,3 +120,33 @@ test('is said once by the one that alerts, and neither ended nor raised again by
   await clock.advance(60_000);
   await replicas.get(other)!.ended;
 });
+
+test('the log of a Flight is had from the one that reads its region, and the others say which that is', async () => {
+  const { clock, worlds, replicas, ownerOf } = await openReplicas(['a', 'b']);
+  const eu = worlds.get('eu')!;
+  const nest = eu.addNest({ name: 'Sales' });
+  const bird = eu.addBird(nest.id, { name: 'Sort leads', triggerType: 'manual' });
+  const { id } = eu.startFlight(bird.id, { endsAs: 'failed', fliesForMs: 20_000 });
+  const place = { region: 'eu', nestId: nest.id, birdId: bird.id, flightId: id.toLowerCase() };
+  async function asked(name: string) {
+    const answer = replicas.get(name)!.daemon.flightLog(place);
+    await clock.advance(5_000);
+    return answer;
+  }
+  expect(await replicas.get('a')!.daemon.flightLog(place)).toEqual({
+    refused: 'No replica reads this region now: ask again in a moment.',
+  });
+  await clock.advance(5 * 60_000);
+  const owner = (await ownerOf('region eu'))!;
+  const other = owner === 'a' ? 'b' : 'a';
+  let log = await asked(owner);
+  // Polls come first.
+  for (let tries = 0; 'refused' in log && tries < 30; tries += 1) log = await asked(owner);
+  expect(log).toHaveProperty('steps');
+  expect(await asked(other)).toEqual({
+    refused: `Replica ${owner} reads this region: ask for the log at its own address.`,
+  });
+  for (const { stop } of replicas.values()) stop.abort();
+  await clock.advance(60_000);
+  await Promise.all([...replicas.values()].map(({ ended }) => ended));
+});
