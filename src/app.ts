@@ -152,6 +152,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       ...webOf(setup),
       openFiles: openFilesAllowed(),
       store,
+      isShared: replica !== undefined,
       status: () => ({
         version: VERSION,
         startedAtUs,

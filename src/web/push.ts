@@ -36,6 +36,12 @@ const LEAST_GAP_MS = 1_000;
 /** Comments that keep proxies from closing a connection on which nothing is said; most wait for a minute. */
 const HEARTBEAT_MS = 20_000;
 
+/**
+ * What another replica does is not reported here: where several share the store, pages ask again so often. It is as often
+ * as replicas look for what another one has left.
+ */
+const ELSEWHERE_MS = 5_000;
+
 /** Who has not read so many is not there any more. */
 const MOST_UNREAD = 20;
 
@@ -45,7 +51,7 @@ const HEARTBEAT = ENCODER.encode(': \n\n');
 /** How long a reader waits before it comes back. */
 const BEGIN = ENCODER.encode('retry: 3000\n\n');
 
-export function createPush(clock: Clock, openFiles: number): Push {
+export function createPush(clock: Clock, openFiles: number, isShared = false): Push {
   // Half of the connections are for those who ask.
   const most = Math.min(LIMITS.stream_clients.most, Math.floor(mostConnections(openFiles) / 2));
   const followers = new Set<ReadableStreamDefaultController<Uint8Array>>();
@@ -76,8 +82,8 @@ export function createPush(clock: Clock, openFiles: number): Push {
   }
 
   function beat(): void {
-    cancelHeartbeat = clock.setTimer(HEARTBEAT_MS, () => {
-      send(HEARTBEAT);
+    cancelHeartbeat = clock.setTimer(isShared ? ELSEWHERE_MS : HEARTBEAT_MS, () => {
+      send(isShared ? CHANGE : HEARTBEAT);
       if (followers.size > 0) beat();
     });
   }

@@ -33,7 +33,7 @@ export async function openWeb(given: WebOptions): Promise<Web> {
   const options = throughGate(given);
   const { config, clock } = options;
   let isClosing = false;
-  const push = createPush(clock, options.openFiles);
+  const push = createPush(clock, options.openFiles, options.isShared);
   const doors = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
   let app = createApp(options, doors, push);
   let { tls } = config;

@@ -19,6 +19,8 @@ export interface WebOptions {
   readonly openFiles: number;
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly store: Store;
+  /** Whether other processes use it at the same time. */
+  readonly isShared?: boolean;
   readonly status: () => StatusView;
   readonly metrics: Scrape;
   readonly health: () => Health;

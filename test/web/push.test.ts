@@ -50,6 +50,17 @@ describe('pages that are open', () => {
     expect(await page.next()).toBe(': \n\n');
   });
 
+  test('ask again every few seconds where another replica may have changed something', async () => {
+    const clock = createVirtualClock();
+    const page = await follow(createPush(clock, 1024, true));
+    for (let times = 0; times < 3; times += 1) {
+      await clock.advance(5_000);
+      expect(await page.next()).toBe('event: change\ndata: {}\n\n');
+    }
+    await page.leave();
+    expect(clock.pending()).toBe(0);
+  });
+
   test('are let go when they read nothing, and leave nothing behind when they go', async () => {
     const clock = createVirtualClock();
     const push = createPush(clock, 1024);
