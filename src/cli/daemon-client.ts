@@ -27,6 +27,8 @@ interface DaemonRequest {
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  /** An answer of this status is one of the shape that is asked for, and no failure. */
+  readonly alsoAnswers?: 404;
 }
 
 /** Asks the running daemon. Throws `usage` where its address is not known, and what a `Transport` throws. */
@@ -83,8 +85,11 @@ export async function daemonJson<Shape extends z.ZodType>(
       'the daemon asks for its token: give --token-file or --config.file',
     );
   }
-  if (status === 400 || status === 403 || status === 404) throw new NestwatchError('usage', refusalOf(body));
-  if (status !== 200) throw new NestwatchError('unavailable', `the daemon answered ${status}`);
+  const isAnswer = status === 200 || status === request.alsoAnswers;
+  if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
+    throw new NestwatchError('usage', refusalOf(body));
+  }
+  if (!isAnswer) throw new NestwatchError('unavailable', `the daemon answered ${status}`);
   const json = body === '' ? undefined : jsonOf(body);
   const parsed = shape.safeParse(json);
   if (parsed.success) return { json, data: parsed.data };

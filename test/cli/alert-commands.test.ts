@@ -12,6 +12,7 @@ import {
   putAlert,
   putDeliveries,
 } from '../web/sample.ts';
+import { putFlights } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-io.ts';
 
@@ -564,6 +565,34 @@ describe('explain', () => {
     expect((await run('explain', 'eu/flight/f1/failed#2')).stdout).toContain(
       'eu/flight/f1/failed#2: flight.failed',
     );
+  });
+
+  test('of what has no event, an alert about the watch or a Flight in the air, it shows all that is known', async () => {
+    const { run, store } = await daemon();
+    await putDeliveries(store, [aDelivery({ id: 'd1' })]);
+    const place = { region: 'eu', nestId: '682' };
+    const silent = { ...place, birdId: '99', name: 'Silent one', present: true, triggerType: 'event' };
+    await store.transaction((tx) =>
+      tx.inventory.putBirds([{ ...silent, status: 'active', statusSinceUs: NOW_US }]),
+    );
+    await putFlights(store, { ...place, birdId: '98' }, [
+      { id: 'f-now', status: 'active', startedAtUs: NOW_US },
+    ]);
+    for (const [id, kind, words, ...shows] of [
+      ['a', 'alert', /^a: firing since /, 'alerts', 'show', 'a'],
+      ['d1', 'delivery', /^d1: pending to /, 'deliveries', 'show', 'd1'],
+      ['f-now', 'flight', /^f-now: active/, 'flights', 'show', 'f-now'],
+      ['99', 'bird', /^Silent one/, 'birds', 'show', '99'],
+    ] as const) {
+      const { exit, stdout, stderr } = await run('explain', id);
+      expect(exit, id).toBe(0);
+      expect(stdout, id).toMatch(words);
+      expect(stderr, id).toBe(
+        `nestwatch: No event of this ${kind} is kept: ${id}. This is what is known of it.\n`,
+      );
+      expect(stdout, id).toBe((await run(...shows)).stdout);
+      expect((await run('explain', id, '--json')).stdout, id).toBe((await run(...shows, '--json')).stdout);
+    }
   });
 
   test('of what is not kept is wrong usage', async () => {

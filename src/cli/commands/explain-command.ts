@@ -1,11 +1,15 @@
 /** One event's way, from the service to the receivers, as lines that a person reads from top to bottom. */
 
 import * as z from 'zod';
+import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
-import { deliveryShape } from './deliveries-command.ts';
+import { alertsShow } from './alerts-show-command.ts';
+import { birdsShow } from './birds-command.ts';
+import { deliveriesShow, deliveryShape } from './deliveries-command.ts';
+import { flightsShow } from './flights-command.ts';
 
 const explanationShape = z.object({
   event: z.object({
@@ -76,17 +80,52 @@ const explanationShape = z.object({
   ),
 });
 type Explanation = z.output<typeof explanationShape>;
+
+/** What there is no event of: it is unknown, or something without one, as an alert about the watch itself. */
+const noEventShape = z.object({
+  error: z.string(),
+  meant: z
+    .object({
+      kind: z.enum(['event', 'alert', 'delivery', 'flight', 'bird']),
+      id: z.string(),
+      region: z.string().optional(),
+    })
+    .optional(),
+});
+type NoEvent = z.output<typeof noEventShape>;
 type Delivery = z.output<typeof deliveryShape>;
 
-export async function explain(
-  edge: Edge,
-  key: string,
-  options: DaemonOptions & { readonly json: boolean },
-): Promise<number> {
+interface ExplainOptions extends DaemonOptions {
+  readonly json: boolean;
+}
+
+/** Explains an event. Of what has none, all that is known is shown in its place. */
+export async function explain(edge: Edge, key: string, options: ExplainOptions): Promise<number> {
   const path = `/api/v1/events/${encodeURIComponent(key)}/explain`;
-  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, explanationShape);
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'GET', path, alsoAnswers: 404 },
+    z.union([explanationShape, noEventShape]),
+  );
+  if ('error' in data) return showWhatIsKnown(edge, data, options);
   edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
   return 0;
+}
+
+async function showWhatIsKnown(
+  edge: Edge,
+  { error, meant }: NoEvent,
+  options: ExplainOptions,
+): Promise<number> {
+  const about = shown(error);
+  if (!meant || meant.kind === 'event') throw new NestwatchError('usage', about);
+  const { kind, id, region } = meant;
+  edge.stderr.write(`nestwatch: ${about} This is what is known of it.\n`);
+  if (kind === 'alert') return alertsShow(edge, id, options);
+  if (kind === 'delivery') return deliveriesShow(edge, id, options);
+  if (kind === 'flight') return flightsShow(edge, id, { ...options, log: false });
+  return birdsShow(edge, [id, ...(region === undefined ? [] : [`region=${region}`])], options);
 }
 
 function linesOf(data: Explanation): string[] {

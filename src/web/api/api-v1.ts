@@ -227,7 +227,7 @@ function addExplain(
       const error = meant
         ? `No event of this ${meant.kind} is kept: ${text}.`
         : `Nothing is kept under ${text}, no event, alert, Bird, Flight or delivery.`;
-      return c.json({ error }, 404);
+      return c.json({ error, ...(meant && { meant }) }, 404);
     }
     return c.json(explanationJson(explanation, alerting.rules, externalUrl));
   });
