@@ -3,7 +3,9 @@
  * by step out of nothing but `node:sqlite` and undici, beside Alertmanager and beside nestwatch on the same work. From
  * the third step on it promises what nestwatch does (an event is committed before it is notified of, an attempt before
  * it is sent, how it ended after it, each commit on the disk), in one commit for a hundred alerts and in as few rows as
- * can be. It has no silences, inhibitions, retries, lanes, repeats, retention, search, explanations, or pages.
+ * can be. It has no silences, inhibitions, retries, lanes, repeats, retention, search, explanations, or pages. The last
+ * step has nestwatch's own rows, with the indexes that those need, and its way out; what one stage makes is handed to
+ * the next, and no row is read again but by a settlement.
  *
  *   node test/bench/bound.ts [alerts]
  */
@@ -14,14 +16,21 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { Pool } from 'undici';
+import { newDelivery } from '../../src/alerting/destination.ts';
 import { alertmanagerBody } from '../../src/channels/message/alertmanager-body.ts';
+import { openWebhooks, type WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { decide } from '../../src/domain/evaluate/decide.ts';
 import { assignGroups } from '../../src/domain/grouping/assign-groups.ts';
 import { flush, notificationOf } from '../../src/domain/grouping/flush.ts';
-import type { Group } from '../../src/domain/grouping/group.ts';
+import type { Group, GroupMember } from '../../src/domain/grouping/group.ts';
+import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
+import { openTransport } from '../../src/http/transport.ts';
+import type { Delivery, Settlement } from '../../src/store/outbox-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createStormHeap } from '../../src/storm-heap.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { load, REGION } from '../config/load.ts';
 import { forkAsProgram } from './as-program.ts';
 import {
@@ -42,6 +51,7 @@ const STEPS = [
   ['state', '… and its alert and group in rows: what comes later depends on them'],
   ['decide', "… and nestwatch's pure functions decide: rule, labels, texts, group, message"],
   ['thread', 'the same, the POSTs in a thread of their own'],
+  ['store', "the same in one thread, in nestwatch's own rows, and by its own way out"],
 ] as const;
 type Step = (typeof STEPS)[number][0];
 
@@ -60,16 +70,16 @@ interface Message {
 }
 
 /** Posts messages, so many at a time, and says which were accepted. */
-function openPosts(port: number, accepted: (seq: number) => void): (messages: readonly Message[]) => void {
-  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT });
+function openPosts(
+  postOne: (message: Message) => Promise<void>,
+  accepted: (seq: number) => void,
+): (messages: readonly Message[]) => void {
   const waiting: Message[] = [];
   let inFlight = 0;
   async function work(): Promise<void> {
     inFlight += 1;
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const headers = { 'content-type': 'application/json', 'webhook-id': String(next.seq) };
-      const answer = await pool.request({ path: '/', method: 'POST', headers, body: next.body });
-      await answer.body.dump();
+      await postOne(next);
       accepted(next.seq);
     }
     inFlight -= 1;
@@ -81,19 +91,36 @@ function openPosts(port: number, accepted: (seq: number) => void): (messages: re
   };
 }
 
+/** Posts by undici and nothing else. */
+function barePost(port: number): (message: Message) => Promise<void> {
+  const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT });
+  return async ({ seq, body }) => {
+    const headers = { 'content-type': 'application/json', 'webhook-id': String(seq) };
+    const answer = await pool.request({ path: '/', method: 'POST', headers, body });
+    await answer.body.dump();
+  };
+}
+
 interface Made {
   readonly event: Event;
   readonly alert: Alert;
   readonly group: Group;
-  readonly body: string;
 }
 
-const CONFIG = load(
-  `${REGION}route: ${routeYaml('bird_id')}\nreceivers: [{ name: hook, webhook_configs: [{ url: "http://127.0.0.1/" }] }]\n`,
-);
+interface Decided extends Made {
+  readonly member: GroupMember;
+  readonly notification: GroupNotification;
+}
+
+const CONFIG = configOf(80);
+
+function configOf(port: number) {
+  const receivers = `[{ name: hook, webhook_configs: [{ url: "http://127.0.0.1:${port}/" }] }]`;
+  return load(`${REGION}route: ${routeYaml('bird_id')}\nreceivers: ${receivers}\n`);
+}
 
 /** Decides a page as nestwatch does, one group for each alert. */
-function decidePage(first: number, count: number, nowUs: number): Made[] {
+function decidePage(first: number, count: number, nowUs: number): Decided[] {
   const events = Array.from({ length: count }, (_, at) => failure(first + at, nowUs));
   const facts = events.map((event) => ({
     fact: 'event' as const,
@@ -110,14 +137,26 @@ function decidePage(first: number, count: number, nowUs: number): Made[] {
     const notifying = { ...flushed, reason: flushed.reason! };
     const event = events[at]!;
     const notification = notificationOf(notifying, new Map([[alert.id, [event]]]), `${flushed.thread}-0`);
-    const body = JSON.stringify(alertmanagerBody(notification, 'http://127.0.0.1', 0));
-    return { event, alert, group: flushed.group, body };
+    return { event, alert, group: flushed.group, member: flushed.members[0]!, notification };
   });
 }
 
+interface WithBody extends Made {
+  readonly body: string;
+}
+
+type MakePage = (first: number, count: number, nowUs: number) => WithBody[];
+
+function decideBodies(first: number, count: number, nowUs: number): WithBody[] {
+  return decidePage(first, count, nowUs).map((made) => ({
+    ...made,
+    body: JSON.stringify(alertmanagerBody(made.notification, 'http://127.0.0.1', 0)),
+  }));
+}
+
 /** Pages that nobody decided: one of the right size is made once, and differs by its number alone. */
-function createPattern(): typeof decidePage {
-  const [pattern] = decidePage(0, 1, Date.now() * 1000);
+function createPattern(): MakePage {
+  const [pattern] = decideBodies(0, 1, Date.now() * 1000);
   const fingerprint = /"fingerprint":"[0-9a-f]+"/;
   return (first, count, nowUs) =>
     Array.from({ length: count }, (_, at) => {
@@ -145,8 +184,15 @@ const SCHEMA = `
   CREATE TABLE delivery (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL) STRICT;
   CREATE INDEX delivery_unsettled ON delivery (state) WHERE state <> 'delivered';`;
 
-/** The rows of a step, and its commits. */
-function openRows(file: string, step: Step) {
+/** The rows of a step, its commits, and how what they hold is posted. */
+interface Rows {
+  /** One commit: a page, and what was accepted since the one before. */
+  commit(first: number, count: number, accepted: readonly number[]): Promise<Message[]>;
+  post(message: Message): Promise<void>;
+  close(): Promise<void>;
+}
+
+function openRows(file: string, port: number, step: Step): Rows {
   const db = new DatabaseSync(file);
   db.exec(SCHEMA);
   const event = db.prepare('INSERT OR IGNORE INTO event VALUES (?, ?, ?, ?)');
@@ -159,10 +205,9 @@ function openRows(file: string, step: Step) {
   );
   const place = (of: Step) => STEPS.findIndex(([name]) => name === of);
   const has = (least: Step) => place(step) >= place(least);
-  const make = has('decide') ? decidePage : createPattern();
+  const make = has('decide') ? decideBodies : createPattern();
   return {
-    /** One commit: a page, and what was accepted since the one before. */
-    commit(first: number, count: number, accepted: readonly number[]): Message[] {
+    async commit(first, count, accepted) {
       const nowUs = Date.now() * 1000;
       if (has('event')) db.exec('BEGIN IMMEDIATE');
       const messages = make(first, count, nowUs).map((made, at): Message => {
@@ -182,15 +227,75 @@ function openRows(file: string, step: Step) {
       if (has('event')) db.exec('COMMIT');
       return messages;
     },
-    close: () => db.close(),
+    post: barePost(port),
+    close: async () => db.close(),
   };
 }
+
+/** nestwatch's own rows and its own way out, without the stages between which it commits. */
+async function openOwnRows(file: string, port: number): Promise<Rows> {
+  const clock = systemClock();
+  const store = await openSqliteStore({ path: file, clock });
+  const webhook = openWebhooks({ clock, version: 'bench', openTransport });
+  const integration = configOf(port).receivers[0]!.integrations[0] as WebhookIntegration;
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', ''));
+  const underWay = new Map<number, { readonly delivery: Delivery; readonly notification: Notification }>();
+  return {
+    async commit(first, count, accepted) {
+      const nowUs = clock.nowUs();
+      const ended = accepted.map((seq): Settlement => {
+        const { id } = underWay.get(seq)!.delivery;
+        return { id, state: 'delivered', nextAttemptAtUs: nowUs, lastError: '' };
+      });
+      const page = await store.transaction(async (tx) => {
+        await tx.outbox.settle(ended, nowUs);
+        const made = decidePage(first, count, nowUs);
+        const alerts = made.map(({ alert }) => alert);
+        await tx.events.insert(
+          stream,
+          made.map(({ event }) => event),
+        );
+        await tx.alerts.put(alerts);
+        await tx.alerts.linkEvents(made.map(({ alert, event }) => ({ alertId: alert.id, seq: 1, event })));
+        await tx.groups.put(made.map(({ group }) => group));
+        await tx.groups.putMembers(made.map(({ member }) => member));
+        await tx.alerts.markRouted(alerts.map(({ id }) => id));
+        await tx.streams.advanceCursor(stream, nowUs);
+        const queued = made.map(({ alert, group, notification }) => {
+          const named = { id: notification.id, receiver: group.receiver, groupKey: group.key };
+          const delivery = { ...newDelivery(named, [0, integration], nowUs), ...CLAIMED };
+          return { delivery, notification, covers: [{ alertId: alert.id, afterSeq: 0, lastSeq: 1 }] };
+        });
+        for (const { delivery, notification, covers } of queued) {
+          await tx.outbox.enqueue(notification, [delivery], covers);
+        }
+        return queued;
+      });
+      for (const seq of accepted) underWay.delete(seq);
+      for (const [at, one] of page.entries()) underWay.set(first + at, one);
+      return page.map((_, at) => ({ seq: first + at, body: '' }));
+    },
+    async post({ seq }) {
+      const { delivery, notification } = underWay.get(seq)!;
+      const outcome = await webhook.send(integration, delivery, notification, 'http://127.0.0.1');
+      if (outcome.kind !== 'accepted') throw new Error(`The receiver did not accept: ${outcome.kind}`);
+    },
+    async close() {
+      await webhook.close();
+      await store.close();
+    },
+  };
+}
+
+/** Its attempt is recorded with it. */
+const CLAIMED = { state: 'leased', attempts: 1 } as const;
 
 /** A step in a process of its own. */
 async function run(port: number, alerts: number, step: Step): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bound-'));
   const hear = createStormHeap({ monotonicMs: () => performance.now() });
-  const rows = openRows(join(folder, 'store.db'), step);
+  const file = join(folder, 'store.db');
+  const rows = step === 'store' ? await openOwnRows(file, port) : openRows(file, port, step);
   let accepted: number[] = [];
   let unaccepted = 0;
   let wake = () => {};
@@ -203,10 +308,10 @@ async function run(port: number, alerts: number, step: Step): Promise<void> {
   worker?.on('message', accept);
   const post = worker
     ? (messages: readonly Message[]) => worker.postMessage(messages)
-    : openPosts(port, (seq) => accept([seq]));
+    : openPosts(rows.post, (seq) => accept([seq]));
   process.once('disconnect', async () => {
     await worker?.terminate();
-    rows.close();
+    await rows.close();
     rmSync(folder, { recursive: true });
     process.exit();
   });
@@ -219,7 +324,7 @@ async function run(port: number, alerts: number, step: Step): Promise<void> {
     if (count > 0 || accepted.length >= PAGE || unaccepted === 0) {
       const settled = accepted;
       accepted = [];
-      const messages = rows.commit(next, count, settled);
+      const messages = await rows.commit(next, count, settled);
       for (const { seq } of messages) {
         hear({ what: 'alert', alertname: '', region: '', state: 'firing', alertId: String(seq) });
       }
@@ -242,7 +347,7 @@ function runPosts(port: number): void {
     if (accepted.length > 0) parentPort!.postMessage(accepted);
     accepted = [];
   };
-  const post = openPosts(port, (seq) => {
+  const post = openPosts(barePost(port), (seq) => {
     if (accepted.push(seq) >= SAID_AT_ONCE) say();
   });
   setInterval(say, SAID_AFTER_MS);
