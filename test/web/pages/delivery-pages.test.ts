@@ -88,12 +88,16 @@ describe('the page of a delivery', () => {
   test('sends again what was given up', async () => {
     const { ask, submit, store, changes } = await serve(configured());
     await putDeliveries(store, [aDelivery({ id: 'd-1', state: 'dead', settledAtUs: NOW_US })]);
-    expect((await ask('/deliveries/d-1')).body).toContain('Send it again');
+    const dead = await ask('/deliveries/d-1');
+    expect(dead.body).toContain('Send it again');
+    expect(read(dead.body)).toContain('If nobody needs it any more, acknowledge the alert');
+    expect(links(dead.body)).toContain('../alerts?name=WatchImpaired');
     const { status, headers } = await submit('/deliveries/retry', { id: 'd-1' });
     expect([status, headers.location]).toEqual([303, 'd-1']);
     expect(changes).toHaveLength(1);
     const { body } = await ask('/deliveries/d-1');
     expect(body).not.toContain('Send it again');
+    expect(read(body)).not.toContain('acknowledge');
     expect(read(body)).toContain('Waiting');
   });
 

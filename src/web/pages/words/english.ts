@@ -427,6 +427,8 @@ export const ENGLISH = {
     remaining: 'Still to be reached',
     id: 'Id',
     retry: 'Send it again',
+    notNeeded:
+      'If nobody needs it any more, acknowledge the alert that says it was given up: nobody is reminded of it then, and it resolves by itself after seven days.',
     message: 'Message',
     asNow: 'As the configuration of now has it sent, without secrets.',
     noMessage: 'Its message cannot be shown here: it is no news of alerts, or its integration is gone.',

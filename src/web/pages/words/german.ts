@@ -686,6 +686,8 @@ export const GERMAN: Words = {
     remaining: 'Noch zu erreichen',
     id: 'ID',
     retry: 'Erneut senden',
+    notNeeded:
+      'Wird sie nicht mehr gebraucht, quittieren Sie den Alarm, der davon berichtet: Dann erinnert er niemanden mehr, und nach sieben Tagen endet er von selbst.',
     message: 'Nachricht',
     asNow: 'So, wie die jetzige Konfiguration sie sendet, ohne Geheimnisse.',
     noMessage:
