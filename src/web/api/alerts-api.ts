@@ -1,11 +1,13 @@
 /** Alerts in the JSON API: as people look for them, and one with all that is known of it. */
 import type { Hono } from 'hono';
-import type { AlertState } from '../../domain/alert/alert.ts';
+import type { Alert, AlertState } from '../../domain/alert/alert.ts';
+import type { Event } from '../../domain/alert/event.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
 import { idOfPath } from '../../http/page-path.ts';
 import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.ts';
 import { readAlerts } from '../../operator/shown-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
+import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { flag, limit, oneOf, readQuery, refuse } from '../asked/query.ts';
 import { FILTERS, readFilter } from '../asked/read-filter.ts';
@@ -13,6 +15,10 @@ import { alertJson, deliveryJson } from './alert-json.ts';
 import type { ApiOptions } from './api-options.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
+
+/** Events of each alert of a list, as in a notification; fewer where that would be more in all. */
+const MAX_EVENTS = 20;
+const MAX_EVENTS_IN_ALL = 200;
 
 export function addAlerts(api: Hono, options: ApiOptions): void {
   const { store, status, alerting, recurrences, clock, externalUrl } = options;
@@ -34,11 +40,14 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
       cursor,
     };
     const isSilenced = flag('silenced', silenced);
-    const { alerts, next } = await store.transaction(async (tx) =>
-      readAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), query, isSilenced),
-    );
+    const { alerts, next, events } = await store.transaction(async (tx) => {
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const page = await readAlerts(tx, muting, query, isSilenced);
+      return { ...page, events: await newestEvents(tx, page.alerts) };
+    });
     const list = alerts.map(({ alert, silencedBy, isInhibited }) => ({
       ...alertJson(alert, externalUrl),
+      ...listedJson(alert, events.get(alert.id) ?? []),
       acknowledged: silencedBy.some(({ alertId }) => alertId !== null),
       silenced: silencedBy.some(({ alertId }) => alertId === null),
       inhibited: isInhibited,
@@ -59,11 +68,32 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
   });
 }
 
+/** Of the present, or last, episode of each. */
+async function newestEvents(
+  tx: Transaction,
+  alerts: readonly { readonly alert: Alert }[],
+): Promise<ReadonlyMap<string, readonly Event[]>> {
+  const each = Math.min(MAX_EVENTS, Math.floor(MAX_EVENTS_IN_ALL / alerts.length));
+  const spans = alerts.map(({ alert }) => ({
+    alertId: alert.id,
+    afterSeq: Math.max(0, alert.lastSeq - alert.eventsTotal),
+    lastSeq: alert.lastSeq,
+  }));
+  return each > 0 ? tx.alerts.eventsOf(spans, each) : new Map();
+}
+
+function listedJson({ eventsTotal }: Alert, events: readonly Event[]) {
+  return { events: events.map(eventJson), events_omitted: Math.max(0, eventsTotal - events.length) };
+}
+
 function recordJson(record: AlertRecord, externalUrl: string) {
+  const { alert } = record;
+  const ofEpisode = record.events.filter(({ seq }) => seq > alert.lastSeq - alert.eventsTotal);
   return {
-    ...alertJson(record.alert, externalUrl),
+    ...alertJson(alert, externalUrl),
+    events_omitted: Math.max(0, alert.eventsTotal - ofEpisode.length),
     kept: record.isKept,
-    ending: record.alert.ending ?? null,
+    ending: alert.ending ?? null,
     silenced_by: record.silencedBy.map(({ id, alertId, createdBy, comment }) => ({
       id,
       acknowledgement: alertId !== null,

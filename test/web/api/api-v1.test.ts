@@ -206,11 +206,41 @@ describe('GET /api/v1/alerts', () => {
         generatorURL: 'http://watch.example.com/nestwatch/alerts/a',
         fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
         events_total: 2,
+        events: [
+          expect.objectContaining({ key: 'eu/flight/2', type: 'flight.failed' }),
+          expect.objectContaining({ key: 'eu/flight/1', region: 'eu', bird: 'Translate blog' }),
+        ],
+        events_omitted: 0,
         acknowledged: false,
         silenced: false,
         inhibited: false,
       },
     ]);
+  });
+
+  test('gives the newest 20 events of the episode, fewer of each where there are many alerts', async () => {
+    const { ask, store } = await serve();
+    const events = Array.from({ length: 25 }, (_, index) => anEvent({ id: String(index + 1) }));
+    await putAlert(store, anAlert({ id: 'a' }), events);
+    // Three are of the episode before.
+    await store.transaction((tx) => tx.alerts.put([anAlert({ id: 'a', eventsTotal: 22, lastSeq: 25 })]));
+    type Listed = readonly { events: EventJson[]; events_total: number; events_omitted: number }[];
+    const alerts = async (query: string) =>
+      (await ask<{ alerts: Listed }>(`/api/v1/alerts?text=failed&limit=${query}`)).json.alerts;
+    const [one] = await alerts('1');
+    expect(one!.events.map(({ key }) => key)).toEqual(
+      events
+        .toReversed()
+        .slice(0, 20)
+        .map(({ key }) => key),
+    );
+    expect(one).toMatchObject({ events_total: 22, events_omitted: 2 });
+    expect((await ask('/api/v1/alerts/a')).json).toMatchObject({ events_total: 22, events_omitted: 0 });
+    for (let index = 0; index < 250; index += 1) await putAlert(store, anAlert({ id: `b${index}` }));
+    const counts = async (query: string) =>
+      (await alerts(query)).filter(({ events_total }) => events_total === 22).map((a) => a.events.length);
+    expect(await counts('1000')).toEqual([0]);
+    expect((await alerts('1000')).find(({ events_total }) => events_total === 22)!.events_omitted).toBe(22);
   });
 
   test('leaves out pending ones unless they are asked for', async () => {
