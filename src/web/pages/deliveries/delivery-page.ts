@@ -55,7 +55,7 @@ ${row(words.delivery.id, html`<code>${plainText(id, NAME_LENGTH)}</code>`)}
 ${
   state === 'dead'
     ? html`<form method="post" action="${root}deliveries/retry" class="actions"><input type="hidden" name="id" value="${id}"><button>${words.delivery.retry}</button></form>
-<p class="small soft">${words.delivery.notNeeded} <a href="${root}alerts?name=WatchImpaired">${alertTitle(words, 'WatchImpaired')}</a></p>`
+<p class="small soft after">${words.delivery.notNeeded} <a href="${root}alerts?name=WatchImpaired">${alertTitle(words, 'WatchImpaired')}</a></p>`
     : ''
 }
 <h2>${words.delivery.message}</h2>
