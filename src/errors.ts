@@ -172,6 +172,9 @@ export class NestwatchError extends Error {
   }
 }
 
+/** The running daemon did not answer a command as it should: that exits with 1, whatever the exit of the code is. */
+export class DaemonError extends NestwatchError {}
+
 /** The code of a failure, or `bug` for anything that the table does not foresee. */
 export function codeOf(error: unknown): ErrorCode | 'bug' {
   return error instanceof NestwatchError ? error.code : 'bug';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import * as z from 'zod';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
-import { codeOf, NestwatchError } from '../errors.ts';
+import { DaemonError, NestwatchError } from '../errors.ts';
 import { formatHostPort } from '../http/host-port.ts';
 import type { TlsSettings } from '../http/http-settings.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';
@@ -31,7 +31,10 @@ interface DaemonRequest {
   readonly alsoAnswers?: 404;
 }
 
-/** Asks the running daemon. Throws `usage` where its address is not known, and what a `Transport` throws. */
+/**
+ * Asks the running daemon. Throws `usage` where its address is not known, and `DaemonError` with the code of what a
+ * `Transport` throws.
+ */
 export async function askDaemon(
   edge: Edge,
   options: DaemonOptions,
@@ -57,10 +60,10 @@ export async function askDaemon(
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
   } catch (cause) {
-    if (codeOf(cause) !== 'unreachable') throw cause;
-    throw new NestwatchError('unreachable', `${(cause as Error).message}: is nestwatch running there?`, {
-      cause,
-    });
+    if (!(cause instanceof NestwatchError)) throw cause;
+    const { code, message } = cause;
+    const isAway = code === 'unreachable';
+    throw new DaemonError(code, isAway ? `${message}: is nestwatch running there?` : message, { cause });
   } finally {
     await transport.close();
   }
@@ -70,7 +73,7 @@ const TIMEOUT_MS = 30_000;
 
 /**
  * The same for an answer in JSON of this shape, undefined for an empty one. Throws `usage` with the daemon's own words
- * where it does not accept what was asked, `unauthorized`, `unavailable`, `not_json` or `unexpected_shape`.
+ * where it does not accept what was asked, and `DaemonError` where it did not answer as it should.
  */
 export async function daemonJson<Shape extends z.ZodType>(
   edge: Edge,
@@ -80,7 +83,7 @@ export async function daemonJson<Shape extends z.ZodType>(
 ): Promise<{ readonly json: unknown; readonly data: z.output<Shape> }> {
   const { status, body } = await askDaemon(edge, options, request, TIMEOUT_MS);
   if (status === 401) {
-    throw new NestwatchError(
+    throw new DaemonError(
       'unauthorized',
       'the daemon asks for its token: give --token-file or --config.file',
     );
@@ -89,18 +92,18 @@ export async function daemonJson<Shape extends z.ZodType>(
   if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
     throw new NestwatchError('usage', refusalOf(body));
   }
-  if (!isAnswer) throw new NestwatchError('unavailable', `the daemon answered ${status}`);
+  if (!isAnswer) throw new DaemonError('unavailable', `the daemon answered ${status}`);
   const json = body === '' ? undefined : jsonOf(body);
   const parsed = shape.safeParse(json);
   if (parsed.success) return { json, data: parsed.data };
-  throw new NestwatchError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
+  throw new DaemonError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
 }
 
 function jsonOf(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch (cause) {
-    throw new NestwatchError('not_json', 'the answer is not JSON: is this the address of nestwatch?', {
+    throw new DaemonError('not_json', 'the answer is not JSON: is this the address of nestwatch?', {
       cause,
     });
   }

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
-import { ERRORS, NestwatchError } from '../errors.ts';
+import { DaemonError, ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge, SignalName } from '../process-io.ts';
 import { versionText } from '../version.ts';
 import { addAlerts, addSilence } from './alert-commands.ts';
@@ -120,7 +120,7 @@ function sayFailure(edge: Edge, error: unknown, args: readonly string[]): number
     const { exit, help } = ERRORS[error.code];
     const place = error instanceof ConfigError ? '' : 'nestwatch: ';
     edge.stderr.write(steerless(`${place}${error.message}\n${help}\n`));
-    return exit;
+    return error instanceof DaemonError ? FAILED : exit;
   }
   const message = error instanceof Error ? error.message : String(error);
   const wantsStack = /--log\.level[= ]debug\b/.test(args.join(' '));

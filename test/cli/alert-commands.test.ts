@@ -344,7 +344,7 @@ describe('silence', () => {
     };
     const { run } = await daemon({ config });
     const args = ['silence', 'add', 'a=b', '-c', 'x'];
-    expect(await run(...args)).toMatchObject({ exit: 4, stderr: expect.stringContaining('token') });
+    expect(await run(...args)).toMatchObject({ exit: 1, stderr: expect.stringContaining('token') });
     expect((await run(...args, '--token-file', tempFile('t', 't0ken\n'))).exit).toBe(0);
   });
 });

@@ -144,7 +144,7 @@ describe('status', () => {
     expect((await status('--config.file', config(', auth: { bearer_token: b3arer }'))).exit).toBe(0);
     expect((await status('--url', web.url, '--token-file', tempFile('t', 'b3arer\n'))).exit).toBe(0);
     expect(await status('--config.file', config(''))).toMatchObject({
-      exit: 4,
+      exit: 1,
       stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
     });
   });
@@ -180,13 +180,21 @@ describe('status', () => {
 `,
       );
     expect(await nestwatch(['status', '--config.file', file('own')])).toMatchObject({ exit: 0 });
-    expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 4 });
+    expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 1 });
   });
 
   test('the token of the configuration does not go to another address', async () => {
     const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
     const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer } }');
-    expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(4);
+    expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(1);
+  });
+
+  test('where none runs, the command has failed: it is no delivery and no test of the service', async () => {
+    const { web, close } = await serve();
+    await close();
+    const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url]);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toMatch(/^nestwatch: no answer from .*: ECONNREFUSED: is nestwatch running there\?\n/);
   });
 
   test.each([
@@ -195,7 +203,7 @@ describe('status', () => {
     ['an error', 500, 'no', 'the daemon answered 500'],
   ])('%s is not a daemon', async (_what, code, body, message) => {
     const { exit, stdout, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
-    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toContain(message);
   });
 
