@@ -12,7 +12,7 @@ import type { Replica } from './fleet.ts';
 import { bearOutage, type OutageFigures } from './outage.ts';
 import { tableOf } from './run-table.ts';
 import { openScene, type Scene, until } from './scene.ts';
-import { type Fault, readBy, type Takeover, takenOver } from './taken-over.ts';
+import { type Fault, partsOf, type Resumed, readBy, resumed, type Takeover } from './taken-over.ts';
 import { watchCommits } from './who-commits.ts';
 
 /** Longer than two leases. */
@@ -72,7 +72,7 @@ export async function replicasRun(options: RunOptions): Promise<RunFigures> {
   const scene = await openScene({ ...options, replicas, regions, birds, interval, everyMs: EVERY_MS });
   const { fleet } = scene;
   const commits = await watchCommits(scene.server);
-  const takeovers: Takeover[] = [];
+  const all: Resumed[] = [];
   const abandoned: string[] = [];
   const done: Record<Fault, number> = { kill: 0, pause: 0, stop: 0, restart: 0 };
   try {
@@ -82,7 +82,7 @@ export async function replicasRun(options: RunOptions): Promise<RunFigures> {
     const outage = outageMs > 0 ? await bearOutage(scene, outageMs) : undefined;
     for (const fault of shuffled(faults, kinds, random)) {
       const struck = await strike(scene, fault, pauseMs, random);
-      takeovers.push(...struck.takeovers);
+      all.push(...struck.resumed);
       abandoned.push(...struck.abandoned, ...(await unread(scene)));
       done[fault] += 1;
       await sleep(systemClock(), 1_000 + random() * 5_000);
@@ -90,6 +90,8 @@ export async function replicasRun(options: RunOptions): Promise<RunFigures> {
     await allHasCome(scene);
     const residentMiB = fleet.running().map(({ place }) => fleet.residentMiB(place));
     await Promise.all(fleet.running().map(({ place }) => fleet.end(place, 'SIGTERM')));
+    const [duties, writes] = [await commits.duties(), await commits.firstWrites()];
+    const takeovers = all.flatMap((one) => partsOf(one, duties, writes) ?? []);
     return {
       ...{ faults: done, takeovers, abandoned, residentMiB, outage },
       ...judge(scene),
@@ -132,7 +134,7 @@ async function isSpread({ service, fleet, log }: Scene, withinMs: number): Promi
 }
 
 interface Outcome {
-  readonly takeovers: readonly Takeover[];
+  readonly resumed: readonly Resumed[];
   readonly abandoned: readonly string[];
 }
 
@@ -145,33 +147,35 @@ async function strike(scene: Scene, fault: Fault, pauseMs: number, random: () =>
     await server.stop(how);
     await sleep(clock, random() * 6_000);
     await server.start();
-    return { takeovers: [], abandoned: [] };
+    return { resumed: [], abandoned: [] };
   }
   const reading = fleet.running().filter(({ life }) => readBy(service, life).length > 0);
   const all = reading.length > 0 ? reading : fleet.running();
   const { place, life, child } = all[Math.floor(random() * all.length)]!;
   const regions = readBy(service, life);
   log(`${fault} of ${life}, which reads ${regions.length} regions`);
+  const struckMs = Date.now();
   if (fault === 'kill') await fleet.end(place, 'SIGKILL');
   if (fault === 'stop') await fleet.end(place, 'SIGTERM');
   if (fault === 'pause') child.kill('SIGSTOP');
-  const struckMs = Date.now();
   // A life that begins meanwhile may be the one that takes over.
   const again =
     fault === 'pause' ? undefined : sleep(clock, random() * 20_000).then(() => fleet.start(place));
-  await until(() => takenOver(service, regions, fault).length === regions.length, GIVEN_UP_MS);
-  const takeovers = takenOver(service, regions, fault);
+  const others = () => resumed(service, regions, fault, struckMs);
+  await until(() => others().length === regions.length, GIVEN_UP_MS);
+  const taken = others();
   if (fault === 'pause') {
     await sleep(clock, Math.max(0, struckMs + pauseMs - Date.now()));
     child.kill('SIGCONT');
   }
-  const taken = new Set(takeovers.map(({ region }) => region));
-  log(`  taken over within ${Math.max(0, ...takeovers.map(({ tookMs }) => tookMs)) / 1000} s`);
+  const lastMs = Math.max(struckMs, ...taken.map(({ askedMs }) => askedMs));
+  log(`  others read all of them ${(lastMs - struckMs) / 1000} s later`);
   await again;
+  const known = new Set(taken.map(({ region }) => region));
   return {
-    takeovers,
+    resumed: taken,
     abandoned: regions
-      .filter(({ region }) => !taken.has(region))
+      .filter(({ region }) => !known.has(region))
       .map(({ region }) => `${region} after ${fault} of ${life}`),
   };
 }

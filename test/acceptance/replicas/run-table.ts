@@ -1,6 +1,20 @@
 /** What came of a run of replicas, as a table for people. */
 import type { RunFigures } from './replicas-run.ts';
-import { quantile } from './taken-over.ts';
+import { quantile, type Takeover } from './taken-over.ts';
+
+const PARTS = [
+  ['freeMs', 'until nobody owned the region'],
+  ['takenMs', '… another did'],
+  ['beginMs', '… that one asked for it'],
+  ['commitMs', '… that one committed'],
+  ['silentMs', 'between two requests for it'],
+] as const;
+
+function spreadOf(takeovers: readonly Takeover[], part: 'tookMs' | (typeof PARTS)[number][0]): string {
+  const seconds = takeovers.map((one) => one[part] / 1000);
+  const [p50, p99] = [quantile(seconds, 0.5), quantile(seconds, 0.99)];
+  return `median ${p50}, p99 ${p99}, most ${Math.max(0, ...seconds)}`;
+}
 
 export function tableOf(figures: RunFigures): string {
   const { faults, takeovers, outage } = figures;
@@ -24,12 +38,9 @@ export function tableOf(figures: RunFigures): string {
     ['resident memory at the end, MiB', figures.residentMiB.map(Math.round).join(', ')],
   ];
   for (const kind of ['kill', 'pause', 'stop'] as const) {
-    const took = takeovers.filter(({ fault }) => fault === kind).map(({ tookMs }) => tookMs / 1000);
-    const [p50, p99] = [quantile(took, 0.5), quantile(took, 0.99)];
-    rows.push([
-      `takeover after ${kind}, s`,
-      `${took.length}: median ${p50}, p99 ${p99}, most ${Math.max(0, ...took)}`,
-    ]);
+    const those = takeovers.filter(({ fault }) => fault === kind);
+    rows.push([`takeover after ${kind}, s`, `${those.length}: ${spreadOf(those, 'tookMs')}`]);
+    for (const [part, name] of PARTS) rows.push([`… ${name}`, spreadOf(those, part)]);
   }
   const all = takeovers.filter(({ fault }) => fault !== 'stop').map(({ tookMs }) => tookMs / 1000);
   rows.push(['takeover after kill and pause, p99, s', quantile(all, 0.99)]);

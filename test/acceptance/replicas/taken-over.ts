@@ -1,12 +1,37 @@
-/** How long nobody asked for a region after the replica that did so was struck, from the log of the service. */
+/**
+ * How soon others went on with what a replica did when it was struck, and what that time was spent on: from the log of
+ * the service, and from what the database saw.
+ *
+ *   struck ──► nobody's ──► another's ──► it asks the service ──► it commits
+ */
+
 import type { WatchedService } from './watched-service.ts';
+import type { DutyTurn, FirstWrite } from './who-commits.ts';
 
 /** What happened to replicas; `restart` befalls the server of the database. */
 export type Fault = 'kill' | 'pause' | 'stop' | 'restart';
 
-export interface Takeover {
+/** A region that another life has asked for since the one that read it was struck. */
+export interface Resumed {
   readonly fault: Fault;
   readonly region: string;
+  readonly struckMs: number;
+  readonly askedMs: number;
+  /** How long nobody asked, whatever for. */
+  readonly silentMs: number;
+}
+
+/** Each part in milliseconds, beginning where the one before ended. */
+export interface Takeover extends Resumed {
+  /** Until it was nobody's. */
+  readonly freeMs: number;
+  /** Until it was another's. */
+  readonly takenMs: number;
+  /** Until that one asked for it. */
+  readonly beginMs: number;
+  /** Until that one committed what it was answered. */
+  readonly commitMs: number;
+  /** All of them. */
   readonly tookMs: number;
 }
 
@@ -22,12 +47,38 @@ export function readBy(service: WatchedService, life: string): Struck[] {
     .filter(({ region, turn }) => service.turnsOf(region)[turn]?.life === life);
 }
 
-/** What each region waited for, where another life has asked for it since. */
-export function takenOver(service: WatchedService, struck: readonly Struck[], fault: Fault): Takeover[] {
+/** Those regions that another life has asked for since. */
+export function resumed(
+  service: WatchedService,
+  struck: readonly Struck[],
+  fault: Fault,
+  struckMs: number,
+): Resumed[] {
   return struck.flatMap(({ region, turn }) => {
     const [last, next] = service.turnsOf(region).slice(turn);
-    return next ? [{ fault, region, tookMs: next.fromMs - last!.untilMs }] : [];
+    if (!next) return [];
+    return [{ fault, region, struckMs, askedMs: next.fromMs, silentMs: next.fromMs - last!.untilMs }];
   });
+}
+
+/** What the time of a takeover was spent on; undefined where the database saw none. */
+export function partsOf(
+  one: Resumed,
+  duties: readonly DutyTurn[],
+  writes: readonly FirstWrite[],
+): Takeover | undefined {
+  const turns = duties.filter(({ duty, atMs }) => duty === `region ${one.region}` && atMs >= one.struckMs);
+  const free = turns.find(({ owner }) => owner === 0);
+  const taken = turns.find(({ owner, atMs }) => owner !== 0 && free && atMs >= free.atMs);
+  const written = writes
+    .filter(({ region, epoch }) => region === one.region && taken && epoch >= taken.epoch)
+    .toSorted((a, b) => a.epoch - b.epoch)[0];
+  if (!free || !taken || !written) return undefined;
+  const instants = [one.struckMs, free.atMs, taken.atMs, one.askedMs, written.atMs];
+  const [freeMs, takenMs, beginMs, commitMs] = instants
+    .slice(1)
+    .map((atMs, index) => Math.round(atMs - instants[index]!)) as [number, number, number, number];
+  return { ...one, freeMs, takenMs, beginMs, commitMs, tookMs: Math.round(written.atMs - one.struckMs) };
 }
 
 /** A value that so large a part of all does not exceed. */

@@ -9,6 +9,8 @@ export interface Commits {
   look(): Promise<CommitFigures>;
   /** How often each duty has gone to another replica, and who has it. */
   duties(): Promise<readonly DutyTurn[]>;
+  /** When each owner first wrote into each region. */
+  firstWrites(): Promise<readonly FirstWrite[]>;
 }
 
 export interface CommitFigures {
@@ -17,6 +19,12 @@ export interface CommitFigures {
   readonly trespasses: readonly string[];
   /** Epochs in which more than one has committed, or that came again after a later one. */
   readonly sharedEpochs: readonly string[];
+}
+
+export interface FirstWrite {
+  readonly region: string;
+  readonly epoch: number;
+  readonly atMs: number;
 }
 
 export interface DutyTurn {
@@ -131,6 +139,13 @@ export async function watchCommits(place: Place): Promise<Commits> {
         epoch: Number(epoch),
         atMs: at.getTime(),
       }));
+    },
+    async firstWrites() {
+      const rows = await asked<{ region: string; epoch: string; at: Date }>(
+        place,
+        'SELECT region, epoch, min(at) AS at FROM watched.commits WHERE epoch IS NOT NULL GROUP BY 1, 2',
+      );
+      return rows.map(({ region, epoch, at }) => ({ region, epoch: Number(epoch), atMs: at.getTime() }));
     },
   };
 }
