@@ -2,9 +2,9 @@
  * WHO DOES WHAT, where several replicas of this process share one store. The store is the only thing that they agree
  * by; nobody leads, and none knows the address of another.
  *
- *                       ┌────────────────────── turn, every 4 s ──────────────────────┐
- *   replica (one life)  │ I live · remove who does not · give back · look · take      │
- *                       └──────────────────────────────┬───────────────────────────────┘
+ *                       ┌──────────────────── turn, every 2.5 s ──────────────────────┐
+ *   replica (one life)  │ I live · look · remove who does not live · give back · take │
+ *                       └──────────────────────────────┬──────────────────────────────┘
  *                                                      ▼
  *   region eu ─ region us ─ … ─ alerting      one replica each: a duty, owned by a lease
  *   deliveries, page, API, commands            every replica, all the time
@@ -17,16 +17,23 @@
  * - *A replica lives* for `LEASE_MS` from its last turn, on the store's clock. When that is over, the turn of any other
  *   removes it, and all that it owned is nobody's. One that hears nothing from the store for that long ends its work by
  *   itself, on its own monotonic clock: that is manners towards the watched service, not what safety rests on.
+ *   A region is without a reader for a lease and the start of another reader: so the lease is as short as may be. It bears
+ *   three turns that are not answered, that is a process or a server that stands still for 7.5 s; for longer, duties move
+ *   that need not have, which costs the service one more reading of what was under way, and nothing else.
+ * - *A turn* is one request where there is nothing to decide, which is nearly always: it says that the replica lives and
+ *   brings how all stand. Only where that shows something to do follows a transaction, which looks once more itself.
  *   Its turns have a way of their own to the store (`Sharing.turns`): were they to wait behind its own work, a replica that
  *   is busy would lose all its duties, and what that costs the others would make them lose theirs. Only one whose work gets
  *   nothing through for `STUCK_MS` says no more that it lives.
  * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`).
  * - *Deliveries* belong to no duty: whoever is free claims them, in the order of their lanes, under its number as a
- *   replica. What a removed one was sending becomes ambiguous and comes again under the same id. No try is begun where
- *   less than `SENDS_MS` of one's own life is sure, and a try that ended late settles nothing if another was begun.
+ *   replica. What a removed one was sending becomes ambiguous `SENDING_MS` later and comes again under the same id: a try
+ *   takes longer than a lease bears. None is begun that may not have ended by then (`SENDS_MS`), and one that ended late
+ *   settles nothing if another was begun.
  * - *Ending.* What a replica does ends in good order, and each duty is given back when its work has ended; its deliveries
  *   are settled; then it removes itself. Others are woken at each step, so nothing waits for a lease to run out.
- * - *Wakes* between replicas may be lost (`Wakes`): every turn looks by itself.
+ * - *Wakes* between replicas may be lost (`Wakes`): every turn looks by itself, and who misses a replica that was there
+ *   looks after all that it may have left without a word.
  *
  * A process that has its store to itself has none of this: it owns everything, always (`daemon.ts`).
  */
@@ -36,7 +43,7 @@ import type { Lease, OwnershipView, ShownDuty } from '../store/ownership-store.t
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
 import { fencedStore } from './fenced-store.ts';
-import { planDuties, type WantedDuty } from './plan-duties.ts';
+import { type DutyPlan, isExpired, planDuties, type WantedDuty } from './plan-duties.ts';
 
 /** What makes a process one of several. */
 export interface ReplicaPart extends Sharing {
@@ -56,8 +63,8 @@ export interface OwnedWork extends WantedDuty {
 }
 
 export interface Ownership {
-  /** Begins to take part; `end` gives everything back. */
-  begin(): { leave(): void; end(): Promise<void> };
+  /** Begins to take part; `end` gives everything back. `leftOver` is called when another one may have left work to do. */
+  begin(leftOver?: () => void): { leave(): void; end(): Promise<void> };
   /** Does the work whenever its duty is this replica's, until `signal` aborts and the work has ended. */
   whileOwned(work: OwnedWork, signal: AbortSignal): Promise<void>;
   /** Whether its work is done here now. */
@@ -85,14 +92,18 @@ export interface OwnershipOptions extends ReplicaPart {
 }
 
 /** How long a replica lives without a word. */
-export const LEASE_MS = 15_000;
-const TURN_MS = 4_000;
+export const LEASE_MS = 10_000;
+const TURN_MS = 2_500;
 /** How long most tries of a delivery may take. */
 const SENDS_MS = 10_000;
+/** What a replica was sending when it was removed is left to it for so long. */
+export const SENDING_MS = 6_000;
 /** How often is shown, and read, how the duties stand. */
-const SHOW_MS = 12_000;
+const SHOW_MS = 15_000;
 /** One whose own work commits nothing for so long leaves its duties to others: alive alone it is of no use. */
 export const STUCK_MS = 60_000;
+/** In the place of all that were gone before it joined: a number that no replica has. */
+const ANY_BEFORE = 0;
 /** Of those that would remove the same replica, one comes first. */
 const SPREAD_MS = 500;
 
@@ -127,8 +138,11 @@ class Member implements Ownership {
   #view: OwnershipView | undefined;
   /** 0 for none. */
   #replica = 0;
-  /** It has joined, and not yet looked after what those before it have left. */
-  #isNew = false;
+  /** Those that were there at the last turn. */
+  #present = new Set<number>();
+  /** Since when others are missed, until it was looked after what they have left. */
+  readonly #missing = new Map<number, number>();
+  #leftOver = () => {};
   /** Since when it waits to have shown how its duties stand; undefined while it does not. */
   #showingSinceMs: number | undefined;
   #renewedMs = Number.NEGATIVE_INFINITY;
@@ -138,7 +152,7 @@ class Member implements Ownership {
   #cancelExpiry = () => {};
   readonly senders: Senders = {
     holder: () => (this.#replica === 0 || this.#remainingMs() <= 0 ? undefined : this.#replica),
-    mayBegin: () => this.#remainingMs() >= SENDS_MS,
+    mayBegin: () => this.#remainingMs() + SENDING_MS >= SENDS_MS,
   };
 
   constructor(options: OwnershipOptions) {
@@ -146,7 +160,8 @@ class Member implements Ownership {
     this.#bell = createBell(options.clock);
   }
 
-  begin() {
+  begin(leftOver = () => {}) {
+    this.#leftOver = leftOver;
     const deafen = this.#options.wakes.listen((what) => {
       if (what === 'ownership') this.#bell.ring();
     });
@@ -232,52 +247,67 @@ class Member implements Ownership {
     }
   }
 
-  /** Says that it lives, then decides; what that found is acted upon once it is committed. */
+  /** Says that it lives; decides where there is something to decide, and acts upon it once that is committed. */
   async #turn(beganMs: number): Promise<void> {
-    const { turns, clock, wakes } = this.#options;
-    await this.#renew(beganMs);
-    const isShowing = clock.monotonicMs() - this.#shownMs >= SHOW_MS;
-    const returned = [...this.#returned];
-    const { view, taken, give, shown } = await turns.transaction((tx) =>
-      this.#decide(tx, this.#replica, returned, isShowing),
-    );
-    for (const lease of returned) this.#returned.delete(lease);
-    this.#isNew = false;
-    this.#view = view;
-    if (shown) {
-      this.#shown = new Map(shown.map((one) => [one.duty, one]));
-      this.#shownMs = beganMs;
-      if (this.#showingSinceMs === undefined) void this.#show(beganMs);
-    }
-    for (const lease of taken) this.#hand(lease);
-    for (const duty of give) this.#working.get(duty)?.ending.abort();
-    if (returned.length > 0) wakes.ring('ownership');
+    const renewed = await this.#renew(beganMs);
+    if (renewed) this.#missOthers(renewed);
+    if (!renewed || this.#hasToDecide(renewed)) await this.#decideAll();
+    else this.#view = renewed;
+    if (beganMs - this.#shownMs >= SHOW_MS) await this.#exchangeShown(beganMs);
   }
 
-  /** Alone in its transaction, so that it waits for nothing but the store. */
-  async #renew(beganMs: number): Promise<void> {
+  /** By itself, so that it waits for nothing but the store. Resolves to how all stand, unless it had to join anew. */
+  async #renew(beganMs: number): Promise<OwnershipView | undefined> {
     const { name, version, turns } = this.#options;
-    const replica = await turns.transaction(async ({ ownership }) => {
-      const isMember = this.#replica > 0 && (await ownership.renew(this.#replica, LEASE_MS, this.#isLeaving));
-      return isMember ? this.#replica : ownership.join(name, version, LEASE_MS);
-    });
-    if (replica !== this.#replica) {
+    const view = this.#replica > 0 ? await turns.renew(this.#replica, LEASE_MS, this.#isLeaving) : undefined;
+    if (!view) {
+      const replica = await turns.transaction(({ ownership }) => ownership.join(name, version, LEASE_MS));
       // What this process did as another replica is over: others may do it already.
       this.#stepDown();
-      this.#isNew = true;
+      this.#replica = replica;
+      this.#missing.set(ANY_BEFORE, this.#options.clock.monotonicMs());
     }
-    this.#replica = replica;
     this.#renewed(beganMs);
+    return view;
   }
 
-  async #decide(tx: Transaction, replica: number, returned: readonly Lease[], isShowing: boolean) {
+  /** Whether a transaction would do something. */
+  #hasToDecide(view: OwnershipView): boolean {
+    if (this.#returned.size > 0 || this.#lateMissing().length > 0) return true;
+    if (view.replicas.some((one) => one.replica !== this.#replica && isExpired(one, view))) return true;
+    const isHeldIdly = view.duties.some(
+      ({ duty, owner }) => owner === this.#replica && !this.#working.has(duty),
+    );
+    const { take, give } = this.#plan(view);
+    return isHeldIdly || take.length > 0 || give.length > 0;
+  }
+
+  async #decideAll(): Promise<void> {
+    const { turns, wakes } = this.#options;
+    const returned = [...this.#returned];
+    const missing = this.#lateMissing();
+    const { view, taken, give, removed } = await turns.transaction((tx) =>
+      this.#decide(tx, this.#replica, returned, missing),
+    );
+    for (const lease of returned) this.#returned.delete(lease);
+    for (const replica of missing) this.#missing.delete(replica);
+    this.#missOthers(view);
+    this.#view = view;
+    for (const lease of taken) this.#hand(lease);
+    for (const duty of give) this.#working.get(duty)?.ending.abort();
+    if (returned.length > 0 || removed > 0) wakes.ring('ownership');
+    if (missing.length > 0) this.#leftOver();
+  }
+
+  async #decide(tx: Transaction, replica: number, returned: readonly Lease[], missing: readonly number[]) {
     const { ownership } = tx;
     const removed = await ownership.removeExpired();
     for (const lease of returned) await ownership.release(lease);
     const view = await ownership.view();
-    if (removed > 0 || this.#isNew) {
+    if (missing.length > 0) {
+      const stillSending = [...this.#missing.keys()].filter((one) => !missing.includes(one));
       const living = view.replicas.map((one) => one.replica);
-      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), living);
+      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), [...living, ...stillSending]);
     }
     // Of a turn whose answer was lost.
     const held = view.duties.filter(({ owner }) => owner === replica);
@@ -286,18 +316,48 @@ class Member implements Ownership {
       ({ duty }) => (this.#posts.has(duty) ? 'waiting' : 'unknown'),
     );
     for (const lease of unknown) await ownership.release(lease);
-    const plan = planDuties(
-      replica,
-      [...this.#posts.values()].map(({ work }) => work),
-      view,
-    );
+    const { take, give } = this.#plan(view);
     const taken: Lease[] = waiting.map(({ duty, epoch }) => ({ duty, epoch }));
-    for (const duty of plan.take) {
-      if (this.#working.has(duty)) continue;
+    for (const duty of take) {
       const lease = await ownership.take(duty, replica);
       if (lease) taken.push(lease);
     }
-    return { view, taken, give: plan.give, shown: isShowing ? await ownership.shown() : undefined };
+    return { view, taken, give, removed };
+  }
+
+  /** What it is to take and to give. */
+  #plan(view: OwnershipView): DutyPlan {
+    const wanted = [...this.#posts.values()].map(({ work }) => work);
+    const { take, give } = planDuties(this.#replica, wanted, view);
+    return {
+      take: take.filter((duty) => !this.#working.has(duty)),
+      give: give.filter((duty) => this.#working.get(duty)?.ending.signal.aborted === false),
+    };
+  }
+
+  /** Notes who is there no more. */
+  #missOthers({ replicas }: OwnershipView): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const present = new Set(replicas.map(({ replica }) => replica));
+    const gone = [...this.#present].filter((replica) => !present.has(replica));
+    this.#present = present;
+    for (const replica of gone) this.#missing.set(replica, nowMs);
+    if (gone.length > 0) this.#leftOver();
+  }
+
+  /** Those whose last tries to send have ended by now. */
+  #lateMissing(): number[] {
+    const nowMs = this.#options.clock.monotonicMs();
+    return [...this.#missing]
+      .filter(([, sinceMs]) => nowMs - sinceMs >= SENDING_MS)
+      .map(([replica]) => replica);
+  }
+
+  async #exchangeShown(beganMs: number): Promise<void> {
+    const shown = await this.#options.turns.shown();
+    this.#shown = new Map(shown.map((one) => [one.duty, one]));
+    this.#shownMs = beganMs;
+    if (this.#showingSinceMs === undefined) void this.#show(beganMs);
   }
 
   /** Its time runs out then, and its work ends. */
@@ -311,12 +371,9 @@ class Member implements Ownership {
     const { store, report } = this.#options;
     this.#showingSinceMs = beganMs;
     try {
-      await store.transaction(async ({ ownership }) => {
-        for (const { work, lease } of this.#working.values()) {
-          const { weight, shown } = work.show();
-          await ownership.show(lease, weight, shown);
-        }
-      });
+      await store.transaction(({ ownership }) =>
+        ownership.show([...this.#working.values()].map(({ work, lease }) => ({ lease, ...work.show() }))),
+      );
     } catch (error) {
       report({ what: 'trouble', stage: 'store', error });
     } finally {

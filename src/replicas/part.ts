@@ -84,7 +84,11 @@ function partOf(options: OwnershipOptions): Part {
   return {
     isShared: true,
     take(signal, heard) {
-      const membership = ownership.begin();
+      // Who ends without a word has not rung for what it committed last, nor for what it was sending.
+      const membership = ownership.begin(() => {
+        heard('alerting');
+        heard('delivery');
+      });
       const deafen = wakes.listen(heard);
       signal.addEventListener('abort', () => membership.leave(), { once: true });
       return async () => {

@@ -41,7 +41,7 @@ export function planDuties(
 ): DutyPlan {
   const load = loadOf(replicas, duties);
   const known = new Map(duties.map((one) => [one.duty, one]));
-  const staying = replicas.filter(({ isLeaving }) => !isLeaving);
+  const staying = replicas.filter((one) => !one.isLeaving && !isExpired(one, { nowUs }));
   const own = staying.find(({ replica }) => replica === me);
   if (!own) return { take: [], give: [] };
   const free = wanted
@@ -50,6 +50,11 @@ export function planDuties(
     .toSorted((a, b) => weightOf(b) - weightOf(a) || (a.duty < b.duty ? -1 : 1));
   if (free.length > 0) return { take: shareOut(free, staying, load, me, nowUs), give: [] };
   return { take: [], give: chooseGiven(me, wanted, staying, { nowUs, load, known }) };
+}
+
+/** Whether it may be removed, and takes nothing. */
+export function isExpired({ expiresUs }: ReplicaRecord, { nowUs }: Pick<OwnershipView, 'nowUs'>): boolean {
+  return expiresUs <= nowUs;
 }
 
 /** What falls to `me` when each in turn goes to whoever has least to do; and what somebody else leaves lying. */

@@ -57,6 +57,15 @@ export interface Lease {
   readonly epoch: number;
 }
 
+/** What the owner of a duty says of it. */
+export interface Showing {
+  readonly lease: Lease;
+  /** What doing it takes, beside the others. */
+  readonly weight: number;
+  /** How it stands. */
+  readonly shown: string;
+}
+
 /** How a duty stands, as its last owner has shown it to all. */
 export interface ShownDuty {
   readonly duty: string;
@@ -74,8 +83,11 @@ export interface OwnershipView {
 export interface OwnershipStore {
   /** Adds a replica that lives for so long; returns its number. */
   join(name: string, version: string, forMs: number): Promise<number>;
-  /** The replica lives for so long from now on. False where it was removed: others may have what was its own. */
-  renew(replica: number, forMs: number, isLeaving: boolean): Promise<boolean>;
+  /**
+   * The replica lives for so long from now on; how all stand. Undefined where it was removed: others may have what was
+   * its own.
+   */
+  renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined>;
   /** Whether the replica was not removed. */
   isMember(replica: number): Promise<boolean>;
   /** Removes a replica that ends: what it owned is nobody's. */
@@ -92,8 +104,8 @@ export interface OwnershipStore {
    * the transaction writes is the owner's.
    */
   check(lease: Lease): Promise<void>;
-  /** Says for all replicas how the duty stands and what it takes; nothing where the lease has ended. */
-  show(lease: Lease, weight: number, shown: string): Promise<void>;
+  /** Says for all replicas how duties stand and what they take; nothing of one whose lease has ended. */
+  show(showings: readonly Showing[]): Promise<void>;
   /** What was shown of all duties, each the last. */
   shown(): Promise<ShownDuty[]>;
 }

@@ -62,11 +62,17 @@ export interface OpenStore {
   readonly sharing: Sharing | undefined;
 }
 
+/** What a replica does all the time, though nothing happens, is one request each. */
+export interface Turns extends Pick<Store, 'transaction'> {
+  readonly renew: OwnershipStore['renew'];
+  readonly shown: OwnershipStore['shown'];
+}
+
 /** What the replicas on one store agree by, until the store is closed. */
 export interface Sharing {
   readonly wakes: Wakes;
   /** The same store by a way of its own: whatever `store` is busy with, a replica can say in time that it lives. */
-  readonly turns: Pick<Store, 'transaction'>;
+  readonly turns: Turns;
 }
 
 /** All in bytes. */

@@ -1,10 +1,18 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
-import { createOwnership, LEASE_MS, type Ownership, STUCK_MS } from '../../src/replicas/ownership.ts';
+import {
+  createOwnership,
+  LEASE_MS,
+  type Ownership,
+  SENDING_MS,
+  STUCK_MS,
+} from '../../src/replicas/ownership.ts';
 import type { Happening } from '../../src/report.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store, Wakes, WakeUp } from '../../src/store/store.ts';
+import type { Store, Turns, Wakes, WakeUp } from '../../src/store/store.ts';
 import { sleep } from '../../src/time/clock.ts';
+import { delivery, notification } from '../store/contract/sample-records.ts';
+import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 const DUTIES = ['a', 'b', 'c', 'd'];
@@ -33,14 +41,34 @@ const wakes = (): Wakes => ({
 /** A replica whose work of each duty is to wait; what it owns is seen from outside. */
 function begin(
   name: string,
-  { reaches = (): boolean => true, duties = DUTIES, busyMs = (): number => 0 } = {},
+  {
+    reaches = (): boolean => true,
+    duties = DUTIES,
+    busyMs = (): number => 0,
+    asks = (_: keyof Turns): void => {},
+  } = {},
 ) {
   const happenings: Happening[] = [];
   const stores = new Map<string, Store>();
   const reached: Store = {
     ...store,
-    transaction: (work) =>
-      reaches() ? store.transaction(work) : Promise.reject(new Error('the store is not reached')),
+    transaction(work) {
+      asks('transaction');
+      return reaches() ? store.transaction(work) : Promise.reject(new Error('the store is not reached'));
+    },
+  };
+  const turns: Turns = {
+    ...turnsBy(reached),
+    renew(...of) {
+      asks('renew');
+      return reaches()
+        ? store.transaction((tx) => tx.ownership.renew(...of))
+        : Promise.reject(new Error('so'));
+    },
+    shown() {
+      asks('shown');
+      return reaches() ? store.transaction((tx) => tx.ownership.shown()) : Promise.reject(new Error('so'));
+    },
   };
   const report = (one: Happening) => void happenings.push(one);
   const busy: Store = {
@@ -50,12 +78,15 @@ function begin(
       return store.transaction(work);
     },
   };
-  const sharing = { wakes: wakes(), turns: reached };
+  const sharing = { wakes: wakes(), turns };
   const own = busyMs() > 0 ? busy : reached;
   const options = { ...sharing, name, version: '1', store: own, clock, random: () => 0.5, report };
   const ownership: Ownership = createOwnership(options);
   const stop = new AbortController();
-  const membership = ownership.begin();
+  let leftOver = 0;
+  const membership = ownership.begin(() => {
+    leftOver += 1;
+  });
   const done = duties.map((duty) =>
     ownership.whileOwned(
       {
@@ -73,6 +104,8 @@ function begin(
     ownership,
     happenings,
     stores,
+    /** How often another one may have left work to do. */
+    leftOver: () => leftOver,
     owned: () => duties.filter((duty) => ownership.owns(duty)),
     async ends() {
       stop.abort();
@@ -96,23 +129,17 @@ describe('one replica', () => {
     await one.ends();
   });
 
-  test('asks the store less than once a second for that', async () => {
-    let transactions = 0;
-    const inner = store;
-    store = {
-      ...inner,
-      transaction: (work) => {
-        transactions += 1;
-        return inner.transaction(work);
-      },
-    };
-    const one = begin('one');
+  test('asks for how all stand in one request a turn while nothing happens, and shows seldom how it stands', async () => {
+    const asked = { renew: 0, shown: 0, transaction: 0 };
+    const one = begin('one', { asks: (what) => Object.assign(asked, { [what]: asked[what] + 1 }) });
     await secondsPass(60);
-    transactions = 0;
+    Object.assign(asked, { renew: 0, shown: 0, transaction: 0 });
     await secondsPass(600);
-    expect(transactions / 10).toBeLessThanOrEqual(36);
+    expect(asked.renew / 10).toBeLessThanOrEqual(24);
+    expect(asked.shown / 10).toBeLessThanOrEqual(4);
+    // To show how its own duties stand.
+    expect(asked.transaction / 10).toBeLessThanOrEqual(4);
     await one.ends();
-    store = inner;
   });
 
   test('keeps what it owns where it was not heard for longer than a lease, and nobody else wanted it', async () => {
@@ -198,6 +225,28 @@ describe('several replicas', () => {
     expect(await store.transaction((tx) => tx.inventory.rate('eu'))).toBeUndefined();
     await secondsPass(100);
     expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
+    await Promise.all([one.ends(), two.ends()]);
+  });
+
+  test('leave what another was sending to it for as long as its last try may take, then send it again', async () => {
+    let isReached = true;
+    const one = begin('one', { reaches: () => isReached });
+    const two = begin('two');
+    await secondsPass(10);
+    const before = two.leftOver();
+    const holder = one.ownership.senders.holder()!;
+    await store.transaction(async (tx) => {
+      await tx.outbox.enqueue(notification('1'), [delivery('1', { notificationId: '1' })]);
+      await tx.outbox.claim('ops', 0, clock.nowUs(), 1, holder);
+    });
+    const stateOf = () => store.transaction(async (tx) => (await tx.outbox.count())[0]?.state);
+    isReached = false;
+    await secondsPass(LEASE_MS / 1000 + 1);
+    expect([two.owned(), await stateOf(), two.leftOver() - before]).toEqual([DUTIES, 'leased', 1]);
+    expect(one.ownership.senders.mayBegin()).toBe(false);
+    await secondsPass(SENDING_MS / 1000 + 3);
+    expect([await stateOf(), two.leftOver() - before]).toEqual(['ambiguous', 2]);
+    isReached = true;
     await Promise.all([one.ends(), two.ends()]);
   });
 

@@ -67,6 +67,16 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
   });
 
+  test('is left to those that live, though nobody has removed the others yet', () => {
+    const view = {
+      nowUs: NOW_US,
+      replicas: [replica(1, { expiresUs: NOW_US }), replica(2)],
+      duties: [duty('a', 2), duty('b', 0)],
+    };
+    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [] });
+    expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
+  });
+
   test('is not taken by a replica that was removed, nor where it is not wanted', () => {
     const view = { nowUs: NOW_US, replicas: [replica(2)], duties: [duty('a', 0)] };
     expect(planDuties(1, wanted(['a']), view).take).toEqual([]);
@@ -108,7 +118,9 @@ test('any replicas with any duties come to rest evenly, and nothing goes to and 
   fc.assert(
     fc.property(weights, fc.integer({ min: 1, max: 5 }), (all, count) => {
       const names = wanted(all.map((_, index) => `d${index}`));
-      const replicas = Array.from({ length: count }, (_, index) => replica(index + 1, { startedUs: NOW_US }));
+      const replicas = Array.from({ length: count }, (_, index) =>
+        replica(index + 1, { startedUs: NOW_US, expiresUs: Number.POSITIVE_INFINITY }),
+      );
       let duties = all.map((weight, index) => duty(`d${index}`, 1, { weight, sinceUs: NOW_US }));
       const moves = new Map<string, number>();
       let quietTurns = 0;

@@ -32,7 +32,8 @@
  */
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Attempted, OpenStore, Store, StoreSpace, Transaction } from '../store.ts';
+import type { OwnershipStore } from '../ownership-store.ts';
+import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
 import { PostgresGroups } from './alerted/postgres-groups.ts';
@@ -104,10 +105,26 @@ export async function openPostgresStore({
   }
 }
 
-/** The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. */
-function openTurns({ place, clock }: PostgresStoreOptions): Store {
+/**
+ * The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. A
+ * replica asks for one thing after another there.
+ */
+function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
   const session = new Session({ place, clock, isShared: true, prepare: async () => {} });
-  return createStore(session, clock, createRooms(session, clock), false);
+  const rooms = createRooms(session, clock);
+  const { transaction, close } = createStore(session, clock, rooms, false);
+  /** What is one statement is a transaction by itself. */
+  async function alone<T>(ask: (ownership: OwnershipStore) => Promise<T>): Promise<T> {
+    await session.ready();
+    session.forget();
+    return ask(rooms.all.ownership);
+  }
+  return {
+    transaction,
+    renew: (...of) => alone((ownership) => ownership.renew(...of)),
+    shown: () => alone((ownership) => ownership.shown()),
+    close,
+  };
 }
 
 function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boolean): Store {

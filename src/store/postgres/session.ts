@@ -40,10 +40,10 @@ const IDLE_IN_TRANSACTION_MS = 10_000;
  * whoever waits for them must not lose their own lease by it (`LEASE_MS`), nor give up before.
  */
 export const SHARED_LIMITS = {
-  idleInTransactionMs: 5_000,
-  lockMs: 8_000,
+  idleInTransactionMs: 4_000,
+  lockMs: 6_000,
   /** At the most; less where `store.statement_timeout` says so. */
-  statementMs: 10_000,
+  statementMs: 8_000,
 } as const;
 
 /** A newer version may be changing the tables just now. */

@@ -61,7 +61,10 @@ export function resumed(
   });
 }
 
-/** What the time of a takeover was spent on; undefined where the database saw none. */
+/**
+ * What the time of a takeover was spent on; undefined where the database saw none, as of a region that was on its way to
+ * another when its reader was struck.
+ */
 export function partsOf(
   one: Resumed,
   duties: readonly DutyTurn[],
@@ -73,7 +76,7 @@ export function partsOf(
   const written = writes
     .filter(({ region, epoch }) => region === one.region && taken && epoch >= taken.epoch)
     .toSorted((a, b) => a.epoch - b.epoch)[0];
-  if (!free || !taken || !written) return undefined;
+  if (!free || !taken || !written || one.askedMs < free.atMs) return undefined;
   const instants = [one.struckMs, free.atMs, taken.atMs, one.askedMs, written.atMs];
   const [freeMs, takenMs, beginMs, commitMs] = instants
     .slice(1)

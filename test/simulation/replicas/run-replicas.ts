@@ -9,6 +9,7 @@ import type { Happening } from '../../../src/report.ts';
 import { forked } from '../../../src/simulator/world/seeded-random.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { sleep } from '../../../src/time/clock.ts';
+import { turnsBy } from '../../store/turns-by.ts';
 import { createMortal, type Mortal } from '../mortal.ts';
 import {
   judge,
@@ -107,7 +108,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
         name: `r${slot}`,
         version: '1.0.0',
         wakes: hub.of(mortal.clock, () => mortal.isDead() || !life.hasStore),
-        turns: reached,
+        turns: turnsBy(reached),
       },
     };
     const daemon = createDaemon(options.vary?.(parts) ?? parts);

@@ -5,6 +5,7 @@ import type { DaemonParts } from '../../../src/daemon.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../../src/http/transport.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
 import { type ChangedRooms, changed } from '../../store/changed-transaction.ts';
+import { turnsBy } from '../../store/turns-by.ts';
 
 export function withStore(parts: DaemonParts, change: (store: Store) => Partial<Store>): DaemonParts {
   return { ...parts, store: { ...parts.store, ...change(parts.store) } };
@@ -16,7 +17,10 @@ export function withTransaction(parts: DaemonParts, change: (tx: Transaction) =>
   const vary = (store: Pick<Store, 'transaction'>): Pick<Store, 'transaction'> => ({
     transaction: (work) => store.transaction((tx) => work(changed(tx, change(tx)))),
   });
-  return { ...withStore(parts, vary), replica: replica && { ...replica, turns: vary(replica.turns) } };
+  return {
+    ...withStore(parts, vary),
+    replica: replica && { ...replica, turns: turnsBy(vary(replica.turns)) },
+  };
 }
 
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;

@@ -40,13 +40,14 @@ export function describeOwnership(run: Run): void {
 
     test('say again that they live, be it late, until they were removed', async () => {
       const a = await join('a', 0);
-      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, true))).toBe(true);
+      const { replicas } = (await run((tx) => tx.ownership.renew(a, MINUTE_MS, true)))!;
+      expect(replicas.map(({ replica }) => replica)).toEqual([a]);
       expect(await run((tx) => tx.ownership.removeExpired())).toBe(0);
       expect((await run((tx) => tx.ownership.view())).replicas).toMatchObject([
         { replica: a, isLeaving: true },
       ]);
       await run((tx) => tx.ownership.leave(a));
-      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, false))).toBe(false);
+      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, false))).toBeUndefined();
       expect((await run((tx) => tx.ownership.view())).replicas).toEqual([]);
     });
   });
@@ -115,9 +116,9 @@ export function describeOwnership(run: Run): void {
       const a = await join('a');
       const lease = (await take('region eu', a))!;
       expect(await run((tx) => tx.ownership.shown())).toEqual([]);
-      await run((tx) => tx.ownership.show(lease, 17, '{"birds":8}'));
+      await run((tx) => tx.ownership.show([{ lease, weight: 17, shown: '{"birds":8}' }]));
       await run((tx) => tx.ownership.release(lease));
-      await run((tx) => tx.ownership.show(lease, 99, 'late'));
+      await run((tx) => tx.ownership.show([{ lease, weight: 99, shown: 'late' }]));
       expect(await run((tx) => tx.ownership.shown())).toMatchObject([
         { duty: 'region eu', shown: '{"birds":8}' },
       ]);

@@ -1,6 +1,6 @@
 import { NestwatchError } from '../../../errors.ts';
-import type { Lease, OwnershipStore, OwnershipView, ShownDuty } from '../../ownership-store.ts';
-import type { Statements } from '../statements.ts';
+import type { Lease, OwnershipStore, OwnershipView, Showing, ShownDuty } from '../../ownership-store.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
 
 /** The server's clock, which is no replica's. */
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
@@ -22,10 +22,27 @@ const REMOVE_EXPIRED = `WITH expired AS (
     SELECT 1 FROM duty WHERE duty.owner = expired.replica AND duty.duty NOT IN (SELECT duty FROM taken))`;
 
 /** All of it in one round trip, since every replica asks every few seconds: a row is a replica, a duty, or the clock. */
-const VIEW = `SELECT ${NOW_US} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us, duty.weight
-  FROM replica FULL JOIN duty ON false
-    RIGHT JOIN (SELECT 1) AS clock ON true
-  ORDER BY replica.replica, duty.duty`;
+function viewOn(replicas: string): string {
+  return `SELECT ${NOW_US} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us, duty.weight
+    FROM ${replicas} AS replica FULL JOIN duty ON false
+      RIGHT JOIN (SELECT 1) AS clock ON true
+    ORDER BY replica.replica, duty.duty`;
+}
+
+const VIEW = viewOn('replica');
+
+/**
+ * What is shown is large, so only the view goes with it; no row where the replica was removed. A statement does not see in
+ * a table what it writes there itself.
+ */
+const RENEW = `WITH renewed AS (
+    UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3 WHERE replica = $1 RETURNING *),
+  living AS (SELECT * FROM renewed UNION ALL SELECT * FROM replica WHERE replica <> $1)
+  SELECT view.* FROM renewed, (${viewOn('living')}) AS view ORDER BY view.replica, view.duty`;
+
+const SHOW = `UPDATE duty SET weight = given.weight, shown = given.shown, shown_us = ${NOW_US}
+  FROM ${given('name text, epoch bigint, weight float8, shown text')}
+  WHERE duty.duty = given.name AND duty.epoch = given.epoch AND duty.owner <> 0`;
 
 /** The columns of the other two are null. */
 interface ViewRow {
@@ -61,14 +78,11 @@ export class PostgresOwnership implements OwnershipStore {
     return row!.replica;
   }
 
-  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<boolean> {
-    const renewed = await this.#statements.run(
-      `UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3 WHERE replica = $1`,
-      replica,
-      Math.round(forMs * 1000),
-      isLeaving,
-    );
-    return renewed > 0;
+  /** By itself this is a transaction as well. */
+  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined> {
+    const forUs = Math.round(forMs * 1000);
+    const rows = await this.#statements.rows<ViewRow>(RENEW, replica, forUs, isLeaving);
+    return rows.length > 0 ? viewOf(rows) : undefined;
   }
 
   async isMember(replica: number): Promise<boolean> {
@@ -87,18 +101,7 @@ export class PostgresOwnership implements OwnershipStore {
   }
 
   async view(): Promise<OwnershipView> {
-    const rows = await this.#statements.rows<ViewRow>(VIEW);
-    return {
-      nowUs: rows[0]!.now_us,
-      replicas: rows.flatMap(({ replica, name, version, started_us, expires_us, leaving }) =>
-        replica === null
-          ? []
-          : [{ replica, name, version, startedUs: started_us, expiresUs: expires_us, isLeaving: leaving }],
-      ),
-      duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
-        duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
-      ),
-    };
+    return viewOf(await this.#statements.rows<ViewRow>(VIEW));
   }
 
   async take(duty: string, replica: number): Promise<Lease | undefined> {
@@ -131,14 +134,9 @@ export class PostgresOwnership implements OwnershipStore {
     if (!held) throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
   }
 
-  async show({ duty, epoch }: Lease, weight: number, shown: string): Promise<void> {
-    await this.#statements.run(
-      `UPDATE duty SET weight = $3, shown = $4, shown_us = ${NOW_US} WHERE duty = $1 AND epoch = $2 AND owner <> 0`,
-      duty,
-      epoch,
-      weight,
-      shown,
-    );
+  async show(showings: readonly Showing[]): Promise<void> {
+    const rows = showings.map(({ lease, weight, shown }) => [lease.duty, lease.epoch, weight, shown]);
+    await this.#statements.run(SHOW, ...columnsOf(4, rows));
   }
 
   async shown(): Promise<ShownDuty[]> {
@@ -146,4 +144,18 @@ export class PostgresOwnership implements OwnershipStore {
       `SELECT duty, shown_us AS "shownUs", shown FROM duty WHERE shown <> '' ORDER BY duty`,
     );
   }
+}
+
+function viewOf(rows: readonly ViewRow[]): OwnershipView {
+  return {
+    nowUs: rows[0]!.now_us,
+    replicas: rows.flatMap(({ replica, name, version, started_us, expires_us, leaving }) =>
+      replica === null
+        ? []
+        : [{ replica, name, version, startedUs: started_us, expiresUs: expires_us, isLeaving: leaving }],
+    ),
+    duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
+      duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
+    ),
+  };
 }

@@ -6,6 +6,7 @@ import type {
   OwnershipStore,
   OwnershipView,
   ReplicaRecord,
+  Showing,
   ShownDuty,
 } from '../../ownership-store.ts';
 import type { Connection } from '../connection.ts';
@@ -27,8 +28,9 @@ export class SqliteOwnership implements OwnershipStore {
     return this.#replica.join.get(name, version, nowUs, afterUs(nowUs, forMs))!.replica;
   }
 
-  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<boolean> {
-    return this.#replica.renew.run(replica, afterUs(this.#clock.nowUs(), forMs), isLeaving ? 1 : 0) > 0;
+  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined> {
+    const expiresUs = afterUs(this.#clock.nowUs(), forMs);
+    return this.#replica.renew.run(replica, expiresUs, isLeaving ? 1 : 0) > 0 ? this.view() : undefined;
   }
 
   async isMember(replica: number): Promise<boolean> {
@@ -66,8 +68,9 @@ export class SqliteOwnership implements OwnershipStore {
     throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
   }
 
-  async show({ duty, epoch }: Lease, weight: number, shown: string): Promise<void> {
-    this.#duty.show.run(duty, epoch, weight, shown, this.#clock.nowUs());
+  async show(showings: readonly Showing[]): Promise<void> {
+    for (const { lease, weight, shown } of showings)
+      this.#duty.show.run(lease.duty, lease.epoch, weight, shown, this.#clock.nowUs());
   }
 
   async shown(): Promise<ShownDuty[]> {
