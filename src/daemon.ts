@@ -100,6 +100,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     clock,
     report,
     changed: () => inForce.wakeAlerting(),
+    isAlerting: () => part.isAlerting(),
   });
   /** Leads to the stages in force: a region that goes on when another configuration comes commits and wakes by it. */
   const inForce: InForce = {

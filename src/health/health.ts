@@ -43,24 +43,30 @@ interface HealthOptions {
   readonly report: Report;
   /** Called when alerts have to hear of an answer. */
   readonly changed: () => void;
+  /** Whether alerts are raised here: another replica does so where it is false. */
+  readonly isAlerting: () => boolean;
 }
 
 /** What is found by two looks is mailed: with the usual `group_wait` within a minute. */
 const LOOK_EVERY_MS = 10_000;
+/** Where nobody is mailed for it, and the store answers, so many of those go by; whoever asks has a look of their own. */
+const LOOKS_SPARED = 2;
 
 /** Audits are due at their interval, after a poll; what is late by more turns than that is not proven. */
 const PROOF_TURNS = 3;
 const LEAST_PROOF_MS = 3_600_000;
 
+const NO_FACTS: readonly WatchFact[] = [];
+
 export function createHealth(options: HealthOptions): Health {
-  const { store, regions, clock, report } = options;
+  const { store, regions, clock, report, isAlerting } = options;
   const room = createStoreRoom(clock);
   let kept = NOTHING_KEPT;
   let refusedConfig: RefusedConfig | undefined;
   /** What was found by the last look. */
   let known = new Map<string, Impairment>();
   const toFacts = createWatchFacts();
-  let facts: readonly WatchFact[] = [];
+  let facts = NO_FACTS;
 
   function refusal(space: StoreSpace | undefined) {
     return room.refusal(space?.free !== undefined && !isDiskLow(space));
@@ -112,7 +118,9 @@ export function createHealth(options: HealthOptions): Health {
     const seen = await snapshot();
     const impairments = follow(judgeHealth(seen));
     const before = facts;
-    facts = toFacts(seen, impairments);
+    // Who begins to alert begins with what it sees then: what it saw as one of the others may be over.
+    const seenNow = toFacts(seen, impairments);
+    facts = isAlerting() ? seenNow : NO_FACTS;
     if (facts.some(({ isImpaired }) => isImpaired) || statesOf(facts) !== statesOf(before)) options.changed();
     return { impairments, space: seen.store.space };
   }
@@ -123,9 +131,13 @@ export function createHealth(options: HealthOptions): Health {
     storeRefusal: () => refusal(store.space()),
     hear,
     async run(signal) {
-      while (!signal.aborted) {
+      for (let spared = LOOKS_SPARED; !signal.aborted; spared += 1) {
+        const isUrgent = isAlerting() || refusal(store.space()) !== undefined;
         try {
-          await read();
+          if (isUrgent || spared >= LOOKS_SPARED) {
+            await read();
+            spared = -1;
+          }
         } catch (error) {
           report({ what: 'trouble', stage: 'store', error });
         }

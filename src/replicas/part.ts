@@ -45,7 +45,8 @@ const REPEATING = 'repeating';
 /** Beside reading, alerting takes so much. */
 const ALERTING_PART = 1 / 4;
 
-const LOOK_EVERY_MS = 5_000;
+/** Wakes are lost with a connection or a process only, and who notices that looks at once. */
+export const LOOK_EVERY_MS = 30_000;
 
 export function createPart({ replica, ...options }: PartOptions): Part {
   return replica ? partOf({ ...options, ...replica }) : wholeOf(options.store);

@@ -31,6 +31,7 @@ interface ReplicasFigures {
   readonly deliveriesPerSecond: number;
   /** In a minute in which nothing happened, of each replica. */
   readonly idleStatements: readonly number[];
+  readonly idleRequests: readonly number[];
   readonly idleTransactions: readonly number[];
 }
 
@@ -79,9 +80,11 @@ export async function benchReplicas(
     await sleep(systemClock(), 30_000);
     await asked(scene, 'SELECT pg_stat_statements_reset()');
     await sleep(systemClock(), IDLE_MS);
-    const idle = await asked<{ who: string; statements: string; transactions: string }>(
+    // The lock of a transaction goes with its beginning, and its seal with its end.
+    const idle = await asked<{ who: string; statements: string; requests: string; transactions: string }>(
       scene,
-      `SELECT rolname AS who, sum(calls) AS statements, sum(calls) FILTER (WHERE query = 'COMMIT') AS transactions
+      `SELECT rolname AS who, sum(calls) AS statements, sum(calls) FILTER (WHERE query = 'COMMIT') AS transactions,
+         sum(calls) FILTER (WHERE query NOT LIKE 'LOCK TABLE%' AND query NOT LIKE 'INSERT INTO writer%') AS requests
        FROM pg_stat_statements JOIN pg_roles ON oid = userid WHERE rolname LIKE 'replica%' GROUP BY 1 ORDER BY 1`,
     );
     return {
@@ -89,6 +92,7 @@ export async function benchReplicas(
       eventsPerSecond: events / tookS,
       deliveriesPerSecond: deliveries / tookS,
       idleStatements: idle.map(({ statements }) => Number(statements)),
+      idleRequests: idle.map(({ requests }) => Number(requests)),
       idleTransactions: idle.map(({ transactions }) => Number(transactions ?? 0)),
     };
   } finally {
@@ -108,7 +112,7 @@ export async function printReplicas(
   for (const count of counts) {
     const one = await benchReplicas(count, regions, flights);
     console.log(
-      `  ${count} (${one.shares.join(', ')} regions): ${Math.round(one.eventsPerSecond)} events/s, ${Math.round(one.deliveriesPerSecond)} deliveries/s, idle ${one.idleStatements.join(', ')} statements in ${one.idleTransactions.join(', ')} transactions a minute`,
+      `  ${count} (${one.shares.join(', ')} regions): ${Math.round(one.eventsPerSecond)} events/s, ${Math.round(one.deliveriesPerSecond)} deliveries/s, idle ${one.idleStatements.join(', ')} statements as ${one.idleRequests.join(', ')} requests in ${one.idleTransactions.join(', ')} transactions a minute`,
     );
   }
 }

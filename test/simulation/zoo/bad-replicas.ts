@@ -1,5 +1,7 @@
 /** Mistakes in how several replicas share a store. */
+
 import type { DaemonParts } from '../../../src/daemon.ts';
+import { LOOK_EVERY_MS } from '../../../src/replicas/part.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import type { ChangedRooms } from '../../store/changed-transaction.ts';
 import type { Variant } from './variant.ts';
@@ -11,9 +13,6 @@ function withOwnership(
 ): DaemonParts {
   return withTransaction(parts, (tx) => ({ ownership: change(tx) }));
 }
-
-/** How often a stage looks by itself for what another replica may have left it. */
-const LOOK_EVERY_MS = 5_000;
 
 export const REPLICAS: readonly Variant[] = [
   {
