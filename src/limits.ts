@@ -242,7 +242,7 @@ export const LIMITS = {
     counted: false,
   },
   template_ms: {
-    most: 200,
+    most: 150,
     unit: 'milliseconds',
     of: 'the processor time to fill in one template of the configuration',
     reason: 'Nothing else is done meanwhile. One that shows 1,000 alerts takes some 50 ms.',
