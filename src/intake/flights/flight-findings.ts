@@ -153,7 +153,8 @@ export class FlightFinder {
     const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
     // When a status not known today began is not known either: the start keeps its event's instant the same.
     const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
-    const seenUs = rows.serverTimeUs ?? observedAtUs;
+    // A clock that is behind would have it end before it began.
+    const seenUs = Math.max(rows.serverTimeUs ?? observedAtUs, next.startedAtUs);
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
     const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs();
     // An end of which the service does not say when, of a Flight never met before: its start must do, or else

@@ -140,6 +140,14 @@ describe('a failed Flight', () => {
     expect(event?.occurredAtUs).toBe(stage.clock.nowUs() - 10 * SECOND_US);
   });
 
+  test('never ends before it began, though our clock is behind and the service does not say what time it is', async () => {
+    await stage.pass(60);
+    stage.answers.tellsTime = false;
+    stage.show('a', -144, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
+    const [event] = (await stage.watch.poll()).fresh;
+    expect(event?.occurredAtUs).toBe(stage.clock.nowUs() + 144 * SECOND_US);
+  });
+
   test('whose log speaks of the future ended when it was seen', async () => {
     await stage.pass(60);
     stage.answers.log = [line(2, -7_200)];
