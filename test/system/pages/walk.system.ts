@@ -44,7 +44,11 @@ describe.each([
     await page.goto(new URL('?paused', daemon.url).href);
   });
 
-  afterEach(() => page.close());
+  afterEach(async () => {
+    // One that is closed on its way to another page sometimes never is.
+    await page.waitForLoadState();
+    await page.close();
+  });
 
   const link = (name: string | RegExp) => page.getByRole('link', { name }).first();
   const button = (name: string) => page.getByRole('button', { name, exact: true });
@@ -88,7 +92,9 @@ describe.each([
     await hands.press(button('Silence'));
     await main().getByText('New mail server').first().waitFor();
     expect((await daemon.ask('api/v1/alerts?silenced=true')).alerts).toHaveLength(1);
-    await hands.press(page.getByRole('button', { name: /^End.*Sort mail/ }));
+    const end = page.getByRole('button', { name: /^End.*Sort mail/ });
+    await hands.press(end);
+    await end.waitFor({ state: 'detached' });
     await until(
       async () => (await daemon.ask('api/v1/alerts?silenced=true')).alerts.length === 0,
       'the silence is over',
