@@ -1,6 +1,6 @@
 /**
- * Our clock may be set back, by a person or after a start with a wrong one. Groups and deliveries wait for instants
- * on it, and would wait so much longer: those instants are set back as well. When it is set forward they merely come
+ * Our clock may be set back, by a person or after a start with a wrong one. Alerts, groups and deliveries wait for
+ * instants on it, and would wait so much longer: those instants are set back as well. When it is set forward they merely come
  * early.
  */
 
@@ -25,7 +25,9 @@ export function createClockRollback(store: Store, clock: Clock): () => Promise<b
       : await store.transaction((tx) => tx.upkeep.newestInstantUs());
     const backUs = Math.round(expectedUs - present.wallUs);
     const isBack = backUs >= LEAST_STEP_US;
-    if (isBack) await store.transaction((tx) => tx.upkeep.rollBackClock(backUs, present.wallUs));
+    if (isBack) {
+      await store.transaction((tx) => tx.upkeep.rollBackClock(backUs, present.wallUs, () => tx.pause()));
+    }
     last = present;
     return isBack;
   };

@@ -24,8 +24,11 @@ export interface UpkeepStore {
   signingKey(name: string, fresh: string): Promise<string>;
   /** The latest instant of our clock that was written with an event or a delivery; 0 for none. */
   newestInstantUs(): Promise<number>;
-  /** Moves what groups and unsettled deliveries wait for after `nowUs` so much earlier. */
-  rollBackClock(byUs: number, nowUs: number): Promise<void>;
+  /**
+   * Moves what alerts, groups and unsettled deliveries wait for after `nowUs` so much earlier. Calls `pause` between
+   * steps, of which many alerts need many.
+   */
+  rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void>;
   /**
    * Deletes up to `limit` records of what is past the retention: events, ended Flights, settled deliveries with their
    * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,

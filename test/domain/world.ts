@@ -9,6 +9,7 @@ import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
+import { rolledBackAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
@@ -216,6 +217,8 @@ export interface Watch {
   tell(at: number, ...facts: Fact[]): Decision;
   /** Lets time pass; alerts that come due are looked at in between, as the daemon does. */
   pass(until: number): void;
+  /** Sets our clock back by so many minutes to a minute. */
+  setBack(by: number, to: number): void;
   alerts(): Alert[];
   /** The only alert of a kind. */
   the(alertname: AlertKind): Alert;
@@ -277,6 +280,11 @@ export function watch(rules: readonly Rule[] = []): Watch {
         if (due.length === 0) return;
         const nowUs = Math.max(...due.map((one) => one.dueAtUs!));
         expect(keep(tick(due, all, nowUs)).alerts.length).toBeGreaterThan(0);
+      }
+    },
+    setBack(by, to) {
+      for (const alert of stored.values()) {
+        stored.set(alert.id, rolledBackAlert(alert, Math.round(by * 60_000_000), minute(to)));
       }
     },
     alerts: () => [...stored.values()],

@@ -83,6 +83,17 @@ export function newGroup(
   return { ...own, notifiedAtUs: 0, thread: '', notifications: 0 };
 }
 
+/**
+ * The group once our own clock was set back by `byUs` to `nowUs`: its flush and its reminders come when they were to,
+ * and not so much later. The very same object where nothing is to be moved.
+ */
+export function rolledBackGroup(group: Group, byUs: number, nowUs: number): Group {
+  const { nextFlushAtUs, notifiedAtUs } = group;
+  if (nextFlushAtUs <= nowUs && notifiedAtUs <= nowUs) return group;
+  const moved = (us: number) => (us > nowUs ? us - byUs : us);
+  return { ...group, nextFlushAtUs: moved(nextFlushAtUs), notifiedAtUs: moved(notifiedAtUs) };
+}
+
 /** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be notified here. */
 export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
 

@@ -69,7 +69,7 @@ export const birdDeactivated = defineKind({
   severities: ['warning', 'critical'],
   labels: PLACE_LABELS,
   isResolvableByHand: () => true,
-  remembers: { seenUs: 'number', occurredUs: 'number', wasInactive: 'flag' },
+  remembers: { seenUs: 'instant', occurredUs: 'number', wasInactive: 'flag' },
 
   raisedBy: ['event', 'bird_status'],
   observes: ['event', 'bird_status', 'bird_vanished'],

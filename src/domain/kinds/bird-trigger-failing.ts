@@ -82,7 +82,7 @@ export const birdTriggerFailing = defineKind({
     asksForSeveral: ({ threshold }) => threshold > 1,
     waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
   },
-  remembers: { errorsUs: 'numbers', waiting: 'events', seenUs: 'number', endedUs: 'number' },
+  remembers: { errorsUs: 'numbers', waiting: 'events', seenUs: 'instant', endedUs: 'number' },
 
   raisedBy: ['event'],
   observes: ['flight_started', 'bird_vanished', 'bird_status', 'event'],

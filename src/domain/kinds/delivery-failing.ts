@@ -32,7 +32,7 @@ export const deliveryFailing = defineKind({
   labels: ['integration', 'receiver', 'region'],
   isOfNoRegion: true,
   isResolvableByHand: () => false,
-  remembers: { receiver: 'text', integration: 'text', sinceUs: 'number', reason: 'text' },
+  remembers: { receiver: 'text', integration: 'text', sinceUs: 'instant', reason: 'text' },
 
   raisedBy: ['delivery_health'],
   observes: ['delivery_health'],
@@ -43,8 +43,10 @@ export const deliveryFailing = defineKind({
     return { subject: subjectOf(fact), labels: { region: 'all', receiver, integration } };
   },
 
-  raise(alert, { receiver, integration, sinceUs, reason }, context) {
+  raise(alert, { receiver, integration, reason, ...fact }, context) {
     if (alert.memory !== null) return undefined;
+    // Our clock may have been set back since then.
+    const sinceUs = Math.min(fact.sinceUs, context.nowUs);
     const memory: Memory = { receiver, integration, sinceUs, reason };
     const dueAtUs = sinceUs + context.rule.forMs * 1000;
     if (dueAtUs <= context.nowUs) return firing(alert, memory, context);

@@ -5,6 +5,8 @@
 
 const FIELDS = {
   number: (value: unknown) => typeof value === 'number',
+  /** An instant of our own clock, which is moved when that clock is set back. */
+  instant: (value: unknown) => typeof value === 'number',
   text: (value: unknown) => typeof value === 'string',
   flag: (value: unknown) => typeof value === 'boolean',
   numbers: (value: unknown) => isList(value, (one) => typeof one === 'number'),
@@ -35,6 +37,18 @@ export type Remembered = Readonly<Record<string, keyof typeof FIELDS>>;
 export function isMemoryOf(remembered: Remembered | undefined, memory: unknown): boolean {
   if (remembered === undefined || !isObject(memory)) return false;
   return Object.entries(remembered).every(([name, field]) => FIELDS[field](own(memory, name)));
+}
+
+/** What is remembered when each instant of our own clock becomes what `move` makes of it. */
+export function withInstants(
+  remembered: Remembered | undefined,
+  memory: unknown,
+  move: (us: number) => number,
+): unknown {
+  if (remembered === undefined || !isMemoryOf(remembered, memory)) return memory;
+  const instants = Object.keys(remembered).filter((name) => remembered[name] === 'instant');
+  const moved = instants.map((name) => [name, move(own(memory as object, name) as number)]);
+  return { ...(memory as object), ...Object.fromEntries(moved) };
 }
 
 function isObject(value: unknown): value is object {

@@ -57,7 +57,7 @@ export function regionTrouble<Name extends FactName>({ read, summary, action, ov
     labels: ['region'],
     impairsWatch: true,
     isResolvableByHand: () => false,
-    remembers: { sinceUs: 'number', reason: 'text' },
+    remembers: { sinceUs: 'instant', reason: 'text' },
 
     topic(fact) {
       const { state, region } = read(fact);
@@ -68,7 +68,9 @@ export function regionTrouble<Name extends FactName>({ read, summary, action, ov
       const now = read(fact);
       const known = alert.memory as Memory | null;
       if (known?.reason === now.reason) return undefined;
-      const memory: Memory = { sinceUs: known?.sinceUs ?? now.sinceUs, reason: now.reason };
+      // Our clock may have been set back since then.
+      const sinceUs = Math.min(known?.sinceUs ?? now.sinceUs, context.nowUs);
+      const memory: Memory = { sinceUs, reason: now.reason };
       const dueAtUs = memory.sinceUs + context.rule.forMs * 1000;
       if (alert.state === 'firing' || dueAtUs <= context.nowUs) return firing(alert, memory, context);
       return remember(alert, memory, dueAtUs, context.nowUs);

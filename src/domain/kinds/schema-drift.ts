@@ -34,7 +34,7 @@ export const schemaDrift = defineKind({
   labels: ['feed', 'region'],
   impairsWatch: true,
   isResolvableByHand: (alert) => !isOfInventory(alert),
-  remembers: { count: 'number', seenUs: 'number' },
+  remembers: { count: 'number', seenUs: 'instant' },
 
   raisedBy: ['schema_drift'],
   observes: ['schema_drift'],

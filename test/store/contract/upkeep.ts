@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { describePrune } from './prune.ts';
-import { delivery, event, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import { alert, delivery, event, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeUpkeep(run: Run): void {
@@ -17,6 +17,7 @@ export function describeUpkeep(run: Run): void {
   describe('when our clock was set back', () => {
     const HOUR_US = 3_600 * SECOND_US;
     const laterUs = NOW_US + HOUR_US;
+    const rollBack = () => run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US, () => tx.pause()));
 
     test('the latest instant is that of events and deliveries', async () => {
       expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(0);
@@ -38,7 +39,7 @@ export function describeUpkeep(run: Run): void {
       await run((tx) =>
         tx.groups.put([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
       );
-      await run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US));
+      await rollBack();
       const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
       expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
         NOW_US + 5,
@@ -52,6 +53,41 @@ export function describeUpkeep(run: Run): void {
         ['due', 1],
         ['soon', NOW_US + 3],
       ]);
+    });
+
+    test('a group is reminded of as long after its last notification as it was to be', async () => {
+      await run((tx) =>
+        tx.groups.put([group('of late', { nextFlushAtUs: laterUs + 3, notifiedAtUs: laterUs - 3 })]),
+      );
+      await rollBack();
+      expect(await run((tx) => tx.groups.list(['of late']))).toEqual([
+        group('of late', { nextFlushAtUs: NOW_US + 3, notifiedAtUs: NOW_US - 3 }),
+      ]);
+    });
+
+    test('an alert waits as long as it was to, with what its kind remembers', async () => {
+      const down = { alertname: 'RegionDown', scope: 'eu', state: 'pending' } as const;
+      const memory = { sinceUs: laterUs - 5, reason: 'connection refused' };
+      const waiting = alert('waiting', { ...down, memory, dueAtUs: laterUs + 9 });
+      const due = alert('due', { dueAtUs: NOW_US - 1 });
+      const never = alert('never', { dueAtUs: null });
+      await run((tx) => tx.alerts.put([waiting, due, never]));
+      await run((tx) => tx.alerts.markRouted(['waiting', 'due', 'never']));
+      await rollBack();
+      const moved = { ...waiting, memory: { ...memory, sinceUs: NOW_US - 5 }, dueAtUs: NOW_US + 9 };
+      expect(await run((tx) => tx.alerts.due(NOW_US + 9, 10))).toEqual([due, moved]);
+      expect(await run((tx) => tx.alerts.due(NOW_US + 8, 10))).toEqual([due]);
+      expect(await run((tx) => tx.alerts.find('never'))).toEqual(never);
+      expect(await run((tx) => tx.alerts.changed(10))).toEqual([]);
+    });
+
+    test('more alerts than are moved in one step are all moved once', async () => {
+      const many = Array.from({ length: 1201 }, (_, index) => alert(`a${index}`, { dueAtUs: laterUs + 1 }));
+      await run((tx) => tx.alerts.put(many));
+      await rollBack();
+      const due = await run((tx) => tx.alerts.due(laterUs, 2000));
+      expect(new Set(due.map(({ dueAtUs }) => dueAtUs))).toEqual(new Set([NOW_US + 1]));
+      expect(due).toHaveLength(1201);
     });
   });
 

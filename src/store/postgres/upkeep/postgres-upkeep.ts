@@ -2,14 +2,7 @@ import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresPrune } from './postgres-prune.ts';
-
-/** Moves what waits for an instant after `$2` so much earlier. */
-const ROLL_BACK = [
-  'UPDATE alert_group SET next_flush_us = next_flush_us - $1 WHERE next_flush_us > $2',
-  `UPDATE delivery SET next_attempt_us = next_attempt_us - $1
-   WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > $2`,
-  'UPDATE delivery SET fallback_us = fallback_us - $1 WHERE fallback_us > $2',
-];
+import { rollBackRows } from './postgres-roll-back.ts';
 
 export class PostgresUpkeep implements UpkeepStore {
   readonly #statements: Statements;
@@ -41,8 +34,8 @@ export class PostgresUpkeep implements UpkeepStore {
     return row!.at_us;
   }
 
-  async rollBackClock(byUs: number, nowUs: number): Promise<void> {
-    for (const sql of ROLL_BACK) await this.#statements.run(sql, byUs, nowUs);
+  rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
+    return rollBackRows(this.#statements, byUs, nowUs, pause);
   }
 
   prune(beforeUs: number, limit: number): Promise<number> {

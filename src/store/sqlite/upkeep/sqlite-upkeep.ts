@@ -2,18 +2,19 @@ import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import { Prune } from './prune.ts';
+import { RollBack } from './roll-back.ts';
 
 export class SqliteUpkeep implements UpkeepStore {
   readonly #prune: Prune;
   readonly #keys: ReturnType<typeof prepareKeys>;
   readonly #newest: ReturnType<typeof prepareNewest>;
-  readonly #rollBack: ReturnType<typeof prepareRollBack>;
+  readonly #rollBack: RollBack;
 
   constructor(connection: Connection, counts: Pick<DeliveryCounts, 'add'>) {
     this.#prune = new Prune(connection, counts);
     this.#keys = prepareKeys(connection);
     this.#newest = prepareNewest(connection);
-    this.#rollBack = prepareRollBack(connection);
+    this.#rollBack = new RollBack(connection);
   }
 
   async signingKey(name: string, fresh: string): Promise<string> {
@@ -26,8 +27,8 @@ export class SqliteUpkeep implements UpkeepStore {
     return Math.max(event.get()?.at_us ?? 0, delivery.get()?.at_us ?? 0);
   }
 
-  async rollBackClock(byUs: number, nowUs: number): Promise<void> {
-    for (const update of this.#rollBack) update.run(byUs, nowUs);
+  rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
+    return this.#rollBack.run(byUs, nowUs, pause);
   }
 
   async prune(beforeUs: number, limit: number): Promise<number> {
@@ -51,13 +52,4 @@ function prepareNewest(connection: Connection) {
       'SELECT created_us AS at_us FROM delivery ORDER BY seq DESC LIMIT 1',
     ),
   };
-}
-
-function prepareRollBack(connection: Connection) {
-  return [
-    'UPDATE alert_group SET next_flush_us = next_flush_us - ?1 WHERE next_flush_us > ?2',
-    `UPDATE delivery SET next_attempt_us = next_attempt_us - ?1
-     WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > ?2`,
-    'UPDATE delivery SET fallback_us = fallback_us - ?1 WHERE fallback_us > ?2',
-  ].map((sql) => connection.prepare(sql));
 }

@@ -1,0 +1,75 @@
+import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
+import { alertOf } from '../../rows/alert-row.ts';
+import { columnsOf, given, type Statements, type Value } from '../statements.ts';
+
+interface Row {
+  readonly number: number;
+  readonly body: string;
+}
+
+interface GroupRow extends Row {
+  readonly next_flush_us: number;
+}
+
+/** Rows that are read and written before other work has its turn. */
+const STEP = 500;
+
+/** Moves what waits for an instant after `$2` so much earlier. */
+const DELIVERIES = [
+  `UPDATE delivery SET next_attempt_us = next_attempt_us - $1
+   WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > $2`,
+  'UPDATE delivery SET fallback_us = fallback_us - $1 WHERE fallback_us > $2',
+];
+
+const ALERTS = `SELECT alert AS number, body FROM alert WHERE alert > $1 ORDER BY alert LIMIT ${STEP}`;
+const WRITE_ALERTS = `UPDATE alert SET due_us = given.due_us, body = given.body
+  FROM ${given('alert bigint, due_us bigint, body text')} WHERE alert.alert = given.alert`;
+
+const GROUPS = `SELECT alert_group AS number, body, next_flush_us FROM alert_group
+  WHERE alert_group > $1 ORDER BY alert_group LIMIT ${STEP}`;
+const WRITE_GROUPS = `UPDATE alert_group SET next_flush_us = given.next_flush_us, body = given.body
+  FROM ${given('alert_group bigint, next_flush_us bigint, body text')}
+  WHERE alert_group.alert_group = given.alert_group`;
+
+/** `UpkeepStore.rollBackClock`. */
+export async function rollBackRows(
+  statements: Statements,
+  byUs: number,
+  nowUs: number,
+  pause: () => Promise<void>,
+): Promise<void> {
+  for (const sql of DELIVERIES) await statements.run(sql, byUs, nowUs);
+  await inSteps<Row>(statements, ALERTS, pause, async (rows) => {
+    const moved = rows.flatMap(({ number, body }): Value[][] => {
+      const alert = alertOf({ body });
+      const after = rolledBackAlert(alert, byUs, nowUs);
+      return after === alert ? [] : [[number, after.dueAtUs, JSON.stringify(after)]];
+    });
+    if (moved.length > 0) await statements.run(WRITE_ALERTS, ...columnsOf(3, moved));
+  });
+  await inSteps<GroupRow>(statements, GROUPS, pause, async (rows) => {
+    const moved = rows.flatMap(({ number, body, next_flush_us: nextFlushAtUs }): Value[][] => {
+      const group = { ...(JSON.parse(body) as Group), nextFlushAtUs };
+      const after = rolledBackGroup(group, byUs, nowUs);
+      return after === group ? [] : [[number, after.nextFlushAtUs, JSON.stringify(after)]];
+    });
+    if (moved.length > 0) await statements.run(WRITE_GROUPS, ...columnsOf(3, moved));
+  });
+}
+
+async function inSteps<R extends Row>(
+  statements: Statements,
+  page: string,
+  pause: () => Promise<void>,
+  each: (rows: readonly R[]) => Promise<void>,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const rows = await statements.rows<R>(page, after);
+    await each(rows);
+    if (rows.length < STEP) return;
+    after = rows.at(-1)!.number;
+    await pause();
+  }
+}

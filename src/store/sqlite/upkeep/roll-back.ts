@@ -1,0 +1,85 @@
+import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
+import { alertOf } from '../../rows/alert-row.ts';
+import type { Connection } from '../connection.ts';
+
+interface Row {
+  readonly number: number;
+  readonly body: string;
+}
+
+interface GroupRow extends Row {
+  readonly next_flush_us: number;
+}
+
+/** Rows that are read and written before other work has its turn. */
+const STEP = 500;
+
+/** `UpkeepStore.rollBackClock`. */
+export class RollBack {
+  readonly #alerts: ReturnType<typeof prepareAlerts>;
+  readonly #groups: ReturnType<typeof prepareGroups>;
+  readonly #deliveries: ReturnType<typeof prepareDeliveries>;
+
+  constructor(connection: Connection) {
+    this.#alerts = prepareAlerts(connection);
+    this.#groups = prepareGroups(connection);
+    this.#deliveries = prepareDeliveries(connection);
+  }
+
+  async run(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
+    for (const update of this.#deliveries) update.run(byUs, nowUs);
+    await inSteps(this.#alerts.page, pause, ({ number, body }) => {
+      const alert = alertOf({ body });
+      const moved = rolledBackAlert(alert, byUs, nowUs);
+      if (moved !== alert) this.#alerts.write.run(number, moved.dueAtUs, JSON.stringify(moved));
+    });
+    await inSteps(this.#groups.page, pause, ({ number, body, next_flush_us: nextFlushAtUs }) => {
+      const group = { ...(JSON.parse(body) as Group), nextFlushAtUs };
+      const moved = rolledBackGroup(group, byUs, nowUs);
+      if (moved !== group) this.#groups.write.run(number, moved.nextFlushAtUs, JSON.stringify(moved));
+    });
+  }
+}
+
+async function inSteps<R extends Row>(
+  page: { all(after: number): R[] },
+  pause: () => Promise<void>,
+  each: (row: R) => void,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const rows = page.all(after);
+    rows.forEach(each);
+    if (rows.length < STEP) return;
+    after = rows.at(-1)!.number;
+    await pause();
+  }
+}
+
+function prepareAlerts(connection: Connection) {
+  return {
+    page: connection.prepare<Row>(
+      `SELECT alert AS number, body FROM alert WHERE alert > ? ORDER BY alert LIMIT ${STEP}`,
+    ),
+    write: connection.prepare('UPDATE alert SET due_us = ?2, body = ?3 WHERE alert = ?1'),
+  };
+}
+
+function prepareGroups(connection: Connection) {
+  return {
+    page: connection.prepare<GroupRow>(
+      `SELECT alert_group AS number, body, next_flush_us FROM alert_group
+       WHERE alert_group > ? ORDER BY alert_group LIMIT ${STEP}`,
+    ),
+    write: connection.prepare('UPDATE alert_group SET next_flush_us = ?2, body = ?3 WHERE alert_group = ?1'),
+  };
+}
+
+function prepareDeliveries(connection: Connection) {
+  return [
+    `UPDATE delivery SET next_attempt_us = next_attempt_us - ?1
+     WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > ?2`,
+    'UPDATE delivery SET fallback_us = fallback_us - ?1 WHERE fallback_us > ?2',
+  ].map((sql) => connection.prepare(sql));
+}
