@@ -13,10 +13,16 @@ import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
 export function findWarnings(check: Check, config: Config): void {
-  for (const { name, baseUrl } of config.regions) {
+  for (const { name, baseUrl, tls } of config.regions) {
     const { protocol, hostname } = new URL(baseUrl);
-    if (protocol === 'http:' && !isLoopback(hostname)) {
+    if (isLoopback(hostname)) continue;
+    if (protocol === 'http:') {
       check.problem(['regions', name, 'base_url'], 'the token goes there unencrypted: use https');
+    } else if (tls?.insecureSkipVerify) {
+      check.problem(
+        ['regions', name, 'tls_config', 'insecure_skip_verify'],
+        'whoever is between can read the token: give the certificate to trust as `ca_file` instead',
+      );
     }
   }
   if (isOpenToAll(config.web)) {

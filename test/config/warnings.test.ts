@@ -22,6 +22,17 @@ test.each([
   ]),
 );
 
+test('a token to a region of which any certificate is taken can be read by whoever is between', () => {
+  const region = (url: string) =>
+    `regions: { eu: { base_url: "${url}", token: t0, tls_config: { insecure_skip_verify: true } } }`;
+  expect(warningsOf(region('https://eu.example.com'))).toEqual([
+    expect.stringContaining(
+      'regions.eu.tls_config.insecure_skip_verify: whoever is between can read the token',
+    ),
+  ]);
+  expect(warningsOf(region('https://localhost'))).toEqual([]);
+});
+
 const mails = (global: string, own: string) => `${REGION}global: { smtp_from: a@b.c, ${global} }
 receivers: [{ name: a, email_configs: [{ to: a@b.c, ${own} }] }]
 route: { receiver: a }
