@@ -22,22 +22,20 @@ export async function readKept(
   receivers: Config['receivers'],
   nowUs: number,
 ): Promise<KeptSnapshot> {
-  const counts = await tx.outbox.count();
-  const failing = (await tx.outbox.failingIntegrations()).filter((one) => isConfigured(receivers, one));
-  const dead: { receiver: string; count: number }[] = [];
-  for (const { receiver } of counts.filter(({ state }) => state === 'dead')) {
-    const count = await tx.digests.countDead(receiver, nowUs - DEAD_FOR_US, nowUs);
-    if (count > 0) dead.push({ receiver, count });
-  }
-  const faultCounts = await tx.faults.count(nowUs);
-  const [latest] = await tx.faults.list(nowUs, 1);
+  const { dead, delivered, quarantined, faults, ...known } = await tx.troubles.read({
+    deadAfterUs: nowUs - DEAD_FOR_US,
+    quarantinedFromUs: nowUs - QUARANTINED_FOR_US,
+    nowUs,
+  });
+  const { count, latest } = faults;
+  const failing = known.failing.filter((one) => isConfigured(receivers, one));
   return {
     failing,
-    isNobodyReached: isNobodyReached(receivers, failing, counts),
+    isNobodyReached: isNobodyReached(receivers, failing, delivered),
     dead,
-    quarantined: await tx.streams.quarantinedSince(nowUs - QUARANTINED_FOR_US),
+    quarantined,
     faults: {
-      count: faultCounts.reduce((sum, { count }) => sum + count, 0),
+      count,
       first: latest ? `${latest.sort.replace('_', ' ')} ${latest.name}: ${latest.reason}` : '',
       sinceUs: latest?.sinceUs ?? 0,
     },
@@ -57,13 +55,11 @@ function isConfigured(
 function isNobodyReached(
   receivers: Config['receivers'],
   failing: readonly FailingIntegration[],
-  counts: readonly { readonly receiver: string; readonly state: string }[],
+  delivered: readonly string[],
 ): boolean {
   const isFailing = (name: string) => failing.some(({ receiver }) => receiver === name);
-  const hasDelivered = (name: string) =>
-    counts.some(({ receiver, state }) => receiver === name && state === 'delivered');
   const tried = receivers.filter(
-    (one) => takesAlerts(one) && (isFailing(one.name) || hasDelivered(one.name)),
+    (one) => takesAlerts(one) && (isFailing(one.name) || delivered.includes(one.name)),
   );
   return tried.length > 0 && tried.every(({ name }) => isFailing(name));
 }

@@ -1,5 +1,10 @@
-/** The room of faults: what was set aside because it failed, and when that is tried again. It survives a restart. */
+/**
+ * The room of faults: what was set aside because it failed, and when that is tried again. It survives a restart. And the
+ * room of troubles: all that the store knows to go wrong, for whoever judges the watch again and again.
+ */
 import type { Fault, FaultSort } from '../domain/alert/fault.ts';
+import type { FailingIntegration } from './outbox-store.ts';
+import type { QuarantinedFeed } from './stream-store.ts';
 
 export interface FaultRecord extends Fault {
   /** When it was first set aside. */
@@ -29,4 +34,26 @@ export interface FaultStore {
   /** The latest first. */
   list(nowUs: number, limit: number): Promise<FaultRecord[]>;
   count(nowUs: number): Promise<{ sort: FaultSort; count: number }[]>;
+}
+
+export interface Troubles {
+  /** Integrations that accept nothing now. */
+  readonly failing: readonly FailingIntegration[];
+  /** Receivers that have accepted something that is still kept. */
+  readonly delivered: readonly string[];
+  /** Deliveries that were given up after `deadAfterUs`, of each receiver that has some. */
+  readonly dead: readonly { readonly receiver: string; readonly count: number }[];
+  /** Malformed entries that were first met at or after `quarantinedFromUs`, as far as they are still known. */
+  readonly quarantined: readonly QuarantinedFeed[];
+  /** How many faults there are, and the latest of them. */
+  readonly faults: { readonly count: number; readonly latest: FaultRecord | undefined };
+}
+
+export interface TroublesStore {
+  /** All of it, as it is at `nowUs`: where the store is on a server, by one statement. */
+  read(span: {
+    readonly deadAfterUs: number;
+    readonly quarantinedFromUs: number;
+    readonly nowUs: number;
+  }): Promise<Troubles>;
 }

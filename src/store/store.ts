@@ -12,7 +12,7 @@ import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';
 import type { DigestStore } from './digest-store.ts';
 import type { EventStore } from './event-store.ts';
-import type { FaultStore } from './fault-store.ts';
+import type { FaultStore, TroublesStore } from './fault-store.ts';
 import type { FlightStore } from './flight-store.ts';
 import type { ForwardStore } from './forward-store.ts';
 import type { GroupStore } from './group-store.ts';
@@ -111,6 +111,7 @@ export interface Transaction {
   // The store itself, who does what, and who changed what.
   readonly ownership: OwnershipStore;
   readonly faults: FaultStore;
+  readonly troubles: TroublesStore;
   readonly writes: WriteStore;
   readonly upkeep: UpkeepStore;
 

@@ -67,8 +67,6 @@ export interface StreamStore {
   putBackfilled(stream: number, span: BackfilledSpan): Promise<void>;
   /** What was kept so last. */
   backfilled(stream: number): Promise<BackfilledSpan | undefined>;
-  /** How many malformed entries were first met at or after that instant, as far as they are still known. */
-  quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]>;
   /**
    * Keeps malformed entries; returns how many were not known before (the same raw text of the same stream). Of each
    * stream the newest are known again, and of fewer the text is kept.

@@ -20,6 +20,7 @@ import { describeStreams } from './contract/streams.ts';
 import type { Run, Subject } from './contract/subject.ts';
 import { describeSuppressions } from './contract/suppressions.ts';
 import { describeTransactions } from './contract/transactions.ts';
+import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
 
@@ -57,6 +58,7 @@ export function describeStore(
     describeReceivers(run);
     describeOutbox(run);
     describeFaults(run);
+    describeTroubles(run);
     describeUpkeep(run);
     describeWrites(run);
   });

@@ -50,6 +50,7 @@ import { createPostgresReceiverPace } from './queued/postgres-receiver-pace.ts';
 import { type PostgresPlace, Session } from './session.ts';
 import { PostgresFaults } from './upkeep/postgres-faults.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
+import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
 import { createPostgresWrites } from './upkeep/postgres-writes.ts';
 import { createPostgresAudits } from './watched/postgres-audits.ts';
@@ -276,6 +277,7 @@ function createRooms(session: Session, clock: Clock): Rooms {
       outbox: new PostgresOutbox(session, events, counts),
       ownership: new PostgresOwnership(session),
       faults: new PostgresFaults(session),
+      troubles: createPostgresTroubles(session, counts),
       writes: createPostgresWrites(session),
       upkeep: new PostgresUpkeep(session, counts),
     },

@@ -22,6 +22,7 @@ import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
+import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
 import { createWrites } from './upkeep/sqlite-writes.ts';
 import { createBirdStanding } from './watched/bird-standing.ts';
@@ -217,6 +218,10 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
   const counts = createDeliveryCounts(connection);
   const standing = createBirdStanding(connection);
   const groups = new SqliteGroups(connection);
+  const digests = new SqliteDigests(connection);
+  const notified = new NotifiedEvents(connection, events, counts);
+  const outbox = new SqliteOutbox(connection, events, notified, counts);
+  const faults = new SqliteFaults(connection);
   return {
     all: {
       inventory: new SqliteInventory(connection, clock),
@@ -230,12 +235,13 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       groups,
       silences: createSilences(connection),
       suppressions: createSuppressions(connection, events),
-      digests: new SqliteDigests(connection),
+      digests,
       forwards: createForward(connection),
       receivers: createReceiverPace(connection),
-      outbox: new SqliteOutbox(connection, events, new NotifiedEvents(connection, events, counts), counts),
+      outbox,
       ownership: new SqliteOwnership(connection, clock),
-      faults: new SqliteFaults(connection),
+      faults,
+      troubles: createTroubles({ outbox, digests, faults, streams }),
       writes: createWrites(connection),
       upkeep: new SqliteUpkeep(connection, counts),
     },

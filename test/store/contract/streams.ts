@@ -83,25 +83,6 @@ export function describeStreams(run: Run): void {
     ]);
   });
 
-  test('malformed entries are counted from an instant on, by region and feed', async () => {
-    await run(async (tx) => {
-      const put = async (region: string, feed: 'flight' | 'inventory', raw: string, atUs: number) => {
-        const { stream } = await tx.streams.open(region, feed, '');
-        await tx.streams.quarantine(stream, [{ raw, reason: 'no id' }], atUs);
-      };
-      await put('eu', 'flight', 'old', NOW_US - 1);
-      await put('eu', 'flight', 'a', NOW_US);
-      await put('eu', 'flight', 'b', NOW_US + 5);
-      await put('eu', 'flight', 'b', NOW_US + 9);
-      await put('us', 'inventory', 'c', NOW_US + 2);
-    });
-    expect(await run((tx) => tx.streams.quarantinedSince(NOW_US))).toEqual([
-      { region: 'eu', feed: 'flight', count: 2, sinceUs: NOW_US },
-      { region: 'us', feed: 'inventory', count: 1, sinceUs: NOW_US + 2 },
-    ]);
-    expect(await run((tx) => tx.streams.quarantinedSince(NOW_US + 6))).toEqual([]);
-  });
-
   test('a cursor that is later than it can be goes back to the newest entry that is kept', async () => {
     const open = () => run((tx) => tx.streams.open('eu', 'notification', ''));
     const { stream } = await open();

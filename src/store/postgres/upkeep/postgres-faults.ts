@@ -4,7 +4,7 @@ import type { Statements } from '../statements.ts';
 import { setRowsAside } from './postgres-row-check.ts';
 
 /** What is neither a row nor tried again counts for so long after it was last noted. */
-const LASTS_US = 3_600_000_000;
+export const FAULT_LASTS_US = 3_600_000_000;
 /** A fault that lasts is not written at each of its turns. */
 const NOTED_EVERY_US = 300_000_000;
 /** More are not worth their room: what is beyond is set aside all the same. */
@@ -12,7 +12,8 @@ const MAX_FAULTS = 10_000;
 /** Rows that are named of all that one look has found. */
 const MAX_NEWS = 100;
 
-const LASTING = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
+/** The condition of those that last; `$1` is when one that is not tried again must have been noted. */
+export const LASTING_FAULT = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
 
 export class PostgresFaults implements FaultStore {
   readonly #statements: Statements;
@@ -99,8 +100,8 @@ export class PostgresFaults implements FaultStore {
 
   async list(nowUs: number, limit: number): Promise<FaultRecord[]> {
     const rows = await this.#statements.rows<Fault & { since_us: number }>(
-      `SELECT sort, name, reason, since_us FROM fault WHERE ${LASTING} ORDER BY since_us DESC, sort, name LIMIT $2`,
-      nowUs - LASTS_US,
+      `SELECT sort, name, reason, since_us FROM fault WHERE ${LASTING_FAULT} ORDER BY since_us DESC, sort, name LIMIT $2`,
+      nowUs - FAULT_LASTS_US,
       limit,
     );
     return rows.map(({ since_us: sinceUs, ...fault }) => ({ ...fault, sinceUs }));
@@ -108,8 +109,8 @@ export class PostgresFaults implements FaultStore {
 
   async count(nowUs: number): Promise<{ sort: FaultSort; count: number }[]> {
     return this.#statements.rows(
-      `SELECT sort, count(*) AS count FROM fault WHERE ${LASTING} GROUP BY sort ORDER BY sort`,
-      nowUs - LASTS_US,
+      `SELECT sort, count(*) AS count FROM fault WHERE ${LASTING_FAULT} GROUP BY sort ORDER BY sort`,
+      nowUs - FAULT_LASTS_US,
     );
   }
 }

@@ -5,7 +5,6 @@ import type {
   BackfilledSpan,
   FeedRead,
   QuarantinedEntry,
-  QuarantinedFeed,
   StreamRecord,
   StreamStore,
 } from '../../stream-store.ts';
@@ -151,16 +150,6 @@ export class PostgresStreams implements StreamStore {
       stream,
     );
     return row && { fromUs: row.from_us, untilUs: row.until_us };
-  }
-
-  async quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]> {
-    const rows = await this.#statements.rows<Omit<QuarantinedFeed, 'sinceUs'> & { since_us: number }>(
-      `SELECT region, feed, count(*) AS count, min(kept_us) AS since_us
-       FROM quarantine JOIN stream USING (stream)
-       WHERE kept_us >= $1 GROUP BY region, feed ORDER BY region, feed`,
-      sinceUs,
-    );
-    return rows.map(({ region, feed, count, since_us }) => ({ region, feed, count, sinceUs: since_us }));
   }
 
   async quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {

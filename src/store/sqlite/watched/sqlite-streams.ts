@@ -105,7 +105,8 @@ export class SqliteStreams implements StreamStore {
     return row && { fromUs: row.from_us, untilUs: row.until_us };
   }
 
-  async quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]> {
+  /** How many malformed entries were first met at or after that instant, as far as they are still known. */
+  quarantinedSince(sinceUs: number): QuarantinedFeed[] {
     return this.#sql.quarantined
       .all(sinceUs)
       .map(({ region, feed, count, since_us }) => ({ region, feed, count, sinceUs: since_us }));
