@@ -116,7 +116,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions,
     // Where several share the store, they do it for each other.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
-    impairments: async () => (await health.read()).impairments,
+    impairments: async () => (await health.readOften()).impairments,
     watchFacts: health.facts,
     part,
   };

@@ -24,6 +24,8 @@ export interface HealthAnswer {
 
 export interface Health {
   read(): Promise<HealthAnswer>;
+  /** The same, where what the store keeps may have been read a few seconds ago: for who asks again and again. */
+  readOften(): Promise<HealthAnswer>;
   /** What alerts are to hear of the last answer; another list after each, empty before the first. */
   facts(): readonly WatchFact[];
   /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
@@ -52,6 +54,12 @@ const LOOK_EVERY_MS = 10_000;
 /** Where nobody is mailed for it, and the store answers, so many of those go by; whoever asks has a look of their own. */
 const LOOKS_SPARED = 2;
 
+/**
+ * Alerting looks for itself every minute; before that it has to hear what is new, and what may be about to fire because
+ * it has lasted for a moment.
+ */
+const NEWS_US = 120_000_000;
+
 /** Audits are due at their interval, after a poll; what is late by more turns than that is not proven. */
 const PROOF_TURNS = 3;
 const LEAST_PROOF_MS = 3_600_000;
@@ -62,6 +70,7 @@ export function createHealth(options: HealthOptions): Health {
   const { store, regions, clock, report, isAlerting } = options;
   const room = createStoreRoom(clock);
   let kept = NOTHING_KEPT;
+  let keptMs = Number.NEGATIVE_INFINITY;
   let refusedConfig: RefusedConfig | undefined;
   /** What was found by the last look. */
   let known = new Map<string, Impairment>();
@@ -72,16 +81,21 @@ export function createHealth(options: HealthOptions): Health {
     return room.refusal(space?.free !== undefined && !isDiskLow(space));
   }
 
-  async function snapshot(): Promise<HealthSnapshot> {
-    const nowUs = clock.nowUs();
-    const config = options.config();
+  async function readStore(): Promise<void> {
+    const { receivers } = options.config();
     try {
-      kept = await store.transaction((tx) => readKept(tx, config.receivers, nowUs));
+      kept = await store.transaction((tx) => readKept(tx, receivers, clock.nowUs()));
+      keptMs = clock.monotonicMs();
       room.answered();
     } catch (error) {
       // What was known before still is, and the room hears of this.
       report({ what: 'trouble', stage: 'store', error });
     }
+  }
+
+  function snapshot(): HealthSnapshot {
+    const nowUs = clock.nowUs();
+    const config = options.config();
     const space = store.space();
     return {
       nowUs,
@@ -114,19 +128,22 @@ export function createHealth(options: HealthOptions): Health {
     refusedConfig = success ? undefined : { mistakes, sinceUs: refusedConfig?.sinceUs ?? atUs };
   }
 
-  async function read(): Promise<HealthAnswer> {
-    const seen = await snapshot();
+  async function read(oldestMs = 0): Promise<HealthAnswer> {
+    if (clock.monotonicMs() - keptMs >= oldestMs) await readStore();
+    const seen = snapshot();
     const impairments = follow(judgeHealth(seen));
     const before = facts;
     // Who begins to alert begins with what it sees then: what it saw as one of the others may be over.
     const seenNow = toFacts(seen, impairments);
     facts = isAlerting() ? seenNow : NO_FACTS;
-    if (facts.some(({ isImpaired }) => isImpaired) || statesOf(facts) !== statesOf(before)) options.changed();
+    const isYoung = ({ isImpaired, sinceUs }: WatchFact) => isImpaired && seen.nowUs - sinceUs < NEWS_US;
+    if (facts.some(isYoung) || saidBy(facts) !== saidBy(before)) options.changed();
     return { impairments, space: seen.store.space };
   }
 
   return {
-    read,
+    read: () => read(),
+    readOften: () => read(LOOK_EVERY_MS),
     facts: () => facts,
     storeRefusal: () => refusal(store.space()),
     hear,
@@ -159,9 +176,13 @@ function routeOf(config: Pick<Config, 'route' | 'receivers' | 'forward'>) {
   };
 }
 
-/** Which of them impair the watch, and which were seen not to. */
-function statesOf(facts: readonly WatchFact[]): string {
-  return JSON.stringify(facts.map(({ reason, region, isImpaired }) => [reason, region, isImpaired]));
+/** What alerts say by them; of what does not impair the watch, that it was seen. */
+function saidBy(facts: readonly WatchFact[]): string {
+  return JSON.stringify(
+    facts.map(({ reason, region, isImpaired, severity, title, sentences }) =>
+      isImpaired ? [reason, region, severity, title, sentences] : [reason, region],
+    ),
+  );
 }
 
 function happening({ reason, severity, summary, region, receiver }: Impairment, isOver: boolean): Happening {

@@ -10,11 +10,7 @@ regions: { eu: { base_url: "https://eu.example.com/api-rest", token: token } }
 route: { receiver: ops }
 receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }]`;
 
-test.each([
-  ['every ten seconds where alerts are raised of it', true, false, 60],
-  ['every half minute where another replica raises them', false, false, 20],
-  ['every ten seconds while the store does not answer', false, true, 60],
-])('health looks %s', async (_, isAlerting, isAway, expected) => {
+async function openHealth({ isAlerting = true, isAway = false, changed = () => {} } = {}) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
@@ -32,14 +28,74 @@ test.each([
     regions: () => [],
     clock,
     report: (happening) => health.hear(happening),
-    changed: () => {},
+    changed,
     isAlerting: () => isAlerting,
   });
+  return { clock, health, looks: () => looks, close: () => store.close() };
+}
+
+test.each([
+  ['every ten seconds where alerts are raised of it', true, false, 60],
+  ['every half minute where another replica raises them', false, false, 20],
+  ['every ten seconds while the store does not answer', false, true, 60],
+])('health looks %s', async (_, isAlerting, isAway, expected) => {
+  const { clock, health, looks, close } = await openHealth({ isAlerting, isAway });
   const stop = new AbortController();
   const done = health.run(stop.signal);
   await clock.advance(600_000);
-  expect(Math.abs(looks - expected)).toBeLessThanOrEqual(1);
+  expect(Math.abs(looks() - expected)).toBeLessThanOrEqual(1);
   stop.abort();
   await done;
-  await store.close();
+  await close();
+});
+
+test('whoever asks again and again hears what the store said within the last ten seconds', async () => {
+  const { clock, health, looks, close } = await openHealth();
+  await health.read();
+  for (let asked = 0; asked < 30; asked += 1) {
+    await clock.advance(2_000);
+    await health.readOften();
+  }
+  expect(looks()).toBe(7);
+  // All the rest is of this moment.
+  health.hear({ what: 'trouble', stage: 'store', error: new NestwatchError('disk_full', 'No space left.') });
+  expect((await health.readOften()).impairments).toMatchObject([{ reason: 'store_failing' }]);
+  await close();
+});
+
+test('whoever asks again and again hears of a server that is away, and that it is back', async () => {
+  const { clock, health, looks, close } = await openHealth({ isAway: true });
+  for (let asked = 0; asked < 5; asked += 1) {
+    expect((await health.readOften()).impairments).toMatchObject([{ finding: { sort: 'store_away' } }]);
+    await clock.advance(2_000);
+  }
+  expect(looks()).toBe(5);
+  await close();
+});
+
+test('alerting is woken while an impairment is new or says something else, not as long as it lasts', async () => {
+  const wakes: number[] = [];
+  const { clock, health, close } = await openHealth({ changed: () => void wakes.push(1) });
+  const refuse = (mistakes: readonly string[]) =>
+    health.hear({ what: 'config_reload', success: false, mistakes, atUs: clock.nowUs() });
+  const stop = new AbortController();
+  const done = health.run(stop.signal);
+  await clock.advance(600_000);
+  const before = wakes.length;
+  refuse(['n.yaml:3:1: rout: unknown key']);
+  await clock.advance(60_000);
+  expect(wakes.length - before).toBe(6);
+  await clock.advance(120_000);
+  const settled = wakes.length;
+  await clock.advance(3_600_000);
+  expect(wakes).toHaveLength(settled);
+  refuse(['n.yaml:3:1: rule: unknown key']);
+  await clock.advance(10_000);
+  expect(wakes).toHaveLength(settled + 1);
+  health.hear({ what: 'config_reload', success: true, atUs: clock.nowUs() });
+  await clock.advance(10_000);
+  expect(wakes).toHaveLength(settled + 2);
+  stop.abort();
+  await done;
+  await close();
 });
