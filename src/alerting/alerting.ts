@@ -22,6 +22,7 @@ import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { judgedName, tick } from '../domain/evaluate/decide.ts';
+import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/change-alerts.ts';
@@ -78,6 +79,9 @@ const MOST_JOINS = 2;
 /** The clock may be set meanwhile: no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
 
+/** Every step is taken so often, even where a look into the store finds nothing for any of them to do. */
+const EVERY_STEP_MS = 600_000;
+
 const NO_FACTS: readonly Fact[] = [];
 
 /** How long the stage rests when the store refuses a transaction. */
@@ -90,15 +94,45 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
-  const judgeOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
+  const overdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
   const rollBackClock = createClockRollback(store, clock);
 
   const steps = new StepRunner(options);
   let hasBegun = false;
+  let passedMs = Number.NEGATIVE_INFINITY;
+
+  async function isClockBack(): Promise<boolean> {
+    const isBack = await rollBackClock();
+    if (isBack) options.queued();
+    return isBack;
+  }
+
+  /**
+   * Looks for itself, though nobody said that there is something to do: on a server each step costs several requests, so
+   * all but those that know of more than the store does are spared where there is nothing for them. Resolves to when
+   * something is due next; undefined where there may be something to do.
+   */
+  async function look(): Promise<{ readonly nextUs: number | undefined } | undefined> {
+    if (clock.monotonicMs() - passedMs >= EVERY_STEP_MS || steps.isResting()) return undefined;
+    if (await isClockBack()) return undefined;
+    if (overdue.isDue()) await steps.run('judgeOverdue', overdue.judge);
+    await steps.run('watchHealth', watchHealth);
+    return store.transaction(async (tx) => {
+      const nowUs = clock.nowUs();
+      const nextUs = await tx.groups.nextAlertingUs();
+      const isDue = nextUs !== undefined && nextUs <= nowUs;
+      return isDue || (await tx.groups.isAnythingWaiting(nowUs, deliveryFailing.name))
+        ? undefined
+        : { nextUs };
+    });
+  }
+
+  const dueNext = () => store.transaction(async (tx) => ({ nextUs: await tx.groups.nextAlertingUs() }));
 
   async function pass(everyGroup: boolean): Promise<void> {
-    if (await rollBackClock()) options.queued();
+    passedMs = clock.monotonicMs();
+    await isClockBack();
     if (!hasBegun) {
       await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
       // Once in a life is enough: which regions there are is the configuration's.
@@ -108,7 +142,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     }
     hasBegun = true;
     await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
-    await steps.run('judgeOverdue', judgeOverdue);
+    await steps.run('judgeOverdue', overdue.judge);
     await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
     await steps.run('watchHealth', watchHealth);
     await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
@@ -152,14 +186,17 @@ export function createAlerting(options: AlertingOptions): Alerting {
   return {
     wake: () => bell.ring(),
     async run(signal) {
+      let isRung = true;
       while (!signal.aborted) {
         try {
-          await pass(false);
-          const nextUs = await store.transaction((tx) => tx.groups.nextAlertingUs());
+          const seen = isRung ? undefined : await look();
+          isRung = true;
+          if (!seen) await pass(false);
+          const { nextUs } = seen ?? (await dueNext());
           const waitMs = nextUs === undefined ? longestMs : (nextUs - clock.nowUs()) / 1000;
           // What a step that rests would do is due, and waits with it.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
-          await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
+          isRung = await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
         } catch (error) {
           report({ what: 'trouble', stage: 'alerting', error });
           await sleep(clock, STORE_PAUSE_MS, signal);

@@ -27,8 +27,12 @@ export interface OverdueOptions {
   readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
 }
 
-/** A step of the alerting pass. */
-export type Overdue = (tx: Transaction) => Promise<Step>;
+export interface Overdue {
+  /** Whether it is time to look. */
+  isDue(): boolean;
+  /** A step of the alerting pass. */
+  judge(tx: Transaction): Promise<Step>;
+}
 
 const LOOK_MS = 60_000;
 const LOOK_US = LOOK_MS * 1000;
@@ -112,9 +116,11 @@ export function createOverdue(options: OverdueOptions): Overdue {
     return facts;
   }
 
-  return async (tx) => {
+  const isDue = () => clock.monotonicMs() >= nextLookMs;
+
+  async function judge(tx: Transaction): Promise<Step> {
     const nowMs = clock.monotonicMs();
-    if (nowMs < nextLookMs) return NOTHING;
+    if (!isDue()) return NOTHING;
     const nowUs = clock.nowUs();
     if (isFirst) await tx.overdue.forget();
     isFirst = false;
@@ -128,7 +134,9 @@ export function createOverdue(options: OverdueOptions): Overdue {
     }
     const { happenings } = await applyFacts(tx, facts, rules, nowUs);
     return { done, queued: 0, happenings };
-  };
+  }
+
+  return { isDue, judge };
 }
 
 /** What 99 of 100 do not take longer than, milliseconds; null where too few are known. */

@@ -369,6 +369,8 @@ class Member implements Ownership {
   /** Says how its duties stand, behind the work that it does: of all this it is what can best wait. */
   async #show(beganMs: number): Promise<void> {
     const { store, report } = this.#options;
+    // Whoever has nothing to show is not asked whether its work gets through, as it has none.
+    if (this.#working.size === 0) return;
     this.#showingSinceMs = beganMs;
     try {
       await store.transaction(({ ownership }) =>

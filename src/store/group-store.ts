@@ -24,4 +24,9 @@ export interface GroupStore {
   delete(keys: readonly string[]): Promise<void>;
   /** The earliest instant at which an alert, a group or a fallback is due; undefined for none. */
   nextAlertingUs(): Promise<number | undefined>;
+  /**
+   * Whether alerting has something to do that has no such instant: an alert joins its groups, for the first time or
+   * again, an event is forwarded, an integration fails, or an alert of this name, which is of integrations, fires.
+   */
+  isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean>;
 }

@@ -31,8 +31,10 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
 /** Wakes a loop that waits: a ring while nobody waits is kept for the next wait, so none is missed. */
 export interface Bell {
   ring(): void;
-  /** Resolves at the next ring, after `ms` milliseconds (Infinity: only then), or when `signal` aborts. */
-  wait(ms: number, signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves at the next ring, after `ms` milliseconds (Infinity: only then), or when `signal` aborts; to whether it rang.
+   */
+  wait(ms: number, signal?: AbortSignal): Promise<boolean>;
 }
 
 export function createBell(clock: Clock): Bell {
@@ -45,16 +47,18 @@ export function createBell(clock: Clock): Bell {
     },
     wait(ms, signal) {
       if (rung || signal?.aborted) {
+        const isRung = rung;
         rung = false;
-        return Promise.resolve();
+        return Promise.resolve(isRung);
       }
       return new Promise((resolve) => {
         const finish = () => {
+          const isRung = rung;
           rung = false;
           wake = undefined;
           cancel();
           signal?.removeEventListener('abort', finish);
-          resolve();
+          resolve(isRung);
         };
         const cancel = ms === Number.POSITIVE_INFINITY ? () => {} : clock.setTimer(ms, finish);
         signal?.addEventListener('abort', finish);

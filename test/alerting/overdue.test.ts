@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
+import { createOverdue, usualDurationMs } from '../../src/alerting/overdue.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
@@ -26,13 +26,15 @@ beforeEach(async () => {
 afterEach(() => store.close());
 
 /** A step of a life that has just begun. */
-function begin(...rules: readonly Rule[]): Overdue {
+type Judge = ReturnType<typeof createOverdue>['judge'];
+
+function begin(...rules: readonly Rule[]): Judge {
   const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
-  return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) });
+  return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) }).judge;
 }
 
 /** Looks until nothing is left to judge; resolves to how many Flights and Birds were judged. */
-async function look(step: Overdue): Promise<number> {
+async function look(step: Judge): Promise<number> {
   let judged = 0;
   for (;;) {
     const { done } = await store.transaction((tx) => step(tx));

@@ -139,6 +139,16 @@ describe('one replica', () => {
     expect(asked.shown / 10).toBeLessThanOrEqual(4);
     // To show how its own duties stand.
     expect(asked.transaction / 10).toBeLessThanOrEqual(4);
+    const without = { renew: 0, shown: 0, transaction: 0 };
+    const two = begin('two', {
+      duties: [],
+      asks: (what) => Object.assign(without, { [what]: without[what] + 1 }),
+    });
+    await secondsPass(60);
+    without.transaction = 0;
+    await secondsPass(600);
+    expect(without.transaction).toBe(0);
+    await two.ends();
     await one.ends();
   });
 

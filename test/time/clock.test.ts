@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createBell, sleep } from '../../src/time/clock.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
-async function hasEnded(promise: Promise<void>): Promise<boolean> {
+async function hasEnded(promise: Promise<unknown>): Promise<boolean> {
   let ended = false;
   void promise.then(() => {
     ended = true;
@@ -30,12 +30,14 @@ test('a ring wakes who waits, and one that nobody heard is kept for the next wai
   const waiting = bell.wait(60_000);
   bell.ring();
   expect(await hasEnded(waiting)).toBe(true);
+  expect(await waiting).toBe(true);
   bell.ring();
   expect(await hasEnded(bell.wait(60_000))).toBe(true);
   const later = bell.wait(60_000);
   expect(await hasEnded(later)).toBe(false);
   await clock.advance(60_000);
   expect(await hasEnded(later)).toBe(true);
+  expect(await later).toBe(false);
   expect(clock.pending()).toBe(0);
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupMember } from '../../../src/domain/grouping/group.ts';
-import { alert, group, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
+import { alert, delivery, event, group, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeGroups(run: Run): void {
@@ -63,6 +63,47 @@ export function describeGroups(run: Run): void {
       await run((tx) => tx.groups.delete(['g']));
       await run((tx) => tx.alerts.delete(['soon']));
       expect(await next()).toBeUndefined();
+    });
+
+    test('wait for alerting where an alert is to join them, an event is to be forwarded, or a try failed', async () => {
+      const isWaiting = () => run((tx) => tx.groups.isAnythingWaiting(NOW_US, 'DeliveryFailing'));
+      expect(await isWaiting()).toBe(false);
+      await run((tx) => tx.alerts.put([alert('a')]));
+      expect(await isWaiting()).toBe(true);
+      await run((tx) => tx.alerts.markRouted(['a']));
+      expect(await isWaiting()).toBe(false);
+
+      await run((tx) => tx.forwards.queue([{ receiver: 'lake', event: event('e') }]));
+      expect(await isWaiting()).toBe(true);
+      await run((tx) => tx.forwards.take('lake', 1));
+      expect(await isWaiting()).toBe(false);
+
+      const fault = { sort: 'alert', name: 'a', reason: 'why' } as const;
+      await run((tx) => tx.faults.note([fault], NOW_US, NOW_US + 1));
+      expect(await isWaiting()).toBe(false);
+      await run((tx) => tx.faults.note([fault], NOW_US, NOW_US));
+      expect(await isWaiting()).toBe(true);
+      await run((tx) => tx.faults.mend('alert', ['a']));
+      expect(await isWaiting()).toBe(false);
+
+      const failing = alert('b', { alertname: 'DeliveryFailing', state: 'firing' });
+      await run(async (tx) => {
+        await tx.alerts.put([failing]);
+        await tx.alerts.markRouted(['b']);
+      });
+      expect(await isWaiting()).toBe(true);
+      await run(async (tx) => {
+        await tx.alerts.put([{ ...failing, state: 'resolved' }]);
+        await tx.alerts.markRouted(['b']);
+      });
+      expect(await isWaiting()).toBe(false);
+
+      await run(async (tx) => {
+        await tx.outbox.enqueue(notification('n'), [delivery('d')]);
+        const settlement = { id: 'd', state: 'retry', nextAttemptAtUs: NOW_US, failed: true } as const;
+        await tx.outbox.settle([{ ...settlement, lastError: 'no' }], NOW_US);
+      });
+      expect(await isWaiting()).toBe(true);
     });
   });
 

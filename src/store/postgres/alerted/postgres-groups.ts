@@ -127,6 +127,18 @@ export class PostgresGroups implements GroupStore {
     );
     return row?.at_us ?? undefined;
   }
+
+  async isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean> {
+    const row = await this.#statements.first<{ waits: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM changed_alert) OR EXISTS (SELECT 1 FROM forward_queue)
+         OR EXISTS (SELECT 1 FROM failing_integration)
+         OR EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= $1)
+         OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2) AS waits`,
+      nowUs,
+      ofIntegrations,
+    );
+    return row!.waits;
+  }
 }
 
 /** When it is flushed next stands beside the body, where it can be moved by itself. */

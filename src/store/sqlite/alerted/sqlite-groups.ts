@@ -132,6 +132,10 @@ export class SqliteGroups implements GroupStore {
   async nextAlertingUs(): Promise<number | undefined> {
     return this.#groups.next.get()?.at_us ?? undefined;
   }
+
+  async isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean> {
+    return this.#groups.waits.get(nowUs, ofIntegrations)!.waits === 1;
+  }
 }
 
 /** What a `MemberRow` holds, of a member with its group and its alert. */
@@ -159,6 +163,12 @@ function prepareGroups(connection: Connection) {
          SELECT min(due_us) AS at_us FROM alert WHERE due_us IS NOT NULL
          UNION ALL SELECT min(next_flush_us) FROM alert_group
          UNION ALL SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL)`,
+    ),
+    waits: connection.prepare<{ waits: number }>(
+      `SELECT EXISTS (SELECT 1 FROM changed_alert) OR EXISTS (SELECT 1 FROM forward_queue)
+         OR EXISTS (SELECT 1 FROM failing_integration)
+         OR EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= ?)
+         OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = ?) AS waits`,
     ),
   };
 }

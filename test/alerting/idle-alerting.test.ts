@@ -1,0 +1,109 @@
+/** While nothing happens alerting asks the store little, and what nobody woke it for it finds all the same. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createAlerting } from '../../src/alerting/alerting.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { alert, delivery, event, notification } from '../store/contract/sample-records.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const CONFIG = `
+regions: { eu: { base_url: "https://eu.example.com/api-rest", token: token } }
+route: { receiver: ops, group_wait: 1s }
+forward: [{ receiver: lake }]
+receivers:
+  - { name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }
+  - { name: lake, webhook_configs: [{ url: "https://lake.example.com/", format: cloudevents }] }`;
+
+async function begin() {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
+  const happenings: Happening[] = [];
+  let transactions = 0;
+  const alerting = createAlerting({
+    store: {
+      ...store,
+      transaction(work) {
+        transactions += 1;
+        return store.transaction(work);
+      },
+    },
+    config,
+    clock,
+    report: (happening) => void happenings.push(happening),
+    lookEveryMs: 30_000,
+    queued: () => {},
+  });
+  const stop = new AbortController();
+  const done = alerting.run(stop.signal);
+  await clock.advance(60_000);
+  return {
+    ...{ clock, store, happenings },
+    transactions: () => transactions,
+    async end() {
+      stop.abort();
+      await done;
+      await store.close();
+    },
+  };
+}
+
+let stage: Awaited<ReturnType<typeof begin>>;
+beforeEach(async () => {
+  stage = await begin();
+});
+afterEach(() => stage.end());
+
+test('alerting takes few transactions a minute while nothing happens', async () => {
+  const before = stage.transactions();
+  await stage.clock.advance(10 * 60_000);
+  // Two looks a minute, each with what health says; once a minute what is overdue; all steps once in ten minutes.
+  expect((stage.transactions() - before) / 10).toBeLessThanOrEqual(7);
+});
+
+test.each([
+  ['an alert that changed', (tx) => tx.alerts.put([alert('a')])],
+  ['an event to forward', (tx) => tx.forwards.queue([{ receiver: 'lake', event: event('e') }])],
+  [
+    'a delivery to give to the fallback',
+    async (tx) => {
+      await tx.outbox.enqueue(notification('n'), [delivery('d')]);
+      await tx.outbox.fallBackAt('d', 1);
+    },
+  ],
+] as const satisfies readonly [string, Parameters<typeof stage.store.transaction>[0]][])(
+  'alerting finds %s by itself, within half a minute',
+  async (_, happens) => {
+    const due = () =>
+      stage.store.transaction(async (tx) => {
+        const nowUs = stage.clock.nowUs();
+        const nextUs = (await tx.groups.nextAlertingUs()) ?? Number.POSITIVE_INFINITY;
+        return nextUs <= nowUs || (await tx.groups.isAnythingWaiting(nowUs, 'DeliveryFailing'));
+      });
+    await stage.clock.advance(5_000);
+    await stage.store.transaction<unknown>(happens);
+    expect(await due()).toBe(true);
+    await stage.clock.advance(30_000);
+    expect(await due()).toBe(false);
+  },
+);
+
+test('an integration that accepts nothing fires without a wake, and so does its end', async () => {
+  const settle = (state: 'retry' | 'delivered', failed: boolean) =>
+    stage.store.transaction((tx) =>
+      tx.outbox.settle(
+        [{ id: 'd', state, nextAttemptAtUs: stage.clock.nowUs() + 1, lastError: 'no', failed }],
+        stage.clock.nowUs(),
+      ),
+    );
+  const said = () =>
+    stage.happenings.flatMap((one) => (one.what === 'alert' ? [`${one.alertname} ${one.state}`] : []));
+  await stage.store.transaction((tx) => tx.outbox.enqueue(notification('n'), [delivery('d')]));
+  await settle('retry', true);
+  await stage.clock.advance(20 * 60_000);
+  expect(said()).toEqual(['DeliveryFailing firing']);
+  await settle('delivered', false);
+  await stage.clock.advance(30_000);
+  expect(said()).toEqual(['DeliveryFailing firing', 'DeliveryFailing resolved']);
+});
