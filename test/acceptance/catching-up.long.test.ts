@@ -62,7 +62,7 @@ const MINUTES_LOST = amountOf('catching up: minutes that an old backup lacks', 4
 const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before a backup of the service', 30, 22);
 const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 30, 12);
 const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 20, 8);
-const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 14);
+const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 10);
 
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   test('its old news is told in one summary, the rest as always, and the other region waits for nothing', async () => {

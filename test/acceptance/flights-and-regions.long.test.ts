@@ -6,7 +6,7 @@ import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
-const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 6);
+const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 3);
 const DAYS_AT_REST = amountOf('Flights: days of an unpublished Bird', 3, 1);
 /** A Flight that comes late to an unpublished Bird, and how many hours it may take to be found. */
 const LATE_FLIGHTS = [

@@ -1,8 +1,8 @@
 /**
- * Three replicas on a real PostgreSQL and the real clock: one is a process of its own, so that it can be killed; two run
- * here, as the command runs them.
+ * Three replicas on a real PostgreSQL and the real clock, of which one goes: it is a process of its own that is killed,
+ * or runs here, as the others and as the command runs them, and ends.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
@@ -10,13 +10,14 @@ import type { AddressInfo } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { casesOf } from '../cases.ts';
 import { createTestEdge, nestwatch } from '../cli/test-io.ts';
 import { findServer, type PostgresServer, startServer } from '../store/postgres/postgres-server.ts';
 
@@ -37,17 +38,21 @@ interface Running {
   end(): Promise<void>;
 }
 
+const GOES = ['is killed', 'ends'] as const;
+
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
   const worlds = new Map<string, World>();
   const closings: (() => unknown)[] = [];
   /** What the receiver was sent: `firing Sort mail`. */
   const received: string[] = [];
+  let folder: string;
   let server: PostgresServer;
   let hook: Server;
   let text: string;
 
-  beforeAll(async () => {
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
+    closings.push(() => rmSync(folder, { recursive: true }));
     server = await startServer(bin!);
     closings.push(() => server.remove());
     const regions: string[] = [];
@@ -82,20 +87,21 @@ web: { listen: "127.0.0.1:0" }
 `;
     writeFileSync(join(folder, 'nestwatch.yaml'), text);
   }, 60_000);
-  afterAll(async () => {
-    for (const close of closings.reverse()) await close();
-    rmSync(folder, { recursive: true });
+  afterEach(async () => {
+    for (const close of closings.splice(0).reverse()) await close();
+    received.length = 0;
   }, 60_000);
 
   /** A replica in a process of its own; resolves to the address of its page. */
-  async function spawnReplica(): Promise<{ readonly child: ChildProcess; readonly url: string }> {
+  async function spawnReplica(): Promise<{ readonly url: string; go(): void }> {
     const child = spawn(process.execPath, [MAIN, 'run', '--log.format', 'json'], { cwd: folder });
-    closings.push(() => void child.kill('SIGKILL'));
+    const go = () => void child.kill('SIGKILL');
+    closings.push(go);
     for await (const line of createInterface(child.stderr!)) {
       const url = /"page":"([^"]+)"/.exec(line)?.[1];
       if (url === undefined) continue;
       child.stderr!.resume();
-      return { child, url };
+      return { url, go };
     }
     throw new Error('The replica did not start.');
   }
@@ -134,9 +140,16 @@ web: { listen: "127.0.0.1:0" }
     world.endFlight(world.startFlight(bird.id).id, 'failed', { errorMessages: 'The TMS refused the job' });
   }
 
-  test('take over from one another, and answer alike', async () => {
+  async function openFirst(goes: (typeof GOES)[number]) {
+    if (goes === 'is killed') return spawnReplica();
+    const { app, end } = await openReplica(hostname());
+    return { url: app.url, go: end };
+  }
+
+  const chosen = casesOf('replicas: how the first one goes', GOES, GOES.slice(1));
+  test.each(chosen)('one %s, others take over, and all answer alike', async (goes) => {
     const wait = { timeout: 100_000, interval: 400 };
-    const a = await spawnReplica();
+    const a = await openFirst(goes);
     await expect.poll(() => ownersAt(a.url), wait).toEqual({ eu: hostname(), us: hostname() });
     const [b, c] = [await openReplica('b'), await openReplica('c')];
     await expect
@@ -173,8 +186,8 @@ web: { listen: "127.0.0.1:0" }
     for (const name of [hostname(), 'b', 'c']) expect(page).toContain(`<bdi>${name}</bdi>`);
     expect((await nestwatch(['status', '--url', b.app.url], { clock })).stdout).toMatch(/^c +\S+ +\S+/m);
 
-    // Of the one that is killed, nothing is left behind.
-    a.child.kill('SIGKILL');
+    // Nothing of it is left behind.
+    await a.go();
     const killedMs = clock.monotonicMs();
     await expect
       .poll(async () => Object.values(await ownersAt(b.app.url)).filter((name) => name !== hostname()), wait)

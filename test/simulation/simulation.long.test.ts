@@ -4,8 +4,8 @@ import { amountOf, casesOf } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { runSeed } from './run.ts';
 
-const HOURS = amountOf('simulation: hours of each world', 2, 1);
-const SAME_HOURS = amountOf('simulation: hours of worlds that are compared', 1.5, 0.2);
+const HOURS = amountOf('simulation: hours of each world', 2, 0.5);
+const SAME_HOURS = amountOf('simulation: hours of worlds that are compared', 1.5, 0.1);
 
 /** Each of these found a fault once, or shows much of what can go wrong. */
 const KNOWN_SEEDS = [2, 5, 8, 15, 28, 36, 55, 63, 70, 74, 86];

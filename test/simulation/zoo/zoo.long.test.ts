@@ -27,9 +27,9 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   claims_without_a_name: 1,
 };
 
-/** One each of intake, of Flights and of delivery, and a world of half an hour that shows all of them. */
+/** One each of intake, of Flights and of delivery, and a world of a quarter of an hour that shows all of them. */
 const ONE_OF_EACH = ['no_dedupe', 'open_flights_forgotten', 'settled_before_sending'];
-const SHORT_WORLD = { seed: 2, hours: 0.5 };
+const SHORT_WORLD = { seed: 2, hours: 0.25 };
 
 const all = VARIANTS.filter(({ name }) => name in FOUND_IN).map((variant) => ({
   ...variant,
