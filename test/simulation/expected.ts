@@ -19,6 +19,8 @@ const NEXT_LOOK_US = 6 * MINUTE_US;
 /** What happened so near to the first start may be counted to either side: the service need not say when it was. */
 export const EDGE_US = 60e6;
 const LOOKBACK_US = 3_600e6;
+/** A clock of ours that differs by more from the service's is taken for wrong. */
+const MOST_SKEW_MS = 300_000;
 
 export interface Expected extends TrueEvent {
   readonly world: World;
@@ -40,6 +42,7 @@ export interface Expected extends TrueEvent {
 export function expectedOf(world: World, remains: Remains): Expected[] {
   const { startedAtUs, endedAtUs } = remains;
   const dark = darkOf(world, remains);
+  const beganUs = watchBeganUs(dark, remains);
   return world.truth().events.map((event) => {
     const goneAtUs = event.goneAtUs ?? endedAtUs;
     const lateUs = latenessUs(world, event);
@@ -52,7 +55,7 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
       world,
       isOwed:
         (isStillThere || readableUs >= 2 * withinUs) &&
-        isWithinLookback(world, event, dark, startedAtUs) &&
+        isWithinLookback(world, event, dark, beganUs) &&
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
       isDated: isDated(world, event, dark, remains),
@@ -73,6 +76,21 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
 }
 
 /**
+ * When the watch began: at the first start. Only our clock knows of lives that no answer reached, and while it disagrees
+ * with the service's it says nothing of them: then the watch began with the first life that was answered.
+ */
+function watchBeganUs(dark: readonly Interval[], { plan, down, startedAtUs }: Remains): number {
+  const answeredUs = dark.reduce(
+    (us, { fromUs, toUs }) => (fromUs <= us ? Math.max(us, toUs) : us),
+    startedAtUs,
+  );
+  const steps = plan.clockSteps.filter(({ atMs }) => startedAtUs + atMs * 1000 <= answeredUs);
+  const aheadMs = steps.reduce((sum, { byMs }) => sum + byMs, plan.clockAheadMs);
+  if (Math.abs(aheadMs) <= MOST_SKEW_MS) return startedAtUs;
+  return Math.max(startedAtUs, ...down.filter(({ toUs }) => toUs <= answeredUs).map(({ toUs }) => toUs));
+}
+
+/**
  * A first start reads an hour back. Flights that started before that are known where they could be seen in the air:
  * the first reading may come long after the first start, when a crash and an outage lie between them.
  */
@@ -80,12 +98,12 @@ function isWithinLookback(
   world: World,
   event: TrueEvent,
   dark: readonly Interval[],
-  startedAtUs: number,
+  beganUs: number,
 ): boolean {
-  const sinceUs = startedAtUs - LOOKBACK_US + EDGE_US;
+  const sinceUs = beganUs - LOOKBACK_US + EDGE_US;
   if (event.feed !== 'flight') return event.occurredAtUs > sinceUs;
   const flight = world.flights.get(event.key.split('/')[2]!);
-  return flight!.startedAtUs > sinceUs || wasSeenInTheAir(event, dark, startedAtUs);
+  return flight!.startedAtUs > sinceUs || wasSeenInTheAir(event, dark, beganUs);
 }
 
 function isDated(
