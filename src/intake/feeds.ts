@@ -11,6 +11,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Commit } from './commit.ts';
 import { birdLogEvent, notificationEvent } from './entry-event.ts';
+import { FlightGaps } from './flights/flight-gaps.ts';
 import { createFlightWatches, type FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import { createLateness } from './lateness.ts';
@@ -35,6 +36,8 @@ interface FeedsOptions {
 }
 
 export interface Feeds {
+  /** Loads what earlier lives knew of the Flights. */
+  readonly load: () => Promise<void>;
   readonly createNotifications: () => LogStream;
   readonly createBirdLog: (birdId: string) => LogStream;
   readonly createFlightWatch: (birdId: string) => FlightWatch;
@@ -79,16 +82,21 @@ export function createFeeds(options: FeedsOptions): Feeds {
     },
     { ...shared, ...lateness.get('bird_log')! },
   );
-  const createFlightWatch = createFlightWatches({
-    ...shared,
-    pageSize: pages.size,
-    ...lateness.get('flight')!,
-    names: inventory,
-    status: (birdId) => inventory.status(birdId),
-    reasonWaitUs: reasonWaitMs(poll.intervalMs) * 1000,
-  });
+  const gaps = new FlightGaps(options);
+  const createFlightWatch = createFlightWatches(
+    {
+      ...shared,
+      pageSize: pages.size,
+      ...lateness.get('flight')!,
+      names: inventory,
+      status: (birdId) => inventory.status(birdId),
+      reasonWaitUs: reasonWaitMs(poll.intervalMs) * 1000,
+    },
+    gaps,
+  );
 
   return {
+    load: () => gaps.load(),
     createNotifications: () => createNotifications(''),
     createBirdLog,
     createFlightWatch,

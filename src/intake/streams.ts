@@ -71,9 +71,10 @@ export class Streams {
     this.#logs = new Map([[NOTIFICATIONS, this.#notifications]]);
   }
 
-  /** Loads how often entries came in earlier lives. */
+  /** Loads how often entries came in earlier lives, and up to when Flights were known. */
   async load(): Promise<void> {
     const { region, store, poll } = this.#options;
+    await this.#feeds.load();
     this.#seen = await recallSeen(store, region, poll.initialLookbackMs);
   }
 

@@ -78,9 +78,9 @@ export class FlightGaps {
     return own;
   }
 
-  /** A poll of the Bird begins: loads what the store knows, and the Bird's gaps count. */
+  /** A poll of the Bird begins, and its gaps count. */
   async open(birdId: string): Promise<void> {
-    await this.#load();
+    await this.load();
     this.#away.delete(birdId);
   }
 
@@ -140,8 +140,8 @@ export class FlightGaps {
     );
   }
 
-  /** Takes over what the store knows from an earlier life, once. */
-  #load(): Promise<void> {
+  /** Takes over what the store knows from an earlier life, once. Until then nothing of it is known. */
+  load(): Promise<void> {
     this.#loading ??= this.#readStored().catch((error: unknown) => {
       this.#loading = undefined;
       throw error;
@@ -168,7 +168,7 @@ export class FlightGaps {
   }
 
   async #reportAll(): Promise<void> {
-    await this.#load();
+    await this.load();
     const all = [...this.#known].flatMap(([birdId, own]) => (this.#away.has(birdId) ? [] : own));
     const missing = all.length;
     if (missing === this.#reported) return;

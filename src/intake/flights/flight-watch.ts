@@ -93,7 +93,10 @@ interface RegionFlights {
 }
 
 /** Returns what creates the watch of a Bird; all of these watches share what is the region's. */
-export function createFlightWatches(options: FlightWatchOptions): (birdId: string) => FlightWatch {
+export function createFlightWatches(
+  options: FlightWatchOptions,
+  gaps: FlightGaps = new FlightGaps(options),
+): (birdId: string) => FlightWatch {
   const reading = { ...options, nestOf: (birdId: string) => options.names.nestOf(birdId) };
   const windows = new FlightWindows(reading);
   const flights: RegionFlights = {
@@ -102,7 +105,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
     openFlights: new OpenFlights(reading, windows),
     finder: new FlightFinder(options, createFailureLogReader(reading)),
     unreadFinder: new FlightFinder(options, async () => undefined),
-    gaps: new FlightGaps(options),
+    gaps,
     aheadUs: 0,
   };
   return (birdId) => new FlightWatch(birdId, flights);
