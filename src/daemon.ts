@@ -92,11 +92,12 @@ export function createDaemon(given: DaemonParts): Daemon {
     health.hear(happening);
   }
   const parts = { ...given, report };
-  const part = createPart(parts);
+  const part = createPart({ ...parts, refused: () => health.refusedConfig() });
   const health = createHealth({
     config: () => setup.config,
     store,
     regions: () => regions.map((region) => region.snapshot()),
+    replicas: () => part.replicas(),
     clock,
     report,
     changed: () => inForce.wakeAlerting(),

@@ -44,9 +44,9 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `Alerts of ${path} go to receiver ${receiver}, which notifies nobody.`,
     action: 'Give it a way to people. If that is meant, call it null or blackhole.',
   }),
-  config_refused: ({ mistakes, first }) => ({
-    title: 'the new configuration is not in force',
-    summary: `The file of the configuration has ${mistakes === 1 ? 'a mistake' : `${howMany(mistakes, 'mistake')}, the first`} at ${first}`,
+  config_refused: ({ mistakes, first, replicas, many }) => ({
+    title: `the new configuration is not in force${replicas && ` at replica${many ? 's' : ''} ${replicas}`}`,
+    summary: `The file of the configuration ${replicas && `of replica${many ? 's' : ''} ${replicas} `}has ${mistakes === 1 ? 'a mistake' : `${howMany(mistakes, 'mistake')}, the first`} at ${first}`,
     action: 'What was read before is in force. See all mistakes with: nestwatch check-config',
   }),
   receiver_failing: ({ receiver, integration, failures, lastError }) => ({
@@ -131,6 +131,15 @@ export const ENGLISH_FINDINGS: FindingWords = {
     action:
       'Audits catch up where requests allow it; an alert FeedIncomplete says where entries are missing.',
   }),
+  replica_clock_wrong: ({ replica, byMs, isBehind }) => {
+    const by = durationWords(byMs, 'one unit');
+    return {
+      title: `the clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
+      summary: `The clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of the store's server.`,
+      action:
+        'Set the clock of its machine, best by NTP: ages, silences and digests go by that of the replica that decides.',
+    };
+  },
   clock_wrong: ({ region, byMs, isBehind }) => {
     const by = durationWords(byMs, 'one unit');
     return {

@@ -12,8 +12,13 @@ export interface Findings {
   readonly disk_low: { readonly freeMib: number; readonly usedMib: number };
   readonly nobody_notified: object;
   readonly dead_end: { readonly receiver: string; readonly path: string };
-  /** `first` is the first mistake, with its place. */
-  readonly config_refused: { readonly mistakes: number; readonly first: string };
+  /** `first` is the first mistake, with its place; `replicas` names those that refuse, empty where there are none. */
+  readonly config_refused: {
+    readonly mistakes: number;
+    readonly first: string;
+    readonly replicas: string;
+    readonly many: boolean;
+  };
   readonly receiver_failing: {
     readonly receiver: string;
     readonly integration: string;
@@ -47,6 +52,11 @@ export interface Findings {
   readonly being_proven: OfRegion;
   /** `sinceUs` is undefined where it was never proven. */
   readonly not_proven: OfRegion & { readonly feed: Feed; readonly sinceUs: number | undefined };
+  readonly replica_clock_wrong: {
+    readonly replica: string;
+    readonly byMs: number;
+    readonly isBehind: boolean;
+  };
   readonly clock_wrong: OfRegion & { readonly byMs: number; readonly isBehind: boolean };
 }
 

@@ -7,11 +7,18 @@ import { findDeadEnds, isAnybodyNotified } from '../config/dead-ends.ts';
 import { formatPath } from '../document/problem.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store, StoreSpace } from '../store/store.ts';
+import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
 import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type { HealthSnapshot, RefusedConfig, RegionSnapshot, StoreRefusal } from './snapshot.ts';
+import type {
+  HealthSnapshot,
+  RefusedConfig,
+  RegionSnapshot,
+  ReplicaSnapshot,
+  StoreRefusal,
+} from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
@@ -30,6 +37,8 @@ export interface Health {
   facts(): readonly WatchFact[];
   /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
   storeRefusal(): StoreRefusal | undefined;
+  /** Why the configuration in the file is not in force; undefined where it is. */
+  refusedConfig(): RefusedConfig | undefined;
   /** Hears what is reported. */
   hear(happening: Happening): void;
   /** Looks every few seconds until `signal` aborts. */
@@ -41,6 +50,7 @@ interface HealthOptions {
   readonly config: () => Pick<Config, 'route' | 'receivers' | 'forward' | 'poll'>;
   readonly store: Store;
   readonly regions: () => readonly RegionSnapshot[];
+  readonly replicas: () => readonly ReplicaSnapshot[];
   readonly clock: Clock;
   readonly report: Report;
   /** Called when alerts have to hear of an answer. */
@@ -64,10 +74,13 @@ const NEWS_US = 120_000_000;
 const PROOF_TURNS = 3;
 const LEAST_PROOF_MS = 3_600_000;
 
+/** Enough for a place and a sentence; it goes to the store, for other replicas to see. */
+const MAX_MISTAKE_CODE_POINTS = 300;
+
 const NO_FACTS: readonly WatchFact[] = [];
 
 export function createHealth(options: HealthOptions): Health {
-  const { store, regions, clock, report, isAlerting } = options;
+  const { store, regions, replicas, clock, report, isAlerting } = options;
   const room = createStoreRoom(clock);
   let kept = NOTHING_KEPT;
   let keptMs = Number.NEGATIVE_INFINITY;
@@ -104,6 +117,7 @@ export function createHealth(options: HealthOptions): Health {
       route: routeOf(config),
       store: { space, refusal: refusal(space) },
       refusedConfig,
+      replicas: replicas(),
       kept,
     };
   }
@@ -125,7 +139,12 @@ export function createHealth(options: HealthOptions): Health {
     room.hear(happening);
     if (happening.what !== 'config_reload') return;
     const { success, mistakes = [], atUs } = happening;
-    refusedConfig = success ? undefined : { mistakes, sinceUs: refusedConfig?.sinceUs ?? atUs };
+    const [first = ''] = mistakes;
+    const refused = {
+      mistakes: Math.max(1, mistakes.length),
+      first: plainText(first, MAX_MISTAKE_CODE_POINTS),
+    };
+    refusedConfig = success ? undefined : { ...refused, sinceUs: refusedConfig?.sinceUs ?? atUs };
   }
 
   async function read(oldestMs = 0): Promise<HealthAnswer> {
@@ -145,6 +164,7 @@ export function createHealth(options: HealthOptions): Health {
     read: () => read(),
     readOften: () => read(LOOK_EVERY_MS),
     facts: () => facts,
+    refusedConfig: () => refusedConfig,
     storeRefusal: () => refusal(store.space()),
     hear,
     async run(signal) {

@@ -79,7 +79,8 @@ export const IMPAIRMENTS = {
     alert: 'SchemaDrift',
   },
   clock_wrong: {
-    means: "this machine's clock and the service's differ by more than a minute",
+    means:
+      "this machine's clock and the service's differ by more than a minute, or a replica's and the store's by more than five seconds",
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
@@ -111,6 +112,8 @@ export interface Concern {
   readonly region?: string;
   readonly feed?: Feed | 'inventory';
   readonly receiver?: string;
+  /** Names of replicas. */
+  readonly replica?: string;
   /** A place in the configuration, such as `route.routes[1]`. */
   readonly path?: string;
 }
@@ -132,8 +135,8 @@ export function impairment(finding: Finding, rest: Omit<Impairment, keyof Said |
 }
 
 /** One impairment from another, also of different moments. */
-export function impairmentKey({ reason, region, feed, receiver, path }: Impairment): string {
-  return JSON.stringify([reason, region, feed, receiver, path]);
+export function impairmentKey({ reason, region, feed, receiver, replica, path }: Impairment): string {
+  return JSON.stringify([reason, region, feed, receiver, replica, path]);
 }
 
 /** By gravity, then as the reasons are listed. */

@@ -2,11 +2,19 @@
  * The one answer to "is all well?": a pure function from what is known to what impairs the watch. The page, `status`,
  * the API, the heartbeat and the metrics all show this answer and no other.
  */
+import { isClockApart } from '../store/ownership-store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Finding } from './finding.ts';
 import { byGravity, type Impairment, impairment } from './impairment.ts';
 import { judgeRegion } from './judge-region.ts';
-import type { DeadEnds, HealthSnapshot, KeptSnapshot, RefusedConfig, StoreSnapshot } from './snapshot.ts';
+import type {
+  DeadEnds,
+  HealthSnapshot,
+  KeptSnapshot,
+  RefusedConfig,
+  ReplicaSnapshot,
+  StoreSnapshot,
+} from './snapshot.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,12 +26,13 @@ const MAX_TEXT_LENGTH = 300;
 
 /** What impairs the watch, the gravest first; empty where nothing does. */
 export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
-  const { nowUs, regions, route, store, kept, refusedConfig } = snapshot;
+  const { nowUs, regions, route, store, kept, refusedConfig, replicas } = snapshot;
   return [
     ...regions.flatMap((region) => judgeRegion(region, snapshot)),
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
-    ...judgeConfig(refusedConfig),
+    ...judgeConfig(refusedConfig, replicas),
+    ...judgeClocks(replicas, nowUs),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
   ].toSorted(byGravity);
@@ -67,13 +76,38 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs
   });
 }
 
-function judgeConfig(refused: RefusedConfig | undefined): Impairment[] {
-  if (!refused) return [];
-  const { mistakes, sinceUs } = refused;
-  const [first = ''] = mistakes;
-  const facts = { mistakes: mistakes.length, first: plainText(first, MAX_TEXT_LENGTH) };
-  const rest = { severity: 'warning', sinceUs, stopsHeartbeat: false } as const;
-  return [impairment({ sort: 'config_refused', facts }, { reason: 'config_refused', ...rest })];
+/** Replicas that refuse for the same reason are named together: mostly all have the same file. */
+function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
+  if (replicas.length === 0) return own ? [refusedBy(own, [])] : [];
+  const refusing = replicas.flatMap(({ name, refused }) => (refused ? [{ name, refused }] : []));
+  const alike = Map.groupBy(refusing, ({ refused: { mistakes, first } }) =>
+    JSON.stringify([mistakes, first]),
+  );
+  return [...alike.values()].map((all) => {
+    const sinceUs = Math.min(...all.map(({ refused }) => refused.sinceUs));
+    const names = all.map(({ name }) => name).toSorted();
+    return refusedBy({ ...all[0]!.refused, sinceUs }, names);
+  });
+}
+
+function refusedBy({ mistakes, first, sinceUs }: RefusedConfig, names: readonly string[]): Impairment {
+  const replicas = plainText(names.join(', '), MAX_TEXT_LENGTH);
+  const facts = { mistakes, first: plainText(first, MAX_TEXT_LENGTH), replicas, many: names.length > 1 };
+  const concern = replicas === '' ? {} : { replica: replicas };
+  const rest = { ...concern, severity: 'warning', sinceUs, stopsHeartbeat: false } as const;
+  return impairment({ sort: 'config_refused', facts }, { reason: 'config_refused', ...rest });
+}
+
+/** All that is timed goes by the clock of whoever does it, and that may be another replica the next moment. */
+function judgeClocks(replicas: readonly ReplicaSnapshot[], nowUs: number): Impairment[] {
+  return replicas
+    .filter(({ clockAheadUs }) => isClockApart(clockAheadUs))
+    .map(({ name, clockAheadUs }) => {
+      const replica = plainText(name, MAX_TEXT_LENGTH);
+      const facts = { replica, byMs: Math.abs(clockAheadUs) / 1000, isBehind: clockAheadUs < 0 };
+      const rest = { replica, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
+      return impairment({ sort: 'replica_clock_wrong', facts }, { reason: 'clock_wrong', ...rest });
+    });
 }
 
 function judgeDeliveries({ failing, isNobodyReached, dead }: KeptSnapshot, nowUs: number): Impairment[] {

@@ -13,6 +13,8 @@ export interface HealthSnapshot {
   readonly store: StoreSnapshot;
   /** Why the configuration that is in the file is not in force; undefined where it is. */
   readonly refusedConfig: RefusedConfig | undefined;
+  /** Those that share the store, this one among them; none where a process has it to itself. */
+  readonly replicas: readonly ReplicaSnapshot[];
   /** What the store knows; of the last time that it answered. */
   readonly kept: KeptSnapshot;
 }
@@ -72,8 +74,19 @@ export interface StoreRefusal {
 }
 
 export interface RefusedConfig {
-  readonly mistakes: readonly string[];
+  readonly mistakes: number;
+  /** The first of them, with its place. */
+  readonly first: string;
   readonly sinceUs: number;
+}
+
+export interface ReplicaSnapshot {
+  /** For people: mostly the name of its host. */
+  readonly name: string;
+  /** By how much its clock is at least ahead of the store's; less than 0 where it is behind. */
+  readonly clockAheadUs: number;
+  /** Why the configuration that is in its file is not in force there; undefined where it is. */
+  readonly refused: RefusedConfig | undefined;
 }
 
 export interface KeptSnapshot {

@@ -22,9 +22,9 @@ export function createWatchFacts(): WatchFacts {
   const firstSeenUs = new Map<string, number>();
 
   return (snapshot, found) => {
-    const { nowUs, regions } = snapshot;
+    const { nowUs } = snapshot;
     const bySubject = Map.groupBy(found, subjectOf);
-    return subjects(regions).flatMap(({ reason, region }): WatchFact[] => {
+    return subjects(snapshot).flatMap(({ reason, region }): WatchFact[] => {
       const subject = subjectOf({ reason, region: region?.region });
       const impairments = bySubject.get(subject) ?? [];
       const about = { fact: 'watch_health', reason, ...(region && { region: region.region }) } as const;
@@ -49,10 +49,14 @@ interface Subject {
   readonly region: RegionSnapshot | undefined;
 }
 
-function subjects(regions: readonly RegionSnapshot[]): Subject[] {
-  return REPORTED.flatMap((reason): Subject[] =>
-    OF_REGIONS.has(reason) ? regions.map((region) => ({ reason, region })) : [{ reason, region: undefined }],
-  );
+/** A clock is wrong beside that of a region's service, or beside that of the store. */
+function subjects({ regions, replicas }: HealthSnapshot): Subject[] {
+  return REPORTED.flatMap((reason): Subject[] => {
+    const ofAll = { reason, region: undefined };
+    if (!OF_REGIONS.has(reason)) return [ofAll];
+    const isOfReplicas = reason === 'clock_wrong' && replicas.length > 0;
+    return [...regions.map((region) => ({ reason, region })), ...(isOfReplicas ? [ofAll] : [])];
+  });
 }
 
 function subjectOf({

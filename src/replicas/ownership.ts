@@ -39,7 +39,13 @@
  */
 import { codeOf, isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { Lease, OwnershipView, ShownDuty } from '../store/ownership-store.ts';
+import type {
+  Lease,
+  OwnershipView,
+  RefusedFile,
+  ReplicaRecord,
+  ShownDuty,
+} from '../store/ownership-store.ts';
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
 import { fencedStore } from './fenced-store.ts';
@@ -73,6 +79,8 @@ export interface Ownership {
   shown(duty: string): ShownDuty | undefined;
   /** Of the last turn; undefined before the first. */
   view(): OwnershipView | undefined;
+  /** The replicas of the last turn, this one as it is now; none where it is not one of them. */
+  replicas(): readonly (ReplicaRecord & { readonly isOwn: boolean })[];
   readonly senders: Senders;
 }
 
@@ -89,6 +97,8 @@ export interface OwnershipOptions extends ReplicaPart {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
+  /** Why the configuration in the file of this replica is not in force, for all to see; undefined where it is. */
+  readonly refused: () => RefusedFile | undefined;
 }
 
 /** How long a replica lives without a word. */
@@ -149,6 +159,8 @@ class Member implements Ownership {
   #shownMs = Number.NEGATIVE_INFINITY;
   #isLeaving = false;
   #isOver = false;
+  /** By how much the clock of this replica is at least ahead of the store's, as its last turn has shown. */
+  #clockAheadUs = 0;
   #cancelExpiry = () => {};
   readonly senders: Senders = {
     holder: () => (this.#replica === 0 || this.#remainingMs() <= 0 ? undefined : this.#replica),
@@ -209,6 +221,14 @@ class Member implements Ownership {
     return this.#view;
   }
 
+  replicas() {
+    const all = this.#view?.replicas ?? [];
+    const isOwn = ({ replica }: ReplicaRecord) => replica === this.#replica;
+    if (!all.some(isOwn)) return [];
+    const own = { clockAheadUs: this.#clockAheadUs, refused: this.#options.refused(), isOwn: true };
+    return all.map((one) => (isOwn(one) ? { ...one, ...own } : { ...one, isOwn: false }));
+  }
+
   async #work(work: OwnedWork, lease: Lease, signal: AbortSignal): Promise<void> {
     const { store, clock, report } = this.#options;
     const { duty } = lease;
@@ -259,7 +279,7 @@ class Member implements Ownership {
   /** By itself, so that it waits for nothing but the store. Resolves to how all stand, unless it had to join anew. */
   async #renew(beganMs: number): Promise<OwnershipView | undefined> {
     const { name, version, turns } = this.#options;
-    const view = this.#replica > 0 ? await turns.renew(this.#replica, LEASE_MS, this.#isLeaving) : undefined;
+    const view = this.#replica > 0 ? await this.#sayThatItLives() : undefined;
     if (!view) {
       const replica = await turns.transaction(({ ownership }) => ownership.join(name, version, LEASE_MS));
       // What this process did as another replica is over: others may do it already.
@@ -268,6 +288,19 @@ class Member implements Ownership {
       this.#missing.set(ANY_BEFORE, this.#options.clock.monotonicMs());
     }
     this.#renewed(beganMs);
+    return view;
+  }
+
+  async #sayThatItLives(): Promise<OwnershipView | undefined> {
+    const { turns, clock, refused } = this.#options;
+    const beforeUs = clock.nowUs();
+    const view = await turns.renew(this.#replica, {
+      forMs: LEASE_MS,
+      isLeaving: this.#isLeaving,
+      clockAheadUs: this.#clockAheadUs,
+      refused: refused(),
+    });
+    if (view) this.#clockAheadUs = aheadUs(view.nowUs, beforeUs, clock.nowUs());
     return view;
   }
 
@@ -433,4 +466,10 @@ class Member implements Ownership {
       report({ what: 'trouble', stage: 'store', error });
     }
   }
+}
+
+/** By how much a clock that showed these two instants is at least ahead of the one that showed `nowUs` in between. */
+function aheadUs(nowUs: number, beforeUs: number, afterUs: number): number {
+  if (nowUs < beforeUs) return beforeUs - nowUs;
+  return nowUs > afterUs ? afterUs - nowUs : 0;
 }

@@ -6,7 +6,13 @@ import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import { ALERTING } from '../store/ownership-store.ts';
 import type { Store, WakeUp } from '../store/store.ts';
 import { createOwnedRegion } from './owned-region.ts';
-import { createOwnership, type OwnershipOptions, type ReplicaPart, type Senders } from './ownership.ts';
+import {
+  createOwnership,
+  type Ownership,
+  type OwnershipOptions,
+  type ReplicaPart,
+  type Senders,
+} from './ownership.ts';
 
 /** Works until `signal` aborts; all that it writes goes through `store`. */
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;
@@ -29,6 +35,8 @@ export interface Part {
   whileRepeating(work: Work, signal: AbortSignal): Promise<void>;
   /** A region that is read whenever that is this process's to do. `knownPerSecond` is what its service bore just now. */
   region(setting: RegionSetting, create: CreateRegion, knownPerSecond: number | undefined): WatchedRegion;
+  /** Those that share the store, this one among them; none where the process has it to itself. */
+  replicas(): ReturnType<Ownership['replicas']>;
   /** What delivery has to know, where several share the store. */
   readonly senders: Senders | undefined;
   /** How often to look for what another one may have left, in case a wake is lost; undefined where there is none. */
@@ -61,6 +69,7 @@ function wholeOf(store: Store): Part {
     isAlerting: () => true,
     whileRepeating: (work, signal) => work(signal, store),
     region: (_, create, knownPerSecond) => create(store, knownPerSecond),
+    replicas: () => [],
     senders: undefined,
     lookEveryMs: undefined,
   };
@@ -102,6 +111,7 @@ function partOf(options: OwnershipOptions): Part {
     isAlerting: () => ownership.owns(ALERTING),
     whileRepeating: (work, signal) => whileOwned(REPEATING, () => 1, work, signal),
     region: (setting, create) => createOwnedRegion({ setting, ownership, create }),
+    replicas: () => ownership.replicas(),
     senders: ownership.senders,
     lookEveryMs: LOOK_EVERY_MS,
   };

@@ -38,6 +38,32 @@ export interface ReplicaRecord {
   readonly expiresUs: number;
   /** It is about to end, and takes nothing more. */
   readonly isLeaving: boolean;
+  /** By how much its own clock is at least ahead of the store's; less than 0 where it is behind. */
+  readonly clockAheadUs: number;
+  /** Why the configuration in its file is not in force; undefined where it is. */
+  readonly refused: RefusedFile | undefined;
+}
+
+/** Clocks that are kept by NTP differ by milliseconds. */
+const MOST_APART_US = 5e6;
+
+/** Whether a replica's clock is too far from the store's for what goes by it, be it now or after another took over. */
+export function isClockApart(clockAheadUs: number): boolean {
+  return Math.abs(clockAheadUs) > MOST_APART_US;
+}
+
+/** A configuration that a replica could not take up, so that it goes on with the one before. */
+export interface RefusedFile {
+  readonly mistakes: number;
+  /** The first of them, with its place. */
+  readonly first: string;
+  /** On the clock of the replica. */
+  readonly sinceUs: number;
+}
+
+/** What a replica says with it that it lives. */
+export interface Renewal extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused'> {
+  readonly forMs: number;
 }
 
 export interface DutyRecord {
@@ -87,7 +113,7 @@ export interface OwnershipStore {
    * The replica lives for so long from now on; how all stand. Undefined where it was removed: others may have what was
    * its own.
    */
-  renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined>;
+  renew(replica: number, renewal: Renewal): Promise<OwnershipView | undefined>;
   /** Whether the replica was not removed. */
   isMember(replica: number): Promise<boolean>;
   /** Removes a replica that ends: what it owned is nobody's. */

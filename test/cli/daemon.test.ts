@@ -6,6 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { openFolder } from '../http/servers.ts';
+import { RENEWAL } from '../store/contract/sample-records.ts';
 import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-io.ts';
@@ -88,7 +89,9 @@ describe('status', () => {
       const lease = await ownership.take('region us', a);
       await ownership.release(lease!);
       for (const duty of ['region eu', 'region us', 'alerting']) await ownership.take(duty, a);
-      await ownership.join('host-c', '0.2.0', 60_000).then((c) => ownership.renew(c, 60_000, true));
+      await ownership
+        .join('host-c', '0.2.0', 60_000)
+        .then((c) => ownership.renew(c, { ...RENEWAL, isLeaving: true }));
       expect([a, b]).toEqual([1, 2]);
     });
     await clock.advance(20_000);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { IMPAIRMENT_REASONS } from '../../src/health/impairment.ts';
+import { IMPAIRMENT_REASONS, impairmentKey } from '../../src/health/impairment.ts';
 import { isDiskLow, judgeHealth } from '../../src/health/judge-health.ts';
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
 import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
-import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
+import { aRegion, aReplica, aWell, MINUTE_US, NOW_US } from './well.ts';
 
 const MIB = 1024 ** 2;
 const inRegion = (change: Partial<RegionSnapshot>) => aWell({ regions: [aRegion(change)] });
@@ -16,6 +16,7 @@ const failing = {
   sinceUs: NOW_US - 5 * MINUTE_US,
   lastError: 'it answered 503',
 };
+const REFUSED = { mistakes: 2, first: 'n.yaml:3:1: a: b', sinceUs: NOW_US };
 const late = { feed: 'flight', streams: 12, overdue: 2, oldestReadUs: NOW_US - 14 * MINUTE_US } as const;
 
 /** Each reason at least once: what is known, the severity, whether the watchdog is still called, and the sentence. */
@@ -60,17 +61,47 @@ const CASES: readonly [
   ],
   [
     'config_refused',
-    aWell({ refusedConfig: { mistakes: ['n.yaml:3:1: rout: unknown key'], sinceUs: NOW_US } }),
+    aWell({ refusedConfig: { mistakes: 1, first: 'n.yaml:3:1: rout: unknown key', sinceUs: NOW_US } }),
     'warning',
     true,
     'The file of the configuration has a mistake at n.yaml:3:1: rout: unknown key',
   ],
   [
     'config_refused',
-    aWell({ refusedConfig: { mistakes: ['n.yaml:3:1: a: b', 'n.yaml:4:1: c: d'], sinceUs: NOW_US } }),
+    aWell({ refusedConfig: { mistakes: 2, first: 'n.yaml:3:1: a: b', sinceUs: NOW_US } }),
     'warning',
     true,
     'The file of the configuration has 2 mistakes, the first at n.yaml:3:1: a: b',
+  ],
+  [
+    'config_refused',
+    aWell({ refusedConfig: REFUSED, replicas: [aReplica(), aReplica({ name: 'host-b', refused: REFUSED })] }),
+    'warning',
+    true,
+    'The file of the configuration of replica host-b has 2 mistakes, the first at n.yaml:3:1: a: b',
+  ],
+  [
+    'config_refused',
+    aWell({
+      replicas: [aReplica({ name: 'host-b\u200b<b>', refused: REFUSED }), aReplica({ refused: REFUSED })],
+    }),
+    'warning',
+    true,
+    'The file of the configuration of replicas host-a, host-b<b> has 2 mistakes, the first at n.yaml:3:1: a: b',
+  ],
+  [
+    'clock_wrong',
+    aWell({ replicas: [aReplica({ clockAheadUs: 5e6 }), aReplica({ name: 'host-b', clockAheadUs: 61e6 })] }),
+    'warning',
+    true,
+    "The clock of replica host-b is 61 s ahead of that of the store's server.",
+  ],
+  [
+    'clock_wrong',
+    aWell({ replicas: [aReplica({ clockAheadUs: -5.1e6 })] }),
+    'warning',
+    true,
+    "The clock of replica host-a is 5 s behind that of the store's server.",
   ],
   [
     'no_birds',
@@ -287,6 +318,25 @@ describe('the health answer', () => {
       'eu clock_wrong',
       'eu first_pass',
     ]);
+  });
+
+  test('names each replica that refuses for another reason, since when the first of those with the same does', () => {
+    const refused = { mistakes: 1, first: 'n.yaml:9:1: c: d', sinceUs: NOW_US - MINUTE_US };
+    const all = judgeHealth(
+      aWell({
+        replicas: [
+          aReplica({ refused: REFUSED }),
+          aReplica({ name: 'host-b', refused }),
+          aReplica({ name: 'host-c', refused: { ...REFUSED, sinceUs: NOW_US - 9 } }),
+        ],
+      }),
+    );
+    expect(all.map(({ replica, sinceUs }) => [replica, sinceUs])).toEqual([
+      ['host-a, host-c', NOW_US - 9],
+      ['host-b', refused.sinceUs],
+    ]);
+    expect(all[0]!.title).toBe('the new configuration is not in force at replicas host-a, host-c');
+    expect(new Set(all.map(impairmentKey)).size).toBe(2);
   });
 
   test('finds that no Bird is watched where all Nests are left out, though their Birds are still known', () => {

@@ -26,6 +26,7 @@ async function openHealth({ isAlerting = true, isAway = false, changed = () => {
       },
     },
     regions: () => [],
+    replicas: () => [],
     clock,
     report: (happening) => health.hear(happening),
     changed,

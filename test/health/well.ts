@@ -1,5 +1,5 @@
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
-import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
+import type { HealthSnapshot, RegionSnapshot, ReplicaSnapshot } from '../../src/health/snapshot.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 export const NOW_US = TEST_START_US;
@@ -33,6 +33,11 @@ export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
   };
 }
 
+/** A replica with which all is well. */
+export function aReplica(change: Partial<ReplicaSnapshot> = {}): ReplicaSnapshot {
+  return { name: 'host-a', clockAheadUs: 0, refused: undefined, ...change };
+}
+
 /** A watch that nothing impairs. */
 export function aWell(change: Partial<HealthSnapshot> = {}): HealthSnapshot {
   return {
@@ -42,6 +47,7 @@ export function aWell(change: Partial<HealthSnapshot> = {}): HealthSnapshot {
     route: { isAnybodyNotified: true, isForwarded: false, routes: [] },
     store: { space: { used: GIB, free: 20 * GIB, whole: 100 * GIB }, refusal: undefined },
     refusedConfig: undefined,
+    replicas: [],
     kept: NOTHING_KEPT,
     ...change,
   };

@@ -8,6 +8,7 @@ import {
   STUCK_MS,
 } from '../../src/replicas/ownership.ts';
 import type { Happening } from '../../src/report.ts';
+import type { RefusedFile } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Turns, Wakes, WakeUp } from '../../src/store/store.ts';
 import { sleep } from '../../src/time/clock.ts';
@@ -46,6 +47,8 @@ function begin(
     duties = DUTIES,
     busyMs = (): number => 0,
     asks = (_: keyof Turns): void => {},
+    aheadMs = 0,
+    refused = (): RefusedFile | undefined => undefined,
   } = {},
 ) {
   const happenings: Happening[] = [];
@@ -80,7 +83,11 @@ function begin(
   };
   const sharing = { wakes: wakes(), turns };
   const own = busyMs() > 0 ? busy : reached;
-  const options = { ...sharing, name, version: '1', store: own, clock, random: () => 0.5, report };
+  const ownClock = { ...clock, nowUs: () => clock.nowUs() + aheadMs * 1000 };
+  const options = {
+    ...{ ...sharing, name, version: '1', store: own, random: () => 0.5, report, refused },
+    clock: ownClock,
+  };
   const ownership: Ownership = createOwnership(options);
   const stop = new AbortController();
   let leftOver = 0;
@@ -150,6 +157,28 @@ describe('one replica', () => {
     expect(without.transaction).toBe(0);
     await two.ends();
     await one.ends();
+  });
+
+  test('says to all by how much its clock differs, and why it goes on with an older configuration', async () => {
+    let refused: RefusedFile | undefined;
+    const one = begin('one', { aheadMs: -9_000, refused: () => refused });
+    const two = begin('two', { aheadMs: 61_000 });
+    const seen = () =>
+      two.ownership.replicas().map(({ name, clockAheadUs, isOwn }) => [name, clockAheadUs / 1000, isOwn]);
+    expect(two.ownership.replicas()).toEqual([]);
+    await secondsPass(8);
+    expect(seen()).toEqual([
+      ['one', -9_000, false],
+      ['two', 61_000, true],
+    ]);
+    refused = { mistakes: 1, first: 'n.yaml:3:1: rout: unknown key', sinceUs: 7 };
+    expect(one.ownership.replicas()[0]).toMatchObject({ name: 'one', refused });
+    await secondsPass(5);
+    expect(two.ownership.replicas()[0]).toMatchObject({ name: 'one', refused });
+    refused = undefined;
+    await secondsPass(5);
+    expect(two.ownership.replicas()[0]!.refused).toBeUndefined();
+    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('keeps what it owns where it was not heard for longer than a lease, and nobody else wanted it', async () => {

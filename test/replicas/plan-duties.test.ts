@@ -13,6 +13,8 @@ const replica = (number: number, changes: Partial<ReplicaRecord> = {}): ReplicaR
   startedUs: NOW_US - 3_600 * SECOND_US,
   expiresUs: NOW_US + 10 * SECOND_US,
   isLeaving: false,
+  clockAheadUs: 0,
+  refused: undefined,
   ...changes,
 });
 

@@ -122,6 +122,37 @@ test('is said once by the one that alerts, and neither ended nor raised again by
   await replicas.get(other)!.ended;
 });
 
+test('a configuration that one replica refuses is an alert of the one that alerts, with its name', async () => {
+  const { clock, worlds, replicas, said, ownerOf } = await openReplicas(['a', 'b']);
+  const eu = worlds.get('eu')!;
+  eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
+  await clock.advance(5 * 60_000);
+  expect(said()).toEqual([]);
+  const alerting = (await ownerOf('alerting'))!;
+  const other = alerting === 'a' ? 'b' : 'a';
+  const reload = (mistakes: readonly string[]) =>
+    replicas
+      .get(other)!
+      .daemon.hear({ what: 'config_reload', success: mistakes.length === 0, mistakes, atUs: clock.nowUs() });
+  reload(['n.yaml:3:1: rout: unknown key']);
+  await clock.advance(60_000);
+  expect(said()).toEqual([`${alerting} firing all`]);
+  for (const { daemon } of replicas.values()) {
+    expect((await daemon.health()).impairments).toMatchObject([
+      {
+        ...{ reason: 'config_refused', replica: other },
+        summary: `The file of the configuration of replica ${other} has a mistake at n.yaml:3:1: rout: unknown key`,
+      },
+    ]);
+  }
+  reload([]);
+  await clock.advance(60_000);
+  expect(said()).toEqual([`${alerting} firing all`, `${alerting} resolved all`]);
+  for (const { stop } of replicas.values()) stop.abort();
+  await clock.advance(60_000);
+  await Promise.all([...replicas.values()].map(({ ended }) => ended));
+});
+
 test('the log of a Flight is had from the one that reads its region, and the others say which that is', async () => {
   const { clock, worlds, replicas, ownerOf } = await openReplicas(['a', 'b']);
   const eu = worlds.get('eu')!;

@@ -1,6 +1,6 @@
 /** What is to be said of the replicas that share a store, by those that are there now. */
 import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
-import type { OwnershipView } from '../../store/ownership-store.ts';
+import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import type { Finding } from './examine-region.ts';
@@ -14,7 +14,8 @@ const STATES = {
 /** How many there are, whether they fit together, and what each does. */
 export function examineReplicas(view: OwnershipView): Finding[] {
   const replicas = replicasOf(view);
-  return [judge(replicas), ...replicas.map((replica) => described(replica, view.nowUs))];
+  const notes = view.replicas.flatMap((one) => [...clockNote(one), ...refusalNote(one)]);
+  return [judge(replicas), ...replicas.map((replica) => described(replica, view.nowUs)), ...notes];
 }
 
 function judge(replicas: readonly ReplicaView[]): Finding {
@@ -37,6 +38,33 @@ function judge(replicas: readonly ReplicaView[]): Finding {
     return { ...one, state: 'note', found: 'only one works: nobody would take over from it', advice };
   }
   return { ...one, state: 'good', found: `${working.length} work, of version ${versions[0]}`, advice: '' };
+}
+
+function clockNote({ name, clockAheadUs }: ReplicaRecord): Finding[] {
+  if (!isClockApart(clockAheadUs)) return [];
+  const by = durationWords(Math.abs(clockAheadUs) / 1000, 'one unit');
+  return [
+    {
+      about: 'clock',
+      state: 'note',
+      found: `that of replica ${name} is ${by} ${clockAheadUs < 0 ? 'behind' : 'ahead of'} that of the server`,
+      assumed: 'ages, silences and digests go by the clock of the replica that decides',
+      advice: 'Set the clock of its machine, best by NTP.',
+    },
+  ];
+}
+
+function refusalNote({ name, refused }: ReplicaRecord): Finding[] {
+  if (!refused) return [];
+  return [
+    {
+      about: 'configuration',
+      state: 'note',
+      found: `replica ${name} could not take up its file, of which the first mistake is at ${refused.first}`,
+      assumed: 'what it read before is in force there',
+      advice: 'Correct the file of that replica; see all mistakes with: nestwatch check-config',
+    },
+  ];
 }
 
 function described(

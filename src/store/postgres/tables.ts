@@ -369,7 +369,11 @@ const OWNED = `
     version TEXT NOT NULL,
     started_us BIGINT NOT NULL,
     expires_us BIGINT NOT NULL,
-    leaving BOOLEAN NOT NULL
+    leaving BOOLEAN NOT NULL,
+    clock_ahead_us BIGINT NOT NULL DEFAULT 0,
+    mistakes INTEGER NOT NULL DEFAULT 0,
+    first_mistake TEXT NOT NULL DEFAULT '',
+    refused_us BIGINT NOT NULL DEFAULT 0
   );
   CREATE TABLE duty (
     duty TEXT PRIMARY KEY,

@@ -465,7 +465,13 @@ const OWNED = `
     -- From then on it may be removed, unless it says that it lives.
     expires_us INTEGER NOT NULL,
     -- 1 where it is about to end.
-    leaving INTEGER NOT NULL
+    leaving INTEGER NOT NULL,
+    -- By how much its own clock is ahead of the store's.
+    clock_ahead_us INTEGER NOT NULL DEFAULT 0,
+    -- Of a configuration that it could not take up: how many mistakes it has, the first, and since when. 0 for none.
+    mistakes INTEGER NOT NULL DEFAULT 0,
+    first_mistake TEXT NOT NULL DEFAULT '',
+    refused_us INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   -- What one replica at a time does. The epoch grows each time that it goes from one to another.

@@ -23,6 +23,7 @@ export function impairmentJson(one: Impairment) {
     ...(one.region !== undefined && { region: one.region }),
     ...(one.feed !== undefined && { feed: one.feed }),
     ...(one.receiver !== undefined && { receiver: one.receiver }),
+    ...(one.replica !== undefined && { replica: one.replica }),
     ...(one.path !== undefined && { path: one.path }),
     title: one.title,
     summary: one.summary,

@@ -18,8 +18,8 @@ function examined(...replicas: Partial<ReplicaRecord>[]) {
   return examineReplicas({
     nowUs: NOW_US,
     replicas: replicas.map((one, at) => ({
-      ...{ replica: at + 1, name: `host-${at + 1}`, version: '1.0.0', isLeaving: false },
-      ...{ startedUs: NOW_US - 3_600_000_000, expiresUs: NOW_US + 5_000_000, ...one },
+      ...{ replica: at + 1, name: `host-${at + 1}`, version: '1.0.0', isLeaving: false, clockAheadUs: 0 },
+      ...{ startedUs: NOW_US - 3_600_000_000, expiresUs: NOW_US + 5_000_000, refused: undefined, ...one },
     })),
     duties: [regionDuty('eu'), regionDuty('us'), ALERTING].map((duty) => ({
       ...{ duty, owner: 1, epoch: 3, sinceUs: NOW_US, weight: 1 },
@@ -54,6 +54,19 @@ test('one that ends or is silent says so', () => {
     state: 'note',
     found: expect.stringMatching(/ not said in time that it lives$/),
   });
+});
+
+test('a replica whose clock is not the one of the server is named, and one that goes on with an older file', () => {
+  const refused = { mistakes: 2, first: 'n.yaml:3:1: rout: unknown key', sinceUs: NOW_US };
+  const notes = examined({ clockAheadUs: 5_000_000 }, { clockAheadUs: -61_000_000, refused }).slice(3);
+  expect(notes).toMatchObject([
+    { about: 'clock', state: 'note', found: 'that of replica host-2 is 61 s behind that of the server' },
+    {
+      ...{ about: 'configuration', state: 'note' },
+      found:
+        'replica host-2 could not take up its file, of which the first mistake is at n.yaml:3:1: rout: unknown key',
+    },
+  ]);
 });
 
 const bin = findServer();

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
-import type { Lease } from '../../../src/store/ownership-store.ts';
+import type { Lease, Renewal } from '../../../src/store/ownership-store.ts';
+import { HOSTILE_TEXTS, RENEWAL } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 const MINUTE_MS = 60_000;
@@ -40,16 +41,32 @@ export function describeOwnership(run: Run): void {
 
     test('say again that they live, be it late, until they were removed', async () => {
       const a = await join('a', 0);
-      const { replicas } = (await run((tx) => tx.ownership.renew(a, MINUTE_MS, true)))!;
+      const { replicas } = (await run((tx) => tx.ownership.renew(a, { ...RENEWAL, isLeaving: true })))!;
       expect(replicas.map(({ replica }) => replica)).toEqual([a]);
       expect(await run((tx) => tx.ownership.removeExpired())).toBe(0);
       expect((await run((tx) => tx.ownership.view())).replicas).toMatchObject([
         { replica: a, isLeaving: true },
       ]);
       await run((tx) => tx.ownership.leave(a));
-      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, false))).toBeUndefined();
+      expect(await run((tx) => tx.ownership.renew(a, RENEWAL))).toBeUndefined();
       expect((await run((tx) => tx.ownership.view())).replicas).toEqual([]);
     });
+  });
+
+  test('replicas say to all by how much their clock differs, and why they go on with an older configuration', async () => {
+    const [a, b] = [await join('a'), await join('b')];
+    const refused = { mistakes: 2, first: HOSTILE_TEXTS.join(), sinceUs: 1_783_000_000_000_001 };
+    const renew = (replica: number, changes: Partial<Renewal>) =>
+      run((tx) => tx.ownership.renew(replica, { ...RENEWAL, ...changes }));
+    await renew(a, { clockAheadUs: -61_000_001, refused });
+    const said = (await renew(b, {}))!.replicas;
+    expect(said).toMatchObject([
+      { replica: a, clockAheadUs: -61_000_001, refused },
+      { replica: b, clockAheadUs: 0 },
+    ]);
+    expect(said[1]!.refused).toBeUndefined();
+    expect((await run((tx) => tx.ownership.view())).replicas[0]).toMatchObject({ refused });
+    expect((await renew(a, {}))!.replicas[0]).toMatchObject({ clockAheadUs: 0, refused: undefined });
   });
 
   describe('a duty', () => {

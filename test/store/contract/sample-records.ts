@@ -4,6 +4,7 @@ import type { Group } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { FlightRecord } from '../../../src/store/flight-store.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
+import type { Renewal } from '../../../src/store/ownership-store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 
@@ -140,3 +141,6 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
     ...changes,
   };
 }
+
+/** A replica lives for a minute more, and all is well with it. */
+export const RENEWAL: Renewal = { forMs: 60_000, isLeaving: false, clockAheadUs: 0, refused: undefined };

@@ -7,7 +7,16 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import type { Store, Transaction } from '../../../src/store/store.ts';
 import { amountOf } from '../../cases.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, event, flight, group, NOW_US, notification } from '../contract/sample-records.ts';
+import {
+  alert,
+  delivery,
+  event,
+  flight,
+  group,
+  NOW_US,
+  notification,
+  RENEWAL,
+} from '../contract/sample-records.ts';
 import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
 
 const bin = findServer();
@@ -73,7 +82,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       (tx) => tx.alerts.put([alert('x')]),
     );
     const queued = store.transaction((tx) => tx.alerts.put([alert('y')]));
-    const view = await sharing!.turns.renew(replica, MINUTE_MS, false);
+    const view = await sharing!.turns.renew(replica, RENEWAL);
     expect(view?.replicas.map((one) => one.replica)).toEqual([replica]);
     long.goOn();
     await Promise.all([long.done, queued]);
@@ -306,7 +315,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       const lease = await take(a, replica);
       const living = await held(
         a,
-        (tx) => tx.ownership.renew(replica, MINUTE_MS, false),
+        (tx) => tx.ownership.renew(replica, RENEWAL),
         async (_, view) => view,
       );
       expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);

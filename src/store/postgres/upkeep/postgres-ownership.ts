@@ -1,5 +1,13 @@
 import { NestwatchError } from '../../../errors.ts';
-import type { Lease, OwnershipStore, OwnershipView, Showing, ShownDuty } from '../../ownership-store.ts';
+import type {
+  Lease,
+  OwnershipStore,
+  OwnershipView,
+  Renewal,
+  ReplicaRecord,
+  Showing,
+  ShownDuty,
+} from '../../ownership-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 /** The server's clock, which is no replica's. */
@@ -36,7 +44,8 @@ const VIEW = viewOn('replica');
  * a table what it writes there itself.
  */
 const RENEW = `WITH renewed AS (
-    UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3 WHERE replica = $1 RETURNING *),
+    UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3, clock_ahead_us = $4, mistakes = $5,
+      first_mistake = $6, refused_us = $7 WHERE replica = $1 RETURNING *),
   living AS (SELECT * FROM renewed UNION ALL SELECT * FROM replica WHERE replica <> $1)
   SELECT view.* FROM renewed, (${viewOn('living')}) AS view ORDER BY view.replica, view.duty`;
 
@@ -53,6 +62,10 @@ interface ViewRow {
   readonly started_us: number;
   readonly expires_us: number;
   readonly leaving: boolean;
+  readonly clock_ahead_us: number;
+  readonly mistakes: number;
+  readonly first_mistake: string;
+  readonly refused_us: number;
   readonly duty: string | null;
   readonly owner: number;
   readonly epoch: number;
@@ -79,9 +92,20 @@ export class PostgresOwnership implements OwnershipStore {
   }
 
   /** By itself this is a transaction as well. */
-  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined> {
-    const forUs = Math.round(forMs * 1000);
-    const rows = await this.#statements.rows<ViewRow>(RENEW, replica, forUs, isLeaving);
+  async renew(
+    replica: number,
+    { forMs, isLeaving, clockAheadUs, refused }: Renewal,
+  ): Promise<OwnershipView | undefined> {
+    const rows = await this.#statements.rows<ViewRow>(
+      RENEW,
+      replica,
+      Math.round(forMs * 1000),
+      isLeaving,
+      clockAheadUs,
+      refused?.mistakes ?? 0,
+      refused?.first ?? '',
+      refused?.sinceUs ?? 0,
+    );
     return rows.length > 0 ? viewOf(rows) : undefined;
   }
 
@@ -149,13 +173,21 @@ export class PostgresOwnership implements OwnershipStore {
 function viewOf(rows: readonly ViewRow[]): OwnershipView {
   return {
     nowUs: rows[0]!.now_us,
-    replicas: rows.flatMap(({ replica, name, version, started_us, expires_us, leaving }) =>
-      replica === null
-        ? []
-        : [{ replica, name, version, startedUs: started_us, expiresUs: expires_us, isLeaving: leaving }],
-    ),
+    replicas: rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)])),
     duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
       duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
     ),
+  };
+}
+
+function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
+  const { name, version, mistakes } = row;
+  return {
+    ...{ replica, name, version },
+    startedUs: row.started_us,
+    expiresUs: row.expires_us,
+    isLeaving: row.leaving,
+    clockAheadUs: row.clock_ahead_us,
+    refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
   };
 }

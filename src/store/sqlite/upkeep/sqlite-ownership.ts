@@ -5,6 +5,8 @@ import type {
   Lease,
   OwnershipStore,
   OwnershipView,
+  RefusedFile,
+  Renewal,
   ReplicaRecord,
   Showing,
   ShownDuty,
@@ -28,9 +30,14 @@ export class SqliteOwnership implements OwnershipStore {
     return this.#replica.join.get(name, version, nowUs, afterUs(nowUs, forMs))!.replica;
   }
 
-  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<OwnershipView | undefined> {
+  async renew(
+    replica: number,
+    { forMs, isLeaving, clockAheadUs, refused }: Renewal,
+  ): Promise<OwnershipView | undefined> {
+    const { mistakes, first, sinceUs } = refused ?? NOTHING_REFUSED;
+    const said = [isLeaving ? 1 : 0, clockAheadUs, mistakes, first, sinceUs] as const;
     const expiresUs = afterUs(this.#clock.nowUs(), forMs);
-    return this.#replica.renew.run(replica, expiresUs, isLeaving ? 1 : 0) > 0 ? this.view() : undefined;
+    return this.#replica.renew.run(replica, expiresUs, ...said) > 0 ? this.view() : undefined;
   }
 
   async isMember(replica: number): Promise<boolean> {
@@ -50,7 +57,7 @@ export class SqliteOwnership implements OwnershipStore {
   }
 
   async view(): Promise<OwnershipView> {
-    const replicas = this.#replica.all.all().map((row) => ({ ...row, isLeaving: row.isLeaving === 1 }));
+    const replicas = this.#replica.all.all().map(replicaOf);
     return { nowUs: this.#clock.nowUs(), replicas, duties: this.#duty.all.all() };
   }
 
@@ -78,6 +85,15 @@ export class SqliteOwnership implements OwnershipStore {
   }
 }
 
+type ReplicaRow = Omit<ReplicaRecord, 'isLeaving' | 'refused'> & RefusedFile & { readonly leaving: number };
+
+const NOTHING_REFUSED: RefusedFile = { mistakes: 0, first: '', sinceUs: 0 };
+
+function replicaOf({ leaving, mistakes, first, sinceUs, ...rest }: ReplicaRow): ReplicaRecord {
+  const refused = mistakes === 0 ? undefined : { mistakes, first, sinceUs };
+  return { ...rest, isLeaving: leaving === 1, refused };
+}
+
 function afterUs(nowUs: number, forMs: number): number {
   return nowUs + Math.round(forMs * 1000);
 }
@@ -88,12 +104,16 @@ function prepareReplicas(connection: Connection) {
       `INSERT INTO replica (name, version, started_us, expires_us, leaving) VALUES (?, ?, ?, ?, 0)
        RETURNING replica`,
     ),
-    renew: connection.prepare('UPDATE replica SET expires_us = ?2, leaving = ?3 WHERE replica = ?1'),
+    renew: connection.prepare(
+      `UPDATE replica SET expires_us = ?2, leaving = ?3, clock_ahead_us = ?4, mistakes = ?5, first_mistake = ?6,
+         refused_us = ?7 WHERE replica = ?1`,
+    ),
     one: connection.prepare('SELECT 1 FROM replica WHERE replica = ?'),
     remove: connection.prepare('DELETE FROM replica WHERE replica = ?'),
     removeExpired: connection.prepare('DELETE FROM replica WHERE expires_us <= ?'),
-    all: connection.prepare<Omit<ReplicaRecord, 'isLeaving'> & { readonly isLeaving: number }>(
-      `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving AS isLeaving
+    all: connection.prepare<ReplicaRow>(
+      `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving,
+         clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs
        FROM replica ORDER BY replica`,
     ),
   };

@@ -134,9 +134,9 @@ const FINDINGS: FindingWords = {
     summary: `Alarme von ${path} gehen an den Empfänger ${receiver}, der niemanden benachrichtigt.`,
     action: 'Geben Sie ihm einen Weg zu Menschen. Ist es so gewollt, nennen Sie ihn null oder blackhole.',
   }),
-  config_refused: ({ mistakes, first }) => ({
-    title: 'die neue Konfiguration gilt nicht',
-    summary: `Die Konfigurationsdatei hat ${mistakes === 1 ? 'einen Fehler' : `${number(mistakes)} Fehler, den ersten`} bei ${first}`,
+  config_refused: ({ mistakes, first, replicas, many }) => ({
+    title: `die neue Konfiguration gilt nicht${replicas && ` auf ${many ? 'den Replikaten' : 'dem Replikat'} ${replicas}`}`,
+    summary: `Die Konfigurationsdatei ${replicas && `${many ? 'der Replikate' : 'des Replikats'} ${replicas} `}hat ${mistakes === 1 ? 'einen Fehler' : `${number(mistakes)} Fehler, den ersten`} bei ${first}`,
     action: 'Es gilt, was vorher gelesen wurde. Alle Fehler zeigt: nestwatch check-config',
   }),
   receiver_failing: ({ receiver, integration, failures, lastError }) => ({
@@ -228,6 +228,12 @@ const FINDINGS: FindingWords = {
     summary: `${FEEDS[feed]} von ${regionName(region)} sind ${sinceUs === undefined ? 'noch gar nicht' : `seit ${instant(sinceUs)} nicht mehr`} als vollständig belegt.`,
     action:
       'Die Prüfungen holen auf, wo Anfragen frei sind; ein Alarm FeedIncomplete nennt, wo Einträge fehlen.',
+  }),
+  replica_clock_wrong: ({ replica, byMs, isBehind }) => ({
+    title: `die Uhr des Replikats ${replica} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
+    summary: `Die Uhr des Replikats ${replica} geht gegenüber der des Datenbankservers ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
+    action:
+      'Stellen Sie die Uhr seines Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach der des Replikats, das entscheidet.',
   }),
   clock_wrong: ({ region, byMs, isBehind }) => ({
     title: `die Uhr geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
