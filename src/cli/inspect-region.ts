@@ -3,6 +3,7 @@
 import { readEveryMs } from '../config/reading-interval.ts';
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
+import { ERRORS, type ErrorCode, type NestwatchError } from '../errors.ts';
 import { NestSelection } from '../intake/inventory/nest-selection.ts';
 import type { ServiceClient } from '../service/client.ts';
 import { howMany } from '../text/counts.ts';
@@ -46,6 +47,24 @@ export async function inspectRegion(
     note: size,
     warning: `${often} at ${howMany(requestsPerSecond, 'request')} a second, and poll.max_interval asks for ${durationWords(poll.maxIntervalMs, 'exact')}: watch fewer Nests, raise it, or allow ${howMany(wanted, 'request')} a second if the service takes them`,
   };
+}
+
+/** How something else answers than the service: a wrong path, or a gateway that knows nothing of it. */
+const OF_THE_ADDRESS: ReadonlySet<ErrorCode> = new Set([
+  'not_found',
+  'bad_request',
+  'unexpected_shape',
+  'not_json',
+  'redirected',
+]);
+
+/** What to do where the Nests of a region or their Birds cannot be listed. */
+export function adviceOnLists(
+  { code }: NestwatchError,
+  { name, baseUrl }: Pick<RegionConfig, 'name' | 'baseUrl'>,
+): string {
+  if (!OF_THE_ADDRESS.has(code)) return ERRORS[code].help;
+  return `Check regions.${name}.base_url: GET ${baseUrl}/nests must answer with the list of all Nests, and GET ${baseUrl}/nests/ID/birds with the Birds of one.`;
 }
 
 function whyNone(listed: number, include: readonly string[]): string {

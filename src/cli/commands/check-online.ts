@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { inspectRegion } from '../inspect-region.ts';
+import { adviceOnLists, inspectRegion } from '../inspect-region.ts';
 import { withClient } from '../with-client.ts';
 
 interface OnlineResult {
@@ -28,7 +28,10 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       withClient(edge, { region, timeoutMs: region.timeoutMs }, (client) =>
         inspectRegion(client, region, config.poll),
       );
-    yield { what: `regions.${region.name}`, ...(await outcome(inspect)) };
+    yield {
+      what: `regions.${region.name}`,
+      ...(await outcome(inspect, (error) => adviceOnLists(error, region))),
+    };
   }
   const outcomes = new Map<string, Promise<Tried>>();
   const listed = new Set<string>();
@@ -49,11 +52,14 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
 
 type Tried = Omit<OnlineResult, 'what'>;
 
-async function outcome(check: () => Promise<Omit<Tried, 'failure'>>): Promise<Tried> {
+async function outcome(
+  check: () => Promise<Omit<Tried, 'failure'>>,
+  advice = ({ code }: NestwatchError): string => ERRORS[code].help,
+): Promise<Tried> {
   try {
     return await check();
   } catch (error) {
-    if (error instanceof NestwatchError) return { failure: `${error.message}. ${ERRORS[error.code].help}` };
+    if (error instanceof NestwatchError) return { failure: `${error.message}. ${advice(error)}` };
     return { failure: reasonOf(error) };
   }
 }

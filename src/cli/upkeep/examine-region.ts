@@ -1,7 +1,7 @@
 /** What a region's service allows and how it behaves, beside what nestwatch takes for granted. Nothing is written. */
 import type { PollConfig } from '../../config/sections/poll-section.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
-import { ERRORS, NestwatchError } from '../../errors.ts';
+import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
 import { openTransport } from '../../http/transport.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
@@ -10,6 +10,7 @@ import type { Bird, Nest, Parsed } from '../../service/resources.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
+import { adviceOnLists } from '../inspect-region.ts';
 import {
   type AskPage,
   entriesOf,
@@ -89,10 +90,14 @@ export async function* examineService(
 ): AsyncGenerator<Finding> {
   const nests = await client.searchNests().catch((error: unknown) => failureOf(error));
   if (nests instanceof NestwatchError) {
-    yield bad('token', nests.message, 'the token may read everything', ERRORS[nests.code].help);
+    yield unlisted(nests, options.region);
     return;
   }
-  const rights = await rightsOf(client, good(nests.value));
+  const rights = await rightsOf(client, good(nests.value)).catch((error: unknown) => failureOf(error));
+  if (rights instanceof NestwatchError) {
+    yield unlisted(rights, options.region);
+    return;
+  }
   yield rights.finding;
   yield skewOf(nests.serverTimeUs, clock.nowUs());
   const { ask, name } = await busiestStream(client, rights.birds);
@@ -100,6 +105,15 @@ export async function* examineService(
   yield* guarded('flights', () => examineFlights(client, rights.birds));
   yield* guarded('visible_delay', () => examineDelay(ask, clock, options));
   yield await examineRate(client, options.region, refused);
+}
+
+const OF_THE_TOKEN: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'secret_unreadable']);
+
+/** The Nests or their Birds cannot be listed: then nothing else can be asked for. */
+function unlisted(error: NestwatchError, region: RegionConfig): Finding {
+  const isOfToken = OF_THE_TOKEN.has(error.code);
+  const assumed = isOfToken ? 'the token may read everything' : 'Nests and their Birds can be listed';
+  return bad(isOfToken ? 'token' : 'inventory', error.message, assumed, adviceOnLists(error, region));
 }
 
 /** A probe that fails says so, and the others go on. */

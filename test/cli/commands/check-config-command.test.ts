@@ -169,6 +169,17 @@ receivers:
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
   });
 
+  test('says which address does not answer with the Nests where the path of base_url is wrong', async () => {
+    const { url } = await openService();
+    const wrong = url.replace('/api-rest', '/wrong');
+    const text = `regions: { eu: { base_url: "${wrong}", token: '${TOKEN}' } }`;
+    const { exit, stdout } = await nestwatch(['check-config', '--online', tempFile('wrong.yaml', text)]);
+    expect(exit).toBe(4);
+    expect(stdout).toContain(
+      `regions.eu: searchNests of eu: the service answered 404. Check regions.eu.base_url: GET ${wrong}/nests must`,
+    );
+  });
+
   test('--json prints what was tried, and whether it works', async () => {
     const { file, smtpPort } = await setUp({ token: 'refus3d' });
     const { exit, stdout } = await nestwatch(['check-config', '--online', '--json', file]);

@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
-async function doctor(receiver: string, { token = TOKEN, more = [] as string[] } = {}) {
+async function doctor(receiver: string, { token = TOKEN, base = '', more = [] as string[] } = {}) {
   const { url } = await openService();
   const file = tempFile(
     'n.yaml',
-    `regions: { eu: { base_url: "${url}", token: '${token}' } }
+    `regions: { eu: { base_url: "${base || url}", token: '${token}' } }
 store: { url: "sqlite::memory:" }
 receivers: [{ name: ops, webhook_configs: [{ url: "${receiver}" }] }]
 route: { receiver: ops }
@@ -38,6 +38,15 @@ test('exits 4 where a region or receiver cannot be used, and --json says the sam
   const { findings } = JSON.parse(refused.stdout);
   expect(findings[0]).toMatchObject({ of: 'region eu', about: 'token', state: 'bad' });
   expect(findings.at(-1)).toMatchObject({ of: 'receivers', state: 'bad' });
+});
+
+test('says which address does not answer with the Nests where the path of base_url is wrong', async () => {
+  const { url } = await openService();
+  const wrong = url.replace('/api-rest', '/wrong');
+  const { exit, stdout } = await doctor(url, { base: wrong });
+  expect(exit).toBe(4);
+  expect(stdout).toContain('  BAD   inventory: searchNests of eu: the service answered 404\n');
+  expect(stdout).toContain(`        do: Check regions.eu.base_url: GET ${wrong}/nests must answer with`);
 });
 
 test('a duration that is none is wrong usage', async () => {

@@ -16,6 +16,8 @@ interface Case {
   readonly aheadMs?: number;
   /** Parameters that the service takes no notice of. */
   readonly ignores?: readonly string[];
+  /** What the service answers 404 to. */
+  readonly isMissing?: (url: URL) => boolean;
   /** What happens when the service is asked something. */
   readonly asked?: (world: World, url: URL) => void;
   /** What happens while new entries are waited for. */
@@ -29,6 +31,7 @@ async function examined({
   requestsPerSecond = 50,
   aheadMs = 0,
   ignores = [],
+  isMissing = () => false,
   asked = () => {},
   meanwhile,
 }: Case) {
@@ -55,9 +58,10 @@ async function examined({
     region: { ...region!, token: secret(token) },
     transport: {
       ...simulated,
-      send(request) {
+      async send(request) {
         const url = new URL(request.url);
         asked(world, url);
+        if (isMissing(url)) return { status: 404, headers: {}, body: '{}' };
         for (const name of ignores) url.searchParams.delete(name);
         return simulated.send({ ...request, url: url.href });
       },
@@ -278,6 +282,17 @@ describe('what keeps nestwatch from watching', () => {
       advice: 'The token was refused (401): create a new one and replace it.',
     });
     expect(of('rate').state).toBe('absent');
+  });
+
+  test('Birds that are not found, though their Nests are listed', async () => {
+    const of = await examined({
+      isMissing: ({ pathname }) => pathname.endsWith('/birds'),
+    });
+    expect(of('inventory')).toMatchObject({
+      state: 'bad',
+      found: 'searchBirds of eu: the service answered 404',
+      advice: expect.stringMatching(/^Check regions\.eu\.base_url: GET .*\/nests must answer/),
+    });
   });
 
   test.each([
