@@ -83,6 +83,19 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `${regionName(region)} refuses the token: ${ended(said)}`,
     action: `Make a new API token as an organisation admin, and put it in the place of regions.${region}.token. All that was missed is read then.`,
   }),
+  unlisted: ({ region, what, said, address, known }) => {
+    const name = regionName(region);
+    const rest = known > 0 ? 'only Birds that were known before are watched' : 'nothing of it is watched';
+    const title = `he ${what} of ${name} cannot be listed`;
+    return {
+      title: `t${title}`,
+      summary: `T${title}, so ${rest}: ${ended(said)}`,
+      action:
+        what === 'Nests'
+          ? `Check regions.${region}.base_url: GET ${address}/nests must answer with the list of all Nests. All that was missed is read then.`
+          : `Check regions.${region}.base_url and whether the token may read Birds: GET ${address}/nests/ID/birds must answer with the list of a Nest's Birds. All that was missed is read then.`,
+    };
+  },
   first_pass: ({ region, progress }, instant) => {
     const until = progress?.untilUs === undefined ? '' : `, done at about ${instant(progress.untilUs)}`;
     const far = progress

@@ -30,6 +30,13 @@ export interface Findings {
   readonly set_aside: { readonly count: number; readonly first: string };
   readonly region_down: OfRegion & { readonly said: string };
   readonly region_unauthorized: OfRegion & { readonly said: string };
+  /** `known` Birds are those of an earlier life; `address` is that of the service, as it is configured. */
+  readonly unlisted: OfRegion & {
+    readonly what: 'Nests' | 'Birds';
+    readonly said: string;
+    readonly address: string;
+    readonly known: number;
+  };
   /** Streams, once they are counted; `untilUs` where that can be foreseen. */
   readonly first_pass: OfRegion & {
     readonly progress:

@@ -37,6 +37,12 @@ export const IMPAIRMENTS = {
     stopsHeartbeat: 'if nobody at all is notified',
     alert: 'WatchImpaired',
   },
+  inventory_failing: {
+    means:
+      'a region answers, but not with its Nests and Birds, as with a wrong path in `base_url`: they could not be listed since the start',
+    stopsHeartbeat: 'yes',
+    alert: 'WatchImpaired',
+  },
   no_birds: {
     means: 'a region was read, and no Bird of it is watched, as after a slip in `nests.include`',
     stopsHeartbeat: 'yes',

@@ -25,7 +25,7 @@ const MAX_GLOB_LENGTH = 80;
 export function judgeRegion(region: RegionSnapshot, bounds: Bounds): Impairment[] {
   if (region.health.health !== 'up') return [unreachable(region, bounds)];
   return [
-    ...firstPass(region, bounds),
+    ...(region.unlisted ? [unlisted(region, region.unlisted)] : firstPass(region, bounds)),
     ...noBirds(region, bounds),
     ...overdue(region, bounds),
     ...unproven(region, bounds),
@@ -40,6 +40,30 @@ function unreachable({ region, health }: RegionSnapshot, { nowUs }: Bounds): Imp
   return impairment(
     { sort: reason, facts },
     { reason, region, severity: 'critical', sinceUs, stopsHeartbeat: true },
+  );
+}
+
+/** It explains that the first reading is under way still. */
+function unlisted(
+  { region, birds, beganUs }: RegionSnapshot,
+  { what, said, address }: NonNullable<RegionSnapshot['unlisted']>,
+): Impairment {
+  const facts = {
+    region,
+    what,
+    said: plainText(said, MAX_REASON_LENGTH),
+    address: plainText(address, MAX_REASON_LENGTH),
+    known: birds,
+  };
+  const rest = {
+    region,
+    path: `regions.${region}.base_url`,
+    severity: 'critical',
+    sinceUs: beganUs,
+  } as const;
+  return impairment(
+    { sort: 'unlisted', facts },
+    { reason: 'inventory_failing', ...rest, stopsHeartbeat: true },
   );
 }
 

@@ -39,6 +39,10 @@ export interface RegionSnapshot {
   readonly clockAheadUs: number;
   /** When this life of the process began to read it. */
   readonly beganUs: number;
+  /** Why its Nests and Birds could not be listed in this life, although it answers; absent where they were. */
+  readonly unlisted?:
+    | { readonly what: 'Nests' | 'Birds'; readonly said: string; readonly address: string }
+    | undefined;
   /** As long as the first reading of all streams in this life is under way. */
   readonly firstPass: { readonly streams: number; readonly read: number } | undefined;
   readonly reads: readonly {

@@ -13,7 +13,12 @@ export type WatchFact = FactOf<'watch_health'>;
 /** From what is known and what was found in it to the facts; it remembers since when each lasts. */
 export type WatchFacts = (snapshot: HealthSnapshot, found: readonly Impairment[]) => readonly WatchFact[];
 
-const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set(['no_birds', 'clock_wrong', 'feed_unproven']);
+const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
+  'inventory_failing',
+  'no_birds',
+  'clock_wrong',
+  'feed_unproven',
+]);
 
 const REPORTED = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
 

@@ -5,7 +5,7 @@
  */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
-import { codeOf } from '../errors.ts';
+import { codeOf, isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Bell, Clock, Random } from '../time/clock.ts';
 import type { HealthWatch } from './health-watch.ts';
@@ -43,15 +43,36 @@ interface Poll {
   readonly once: boolean;
 }
 
+/** Why the Nests and Birds of a region could not be listed in this life, although it answers. */
+export interface Unlisted {
+  /** What failed last: the list of Nests, or those of their Birds. */
+  readonly what: 'Nests' | 'Birds';
+  /** What was met, in a sentence. */
+  readonly said: string;
+}
+
 /** The polls of a stream that failed in a row. */
 interface Failures {
   readonly count: number;
+  /** What the last of them met. */
+  readonly error: unknown;
   /** When its Bird was first not found, on the monotonic clock; undefined for never. */
   readonly missingMs: number | undefined;
 }
 
 /** A poll that failed is tried again after this, doubling with each further failure. */
 const FIRST_RETRY_MS = 5_000;
+
+/** One failure may be a moment's. */
+const UNLISTED_AFTER = 2;
+
+/** What says nothing about the lists: the pace waits, or nestwatch itself stops or cannot write. */
+const NOT_OF_LISTS: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'circuit_open',
+  'cancelled',
+  'lease_lost',
+]);
 
 /** Bird logs after which a Bird has Flights. */
 const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
@@ -74,6 +95,15 @@ export class Polls {
   /** Whether the inventory was read once, though perhaps without some Nests. */
   isInventoryRead(): boolean {
     return this.#isInventoryRead;
+  }
+
+  /** Undefined once they were listed, and until that has failed twice. */
+  unlisted(): Unlisted | undefined {
+    const { count = 0, error } = this.#failures.get(INVENTORY) ?? {};
+    if (this.#isInventoryRead || count < UNLISTED_AFTER) return undefined;
+    if (NOT_OF_LISTS.has(codeOf(error)) || isStoreFailure(error)) return undefined;
+    const said = error instanceof Error ? error.message : String(error);
+    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said };
   }
 
   isFailing(name: string): boolean {
@@ -190,7 +220,7 @@ export class Polls {
     const isMissing = isBirdMissing(birdId, error);
     const isNewlyMissing = isMissing && before?.missingMs === undefined;
     const missingMs = isNewlyMissing ? clock.monotonicMs() : before?.missingMs;
-    const failures = { count: (before?.count ?? 0) + 1, missingMs };
+    const failures = { count: (before?.count ?? 0) + 1, error, missingMs };
     // What was removed while its poll was under way can no longer fail.
     if (schedule.has(name)) this.#failures.set(name, failures);
     // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.

@@ -20,7 +20,7 @@ import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
 import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
-import { Polls } from './polls.ts';
+import { Polls, type Unlisted } from './polls.ts';
 import { type FeedReads, type FirstPass, ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
@@ -109,6 +109,11 @@ export class RegionIntake {
   /** True after the first reading of the inventory, be it that some Nests could not be read. */
   started(): boolean {
     return this.#polls.isInventoryRead();
+  }
+
+  /** Why its Nests and Birds could not be listed in this life, although it answers; undefined where they were. */
+  unlisted(): Unlisted | undefined {
+    return this.#polls.unlisted();
   }
 
   /** How long ago the streams of each feed were read. Takes time for each stream. */

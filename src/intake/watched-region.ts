@@ -10,6 +10,7 @@ import type { Clock, Random } from '../time/clock.ts';
 import type { Commit } from './commit.ts';
 import type { FeedProgress } from './feed-progress.ts';
 import { createFlightLogReading } from './flights/flight-log-reading.ts';
+import type { Unlisted } from './polls.ts';
 import type { FeedReads } from './read-progress.ts';
 import { RegionIntake } from './region.ts';
 
@@ -75,6 +76,8 @@ export interface RegionProgress {
   readonly birds: number;
   /** True once the inventory was read in this life. */
   readonly started: boolean;
+  /** Why it is not, although it answers; `address` is the service's. Absent where nothing says so. */
+  readonly unlisted?: (Unlisted & { readonly address: string }) | undefined;
   /** How late the audits are; 0 while they keep their interval. */
   readonly auditsBehindMs: number;
   readonly feeds: readonly FeedProgress[];
@@ -114,17 +117,21 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     return { signal: gone.signal, release: () => cancel() };
   }
 
-  const progress = () => ({
-    region: name,
-    health: client.health(),
-    requestsPerSecond: client.rate(),
-    nests: intake.inventory.nests().length,
-    birds: intake.inventory.birds().length,
-    started: intake.started(),
-    auditsBehindMs: intake.auditLagMs(),
-    feeds: intake.feeds(),
-    reads: intake.reads(),
-  });
+  function progress(): RegionProgress {
+    const unlisted = intake.unlisted();
+    return {
+      region: name,
+      health: client.health(),
+      requestsPerSecond: client.rate(),
+      nests: intake.inventory.nests().length,
+      birds: intake.inventory.birds().length,
+      started: intake.started(),
+      unlisted: unlisted && { ...unlisted, address: setting.region.baseUrl },
+      auditsBehindMs: intake.auditLagMs(),
+      feeds: intake.feeds(),
+      reads: intake.reads(),
+    };
+  }
 
   return {
     name,

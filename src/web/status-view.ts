@@ -30,6 +30,8 @@ export interface RegionView {
   };
   /** False until its Nests and Birds were read for the first time in this life. */
   readonly started: boolean;
+  /** Why it is not, although it answers. */
+  readonly unlisted?: { readonly said: string } | undefined;
   readonly requestsPerSecond: number;
   readonly nests: number;
   readonly birds: number;
@@ -62,9 +64,18 @@ export interface FeedView {
   readonly verifiedUntilUs: number;
 }
 
-/** `starting` until the region was read once, unless it is known to be in trouble. */
-export type RegionState = 'starting' | RegionView['health']['health'];
+/**
+ * `starting` until the region was read once, unless it is known to be in trouble; `unlisted` where it answers, but not
+ * with its Nests and Birds.
+ */
+export type RegionState = 'starting' | 'unlisted' | RegionView['health']['health'];
 
-export function stateOf({ health, started }: RegionView): RegionState {
-  return health.health === 'up' && !started ? 'starting' : health.health;
+export function stateOf({ health, started, unlisted }: RegionView): RegionState {
+  if (health.health !== 'up' || started) return health.health;
+  return unlisted ? 'unlisted' : 'starting';
+}
+
+/** Why the region is in that state, in one sentence of the service's or of nestwatch's. */
+export function reasonOf({ health, unlisted }: RegionView): string {
+  return (health.health === 'up' && unlisted?.said) || health.reason;
 }

@@ -95,6 +95,21 @@ const STORIES: readonly Story[] = [
     stopsHeartbeat: true,
   },
   {
+    reason: 'inventory_failing',
+    stage: {
+      before(world) {
+        addBirds(world);
+        instead = ({ url }) => (url.endsWith('/nests') ? answer(404) : undefined);
+      },
+    },
+    mends: () => {
+      instead = () => undefined;
+    },
+    overMinutes: 2,
+    headline: /^The Nests of EU cannot be listed/,
+    stopsHeartbeat: true,
+  },
+  {
     reason: 'first_pass',
     stage: { requestsPerSecond: 0.1 },
     mends: () => stage.minutesPass(4),
@@ -291,13 +306,14 @@ async function open(options: StageOptions = {}): Promise<void> {
       send: async (request) => instead(request) ?? withoutHidden(request, await service.send(request)),
       close: () => service.close(),
     }),
-    before(world) {
-      const { id } = world.addNest({ name: 'Production' });
-      for (const name of ['Publish', 'Translate', 'Review'])
-        world.addBird(id, { name, triggerType: 'event' });
-    },
+    before: addBirds,
     ...options,
   });
+}
+
+function addBirds(world: World): void {
+  const { id } = world.addNest({ name: 'Production' });
+  for (const name of ['Publish', 'Translate', 'Review']) world.addBird(id, { name, triggerType: 'event' });
 }
 
 /** What each of the places says now. */
@@ -426,6 +442,92 @@ describe('what impairs the watch is said everywhere, and no longer when it is me
 
   test('and there is a story for each reason', () => {
     expect(STORIES.map(({ reason }) => reason).toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
+  });
+});
+
+describe('a region that answers, but not with its Nests and Birds', () => {
+  const isOfNests = (url: string) => url.endsWith('/nests');
+  const isOfBirds = (url: string) => /\/nests\/[^/]+\/birds$/.test(url);
+  const ANSWERS: readonly [what: string, of: (url: string) => boolean, HttpResponse, says: RegExp][] = [
+    ['404 to all, as with a wrong path', () => true, answer(404), /Nests of EU .* answered 404/],
+    ['400', isOfNests, answer(400), /Nests of EU .* answered 400/],
+    ['410', isOfNests, answer(410), /Nests of EU .* answered 410/],
+    ['JSON of another shape', isOfNests, answer(200, '{"ok":true}'), /Nests of EU .* another shape/],
+    ['404 for the Birds of each Nest', isOfBirds, answer(404), /Birds of EU .* 1 of 1 Nests .* answered 404/],
+    ['403 for the Birds of each Nest', isOfBirds, answer(403), /Birds of EU .* 1 of 1 Nests .* answered 403/],
+    ['Birds of another shape', isOfBirds, answer(200, '"none"'), /Birds of EU .* another shape/],
+  ];
+
+  test.each(ANSWERS)('is mailed within a minute: %s', async (_, isMeant, response, says) => {
+    await open({
+      before(world) {
+        addBirds(world);
+        instead = ({ url }) => (isMeant(url) ? response : undefined);
+      },
+    });
+    await stage.minutesPass(1);
+    const [first, ...others] = mailed('WatchImpaired', 'firing', 0);
+    expect(first).toMatchObject({
+      labels: { reason: 'inventory_failing', region: 'eu', severity: 'critical' },
+      annotations: { description: expect.stringMatching(says) },
+    });
+    expect(others).toEqual([]);
+    const during = await look();
+    expect(during.reasons).toEqual(['inventory_failing']);
+    expect([during.isBeating, during.metric('inventory_failing')]).toEqual([false, 1]);
+    expect(during.health.impairments[0]!.summary).toMatch(says);
+
+    instead = () => undefined;
+    await stage.minutesPass(6);
+    const after = await look();
+    expect([after.reasons.includes('inventory_failing'), after.isBeating]).toEqual([false, true]);
+    expect(mailed('WatchImpaired', 'resolved', 0)).toHaveLength(1);
+  });
+
+  test('is down where a page of HTML comes in place of its Nests', async () => {
+    const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html><p>Welcome' };
+    await open({
+      before(world) {
+        addBirds(world);
+        instead = () => page;
+      },
+    });
+    await stage.minutesPass(2);
+    const during = await look();
+    expect(during.reasons).toEqual(['region_down']);
+    expect(during.health.impairments[0]!.summary).toMatch(/answered 200 with a body that is not JSON/);
+    expect(mailed('RegionDown', 'firing', 0)).toHaveLength(1);
+    expect(mailed('WatchImpaired', 'firing', 0)).toEqual([]);
+  });
+
+  test('is no news where it refuses once at the start', async () => {
+    let refusals = 0;
+    await open({
+      before(world) {
+        addBirds(world);
+        instead = ({ url }) => (isOfNests(url) && refusals++ === 0 ? answer(404) : undefined);
+      },
+    });
+    await stage.minutesPass(3);
+    expect(refusals).toBeGreaterThan(1);
+    expect([stage.mails, (await look()).headline]).toEqual([[], 'All quiet']);
+  });
+
+  test('is no news where one Nest of several vanishes while it is read', async () => {
+    let isGone = false;
+    await open({
+      before(world) {
+        addBirds(world);
+        const { id } = world.addNest({ name: 'Passing' });
+        instead = ({ url }) => {
+          if (!isOfBirds(url) || !url.includes(`/${id}/`) || isGone) return undefined;
+          isGone = true;
+          return answer(404);
+        };
+      },
+    });
+    await stage.minutesPass(3);
+    expect([stage.mails, (await look()).headline]).toEqual([[], 'All quiet']);
   });
 });
 

@@ -17,6 +17,11 @@ const failing = {
   lastError: 'it answered 503',
 };
 const REFUSED = { mistakes: 2, first: 'n.yaml:3:1: a: b', sinceUs: NOW_US };
+const notFound = {
+  what: 'Nests',
+  said: 'searchNests of eu: the service answered 404',
+  address: 'https://eu.example/wrong',
+} as const;
 const late = { feed: 'flight', streams: 12, overdue: 2, oldestReadUs: NOW_US - 14 * MINUTE_US } as const;
 
 /** Each reason at least once: what is known, the severity, whether the watchdog is still called, and the sentence. */
@@ -102,6 +107,20 @@ const CASES: readonly [
     'warning',
     true,
     "The clock of replica host-a is 5 s behind that of the store's server.",
+  ],
+  [
+    'inventory_failing',
+    inRegion({ started: false, birds: 0, firstPass: { streams: 2, read: 0 }, unlisted: notFound }),
+    'critical',
+    false,
+    'The Nests of EU cannot be listed, so nothing of it is watched: searchNests of eu: the service answered 404.',
+  ],
+  [
+    'inventory_failing',
+    inRegion({ started: false, unlisted: { ...notFound, what: 'Birds', said: 'Birds of 1 of 1 Nests …' } }),
+    'critical',
+    false,
+    'The Birds of EU cannot be listed, so only Birds that were known before are watched: Birds of 1 of 1 Nests …',
   ],
   [
     'no_birds',

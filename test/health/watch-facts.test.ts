@@ -28,7 +28,7 @@ const unproven = [{ feed: 'flight', verifiedUntilUs: NOW_US - 100 * MINUTE_US }]
 describe('where all is well', () => {
   test('each reason without an alert of its own is seen to be over, in each region where it is of regions', () => {
     const regions = [aRegion(), aRegion({ region: 'us' })];
-    const ofRegions = ['no_birds', 'feed_unproven', 'clock_wrong'];
+    const ofRegions = ['inventory_failing', 'no_birds', 'feed_unproven', 'clock_wrong'];
     const reasons = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
     const expected = reasons.flatMap((reason) =>
       ofRegions.includes(reason) ? [`${reason} eu`, `${reason} us`] : [reason],
@@ -129,17 +129,17 @@ describe('what cannot be seen is neither', () => {
     [
       'of proofs while all is read for the first time',
       { firstPass: { streams: 4, read: 2 } },
-      ['no_birds eu', 'clock_wrong eu'],
+      ['inventory_failing eu', 'no_birds eu', 'clock_wrong eu'],
     ],
     [
       'of proofs shortly after that',
       { beganUs: NOW_US - 10 * MINUTE_US, proofs: unproven },
-      ['no_birds eu', 'clock_wrong eu'],
+      ['inventory_failing eu', 'no_birds eu', 'clock_wrong eu'],
     ],
     [
       'of proofs while their feed is read late',
       { reads: [{ feed: 'flight', streams: 2, overdue: 1, oldestReadUs: 1 }], proofs: unproven },
-      ['no_birds eu', 'clock_wrong eu'],
+      ['inventory_failing eu', 'no_birds eu', 'clock_wrong eu'],
     ],
   ] satisfies [string, Partial<RegionSnapshot>, string[]][])('%s', (_, change, seen) => {
     expect(

@@ -50,6 +50,9 @@ interface Gathered {
   /** Nests whose Birds could not be listed, and why the first of them could not. */
   readonly failed: ListedNest[];
   failure: NestwatchError | undefined;
+  /** Nests whose Birds were not found for the first time, and what was answered for the first of them. */
+  readonly missing: ListedNest[];
+  notFound: NestwatchError | undefined;
   /** The region went down meanwhile, so nothing is asked of the other Nests. */
   isAway: boolean;
   birdLists: number;
@@ -78,9 +81,13 @@ export class InventoryReader {
       await this.#readBirds(nest, gathered);
     }
     this.#refused = gathered.refused;
-    const { seenNests, seenBirds, unread, malformed, failed, failure, birdLists } = gathered;
+    const { seenNests, seenBirds, unread, malformed, birdLists } = gathered;
+    // One Nest vanishes; where Birds are found in none, they are not where they are looked for.
+    const isNoneFound = birdLists === 0;
+    const failure = gathered.failure ?? (isNoneFound ? gathered.notFound : undefined);
+    const failed = isNoneFound ? [...gathered.failed, ...gathered.missing] : gathered.failed;
     const trouble = failure && troubleOf(failure, failed, seenNests.size);
-    if (trouble && birdLists === 0) throw trouble;
+    if (trouble && isNoneFound) throw trouble;
     return { beganMs, readAtUs, seenNests, seenBirds, unread, malformed, trouble };
   }
 
@@ -125,7 +132,11 @@ export class InventoryReader {
       unread.add(nest.id);
       if (!gathered.isAway) gathered.refused.add(nest.id);
       // The Nest vanished between the two readings: the next one no longer lists it, or it is in trouble.
-      if (error.code === 'not_found' && !this.#refused.has(nest.id)) return;
+      if (error.code === 'not_found' && !this.#refused.has(nest.id)) {
+        gathered.missing.push(nest);
+        gathered.notFound ??= error;
+        return;
+      }
       gathered.failure ??= error;
       failed.push(nest);
       gathered.isAway ||= client.health().health !== 'up';
@@ -147,6 +158,8 @@ function nothingGathered(): Gathered {
     refused: new Set(),
     failed: [],
     failure: undefined,
+    missing: [],
+    notFound: undefined,
     isAway: false,
     birdLists: 0,
   };

@@ -22,7 +22,7 @@ import { readDeliveryQuery } from '../asked/read-deliveries.ts';
 import { readEventQuery } from '../asked/read-events.ts';
 import { readWriteQuery } from '../asked/read-writes.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../asked/silence-request.ts';
-import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
+import { type ConfigurationView, type RegionView, reasonOf, stateOf } from '../status-view.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
 import type { ApiOptions } from './api-options.ts';
@@ -297,7 +297,7 @@ function regionJson(view: RegionView) {
   return {
     region: view.region,
     health: stateOf(view),
-    reason: view.health.reason,
+    reason: reasonOf(view),
     since: instantJson(view.health.sinceUs),
     requests_per_second: view.requestsPerSecond,
     nests: view.nests,

@@ -10,7 +10,13 @@ import { alertPath, deliveryPath, eventPath } from '../../http/page-path.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
+import {
+  type ConfigurationView,
+  type ReadsView,
+  type RegionView,
+  reasonOf,
+  stateOf,
+} from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
 import type { Page } from './frame/page.ts';
@@ -189,13 +195,13 @@ function regionCard(page: Page, region: RegionView): Html {
   const { overview } = words;
   const state = stateOf(region);
   const tone = REGION_TONES[state];
-  const { reason, sinceUs } = region.health;
+  const { sinceUs } = region.health;
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
   const lasting = words.time.soFar((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">
 <div class="row"><div><h3>${regionWord(words, region.region)}</h3> <span class="pill ${tone}">${words.regionStates[state]}</span></div>
 ${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting)}</span>`}</div>
-${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
+${tone === 'bad' ? html`<p class="text bad">${plainText(reasonOf(region), MESSAGE_LENGTH)}</p>` : ''}
 <p class="small soft">${overview.size(region.birds, region.nests)} · ${overview.rate(rate)}</p>
 <table><thead><tr><th scope="col">${overview.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>
 <tbody>${region.reads.map((reads) => feedRow(page, region, reads))}</tbody></table>

@@ -90,6 +90,7 @@ export function severityTone(severity: string): Tone {
 
 export const REGION_TONES: Readonly<Record<RegionState, Tone>> = {
   starting: 'quiet',
+  unlisted: 'bad',
   up: 'good',
   down: 'bad',
   unauthorized: 'bad',

@@ -50,6 +50,7 @@ const BLINDING = new Set([
   'store_failing',
   'region_unauthorized',
   'region_down',
+  'inventory_failing',
   'streams_overdue',
   'first_pass',
 ]);

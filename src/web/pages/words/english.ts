@@ -166,7 +166,13 @@ export const ENGLISH = {
   },
   severities: { critical: 'critical', warning: 'warning', info: 'info' },
   birdStatuses: { active: 'active', unpublished: 'unpublished', suspended: 'suspended' },
-  regionStates: { starting: 'Starting', up: 'Up', down: 'Down', unauthorized: 'Token refused' },
+  regionStates: {
+    starting: 'Starting',
+    unlisted: 'Not listed',
+    up: 'Up',
+    down: 'Down',
+    unauthorized: 'Token refused',
+  },
   deliveryStates: {
     pending: 'Waiting',
     leased: 'Being sent',

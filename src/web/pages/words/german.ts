@@ -171,6 +171,19 @@ const FINDINGS: FindingWords = {
     summary: `${regionName(region)} lehnt das Token ab: ${ended(said)}`,
     action: `Erstellen Sie als Organisations-Admin ein neues API-Token und setzen Sie es bei regions.${region}.token ein. Alles Versäumte wird dann gelesen.`,
   }),
+  unlisted: ({ region, what, said, address, known }) => {
+    const name = regionName(region);
+    const rest = known > 0 ? 'nur schon bekannte Birds werden überwacht' : 'nichts davon wird überwacht';
+    const title = `ie ${what} von ${name} lassen sich nicht auflisten`;
+    return {
+      title: `d${title}`,
+      summary: `D${title}, ${rest}: ${ended(said)}`,
+      action:
+        what === 'Nests'
+          ? `Prüfen Sie regions.${region}.base_url: GET ${address}/nests muss die Liste aller Nests liefern. Alles Versäumte wird dann gelesen.`
+          : `Prüfen Sie regions.${region}.base_url, und ob das Token Birds lesen darf: GET ${address}/nests/ID/birds muss die Liste der Birds eines Nests liefern. Alles Versäumte wird dann gelesen.`,
+    };
+  },
   first_pass: ({ region, progress }, instant) => {
     const until = progress?.untilUs === undefined ? '' : `, fertig etwa ${instant(progress.untilUs)}`;
     const far = progress
@@ -417,6 +430,7 @@ export const GERMAN: Words = {
   birdStatuses: { active: 'aktiv', unpublished: 'unveröffentlicht', suspended: 'ausgesetzt' },
   regionStates: {
     starting: 'Startet',
+    unlisted: 'Nicht auflistbar',
     up: 'Erreichbar',
     down: 'Nicht erreichbar',
     unauthorized: 'Token abgelehnt',
