@@ -143,7 +143,10 @@ function addSilenceAcknowledge(command: Command, { edge, finish }: CommandLine):
 
 function addSilenceList(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(command.command('list').alias('query').description('the silences that are not over'))
-    .argument('[matcher...]', 'only those that have these matchers')
+    .argument(
+      '[matcher...]',
+      'only those that have these matchers; or filters as of other lists, as since=2h',
+    )
     .option('--expired', 'those that are over instead')
     .option('--created-by <name>', 'only those of this author')
     .option('--id <id...>', 'only these')

@@ -217,6 +217,14 @@ describe('silence', () => {
     );
     expect((await run('silence', 'list', '-q')).stdout).toBe(`${silence!.id}\n`);
     expect((await run('silence', 'list', '-q', 'alertname=Other')).stdout).toBe('');
+    expect((await run('silence', 'list', '-q', 'text=tms', 'nest=Marketing')).stdout).toBe(
+      `${silence!.id}\n`,
+    );
+    expect((await run('silence', 'list', '-q', 'nest=Sandbox')).stdout).toBe('');
+    expect(await run('silence', 'list', 'since=yesterday')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('since: must be an RFC 3339 instant'),
+    });
     expect(await run('silence', 'expire', silence!.id)).toEqual({ exit: 0, stdout: '', stderr: '' });
     expect((await run('silence', 'list')).stdout).toBe('No silences.\n');
     expect((await run('silence', 'list', '--expired', '-q')).stdout).toBe(`${silence!.id}\n`);

@@ -33,7 +33,7 @@ const ASKED = '1000';
  * Filters of every list that are no matchers: a Nest or Bird by its id or a part of its name, unless the value is quoted.
  * What is left, `region` and `severity`, means the same as a matcher.
  */
-const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
+export const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
 
 /** The alerts that fire. As for amtool, those that nothing hides, unless hidden ones are asked for. */
 export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<number> {

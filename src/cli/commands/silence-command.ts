@@ -9,10 +9,11 @@ import type { Edge } from '../../process-io.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant, parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { FILTERS, filterArguments } from '../list-filters.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
-import { alertTable, matchingAlerts } from './alerts-command.ts';
+import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
 interface SilenceAddOptions extends DaemonOptions {
   readonly duration: string;
@@ -125,13 +126,18 @@ interface SilenceListOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** Lists those that are not over, or else only those that are. */
+/** Lists those that are not over, or else only those that are. What is no matcher filters them as other lists. */
 export async function silenceList(
   edge: Edge,
   args: readonly string[],
   options: SilenceListOptions,
 ): Promise<number> {
-  const query = filterParameters(readMatcherArguments(args));
+  const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
+  const filters = filterArguments(
+    args.filter((arg) => FILTER.test(arg)),
+    FILTERS,
+  );
+  for (const [name, value] of filters) query.set(name, value);
   for (const state of ['active', 'pending']) query.set(state, String(!options.expired));
   query.set('expired', String(options.expired));
   const { json, data } = await daemonJson(

@@ -18,13 +18,16 @@ import {
 import type { SilenceChange } from '../../domain/muting/silence-change.ts';
 import { groupKey, groupLabels, type Route, routesFor } from '../../domain/routing/route.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
+import { silencesThatMeet } from '../../operator/find-silences.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
 import type { Report } from '../../report.ts';
+import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { signedBy } from '../access/identify.ts';
-import { refuse } from '../asked/query.ts';
+import { readQuery, refuse } from '../asked/query.ts';
+import { FILTERS, readFilter } from '../asked/read-filter.ts';
 import { readSilence } from '../asked/silence-request.ts';
 import { select } from '../select-alerts.ts';
 import type { StatusView } from '../status-view.ts';
@@ -114,7 +117,13 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const filter = readMatchers(search).map(formatMatcher);
     const states = STATES.filter((state) => readFlag(search, state));
     const nowUs = clock.nowUs();
-    const silences = await store.transaction((tx) => tx.silences.list());
+    const asked = readOwnFilter(search, status().regions, nowUs);
+    const silences = await store.transaction(async (tx) => {
+      const all = await tx.silences.list();
+      if (!asked) return all;
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      return silencesThatMeet(tx, muting, all, asked, nowUs);
+    });
     const shown = silences.filter(
       (one) => states.includes(silenceState(one, nowUs)) && hasMatchers(one, filter),
     );
@@ -279,6 +288,18 @@ function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
   return silences.toSorted(
     (a, b) => rank(a) - rank(b) || within[rank(a)]!(a) - within[rank(a)]!(b) || compare(a.id, b.id),
   );
+}
+
+/** The filters that nestwatch's own lists have, beside Alertmanager's; undefined where none is given. */
+function readOwnFilter(
+  search: URLSearchParams,
+  regions: readonly { readonly region: string }[],
+  nowUs: number,
+): Filter | undefined {
+  const own = new URLSearchParams([...search].filter(([name]) => FILTERS.some((one) => one === name)));
+  if (own.size === 0) return undefined;
+  const names = regions.map(({ region }) => region);
+  return readFilter(readQuery(own, FILTERS), names, nowUs);
 }
 
 /** Whether the silence has all these matchers among its own. */

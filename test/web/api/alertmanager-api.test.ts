@@ -3,7 +3,7 @@ import { parse } from 'yaml';
 import { createTimeInterval } from '../../../src/domain/muting/time-interval.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
 import { load, REGION } from '../../config/load.ts';
-import { anAlert, anAlertingConfig, NOW_US, putAlert } from '../sample.ts';
+import { anAlert, anAlertingConfig, anEvent, NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
 interface Added {
@@ -226,6 +226,82 @@ describe('silences', () => {
     expect(await comments('?active=false&pending=false')).toEqual(['over']);
     expect(await comments(filter('bird="Translate blog"'))).toHaveLength(5);
     expect(await comments(filter('bird=~"Translate blog"'))).toEqual([]);
+  });
+
+  describe('can be asked for by the filters of every list, which is ours:', () => {
+    const SILENCES = {
+      critical: { matchers: ['severity', 'critical'] },
+      marketing: { matchers: ['nest', 'Marketing'], createdBy: 'ben', startsAt: at(NOW_US + HOUR) },
+      bird: { matchers: ['bird_id', '148890'] },
+      pattern: { matchers: ['nest', 'Prod.*|Marketing', true], comment: 'the TMS is down' },
+      others: { matchers: ['region', 'eu', false, false] },
+      kind: { matchers: ['alertname', 'FlightFailed'] },
+    } as const;
+    type Name = keyof typeof SILENCES;
+    const ALL = Object.keys(SILENCES) as Name[];
+    const but = (...names: Name[]) => ALL.filter((one) => !names.includes(one));
+
+    async function asked(query: string) {
+      const { ask, post, store } = await serve();
+      await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: 'f1/failed' })]);
+      await store.transaction(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '148890');
+        const startedAtUs = NOW_US - HOUR;
+        const ended = { status: 'failed', open: false, ends: 1, endedAtUs: startedAtUs + MINUTE } as const;
+        await tx.flights.put([{ stream, flightId: 'f1', startedAtUs, ...ended }]);
+      });
+      const names = new Map<string, Name>();
+      for (const name of ALL) {
+        const { matchers, ...rest } = { ...SILENCES[name] };
+        const [label, value, isRegex = false, isEqual = true] = matchers as readonly [
+          string,
+          string,
+          boolean?,
+          boolean?,
+        ];
+        const body = { ...rest, matchers: [{ name: label, value, isRegex, isEqual }] };
+        const endsAt = at(NOW_US + 2 * HOUR);
+        const { json } = await post<Added>('/api/v2/silences', aSilence({ endsAt, ...body }));
+        names.set(json.silenceID, name);
+      }
+      const { status, json } = await ask<readonly { id: string }[]>(`/api/v2/silences?${query}`);
+      if (status !== 200) return [status, json];
+      const found = new Set(json.map(({ id }) => names.get(id)));
+      return ALL.filter((one) => found.has(one));
+    }
+
+    test.each([
+      ['region=eu', but('others')],
+      ['region=us', ALL],
+      ['severity=warning', but('critical')],
+      ['name=RegionDown', but('kind')],
+      ['nest=marketing', ALL],
+      ['nest=Sandbox', but('marketing', 'pattern')],
+      ['nest=Production', but('marketing')],
+      ['bird=148890', ALL],
+      ['bird=148891', but('bird')],
+      ['text=TMS', ['pattern']],
+      ['text=BEN', ['marketing']],
+      ['text=region!', ['others']],
+      [`until=${at(NOW_US + HOUR)}`, but('marketing')],
+      [`since=${at(NOW_US + HOUR)}`, ALL],
+      [`since=${at(NOW_US + 2 * HOUR)}`, []],
+      // What is yet to begin hides nothing yet.
+      ['flight=f1', ['critical', 'bird', 'pattern', 'kind']],
+      ['flight=f2', []],
+      ['severity=warning&text=TMS', ['pattern']],
+      [`nest=Sandbox&${filter('severity="critical"').slice(1)}`, ['critical']],
+    ] satisfies [string, Name[]][])('%s', async (query, expected) => {
+      expect(await asked(query)).toEqual(expected);
+    });
+
+    test.each([
+      ['region=mars', 'region: must be one of eu, us'],
+      ['since=yesterday', 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+      ['since=1h&since=2h', 'since: given more than once'],
+    ])('%s is refused', async (query, message) => {
+      expect(await asked(query)).toEqual([400, message]);
+    });
   });
 
   test('can recur, which is ours', async () => {

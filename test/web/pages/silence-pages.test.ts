@@ -445,6 +445,43 @@ describe('a signed link', () => {
   });
 });
 
+describe('the list of silences', () => {
+  test('is narrowed down by the filters that all lists have, those that are over too', async () => {
+    const { ask, submit, silences } = await withAlert();
+    await submit('/silence', FIELDS);
+    const [first] = await silences();
+    await submit('/expire-silence', { id: first!.id });
+    await submit('/silence', { ...FIELDS, matchers: 'region="us"', comment: 'moving house' });
+    const shown = async (query: string) => {
+      const text = read((await ask(`/silences?${query}`)).body);
+      return { tms: text.includes('the TMS is down'), house: text.includes('moving house') };
+    };
+    expect(await shown('')).toEqual({ tms: true, house: true });
+    expect(await shown('region=eu')).toEqual({ tms: true, house: false });
+    expect(await shown('bird=Sync')).toEqual({ tms: false, house: true });
+    expect(await shown('text=HOUSE')).toEqual({ tms: false, house: true });
+    expect(await shown('severity=info')).toEqual({ tms: false, house: true });
+    const none = await ask('/silences?text=nobody');
+    expect(read(none.body)).toContain('Nothing fits.');
+    expect(none.body).toContain('id="by-text" name="text" value="nobody"');
+    // A filter that is no field of the form has one where the address names it.
+    expect((await ask('/silences?flight=f1')).body).toContain('id="by-flight" name="flight" value="f1"');
+  });
+
+  test.each([
+    ['since=yesterday', 'since: must be'],
+    ['region=mars', 'region: must be one of eu, us'],
+    ['nests=x', 'there is no parameter'],
+  ])('refuses %s', async (query, says) => {
+    const { ask, submit } = await withAlert();
+    await submit('/silence', FIELDS);
+    const { status, body } = await ask(`/silences?${query}`);
+    expect(status).toBe(400);
+    expect(read(body).toLowerCase()).toContain(says);
+    expect(read(body)).not.toContain('the TMS is down');
+  });
+});
+
 test.each([
   ['/silence', { matchers: 'a', duration: 'x' }],
   ['/silence', { matchers: 'bird="x"', duration: '1h', preview: '1' }],

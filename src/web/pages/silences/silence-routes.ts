@@ -1,8 +1,11 @@
 import type { Context, Hono } from 'hono';
 import { type Matcher, matchesAll } from '../../../domain/matchers/matcher.ts';
+import { silencesThatMeet } from '../../../operator/find-silences.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
+import type { Filter } from '../../../store/filter.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { refuse } from '../../asked/query.ts';
+import { readQuery, refuse } from '../../asked/query.ts';
+import { FILTERS, readFilter } from '../../asked/read-filter.ts';
 import { select } from '../../select-alerts.ts';
 import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
@@ -52,10 +55,15 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   pages.get('/silences', async (c) => {
     const page = pageOf(c, clock);
     const { nowUs } = page;
+    const given = new URL(c.req.url).searchParams;
     const regions = options.status().regions.map(({ region }) => region);
+    let filter: Filter = {};
+    const problem = await problemOf(c.get('words'), async () => {
+      filter = readFilter(readQuery(given, FILTERS), regions, nowUs);
+    });
     const view = await store.transaction(async (tx) => {
-      const all = await tx.silences.list();
       const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const all = await silencesThatMeet(tx, muting, await tx.silences.list(), filter, nowUs);
       const nests: string[] = [];
       for (const region of regions) {
         const present = (await tx.inventory.nests(region)).filter((nest) => nest.present);
@@ -67,9 +75,11 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
         expired: expired.slice(0, LISTED_EXPIRED),
         regions,
         nests: [...new Set(nests)].sort().slice(0, LISTED_NESTS),
+        given,
+        problem,
       };
     });
-    return c.html(renderSilencesPage(page, view));
+    return c.html(renderSilencesPage(page, view), problem ? 400 : 200);
   });
 
   pages.get('/silence', async (c) => {

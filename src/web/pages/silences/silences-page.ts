@@ -5,8 +5,10 @@ import { formatMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
+import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { frame, type Html, heading, marked, when } from '../frame/page-frame.ts';
+import { type Html, marked, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   MESSAGE_LENGTH,
@@ -24,33 +26,57 @@ export interface SilencesView {
   readonly regions: readonly string[];
   /** Names of Nests, to choose from. */
   readonly nests: readonly string[];
+  /** What the address asks for. */
+  readonly given: URLSearchParams;
+  /** What is wrong with it; empty for nothing. */
+  readonly problem: string;
 }
+
+/** Those that a configuration mostly uses. */
+const SEVERITIES = ['critical', 'warning', 'info'];
 
 export function renderSilencesPage(page: Page, view: SilencesView): Html {
   const { words } = page;
-  const { expired } = view;
+  const { expired, given, problem } = view;
   const { shown, total } = view.silences;
   const more = total - shown.length;
-  return frame({
-    title: `nestwatch: ${words.frame.silences}`,
-    tone: 'quiet',
-    page,
-    isLive: true,
-    section: 'silences',
-    body: html`${heading(page, { title: words.frame.silences, lead: words.silences.lead, json: 'api/v2/silences' })}
-<main id="main">
-<h2>${words.silences.now}</h2>
+  const isFiltered = [...given].some(([name, value]) => name !== 'zone' && value);
+  return listPage(page, {
+    ...{ section: 'silences', title: words.frame.silences, lead: words.silences.lead },
+    ...{ json: `api/v2/silences?${given}`, given, problem, fields: fieldsOf(page, view), next: undefined },
+    list: html`<h2>${words.silences.now}</h2>
 ${
   shown.length > 0
     ? html`<ul class="sheet" id="silences">${shown.map((one) => silenceItem(page, one))}</ul>`
-    : html`<p class="sheet empty">${words.silences.none}</p>`
+    : html`<p class="sheet empty">${isFiltered ? words.list.nothing : words.silences.none}</p>`
 }
 ${more > 0 ? html`<p class="small soft after">${marked(words.silences.more(more))}</p>` : ''}
-<h2>${words.silences.make}</h2>
-${choiceForm(page, view)}
-${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}
-</main>`,
+${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}`,
+    below: html`<h2>${words.silences.make}</h2>
+${choiceForm(page, view)}`,
   });
+}
+
+function fieldsOf(page: Page, { regions }: SilencesView): FilterField[] {
+  const { words } = page;
+  return [
+    filterField(
+      page,
+      'region',
+      regions.map((one) => ({ value: one, text: regionWord(words, one) })),
+    ),
+    filterField(
+      page,
+      'severity',
+      SEVERITIES.map((one) => ({ value: one, text: severityWord(words, one) })),
+    ),
+    filterField(
+      page,
+      'name',
+      ALERT_KINDS.map((one) => ({ value: one, text: alertTitle(words, one) })),
+    ),
+    ...(['nest', 'bird', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+  ];
 }
 
 /** Leads to the page that shows the matchers that the choices make, and what they hide. */
@@ -72,7 +98,7 @@ ${select(
 ${select(
   'severity',
   words.list.severity,
-  ['critical', 'warning', 'info'].map((one) => [one, severityWord(words, one)]),
+  SEVERITIES.map((one) => [one, severityWord(words, one)]),
 )}
 ${select(
   'region',

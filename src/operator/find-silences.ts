@@ -1,0 +1,80 @@
+/**
+ * Silences by the filters that all lists have. A silence knows matchers, and neither Nests nor Birds: so it meets what
+ * it would hide. One of `severity="critical"` hides alerts of each region, so each region has it.
+ */
+import { formatMatcher, type Matcher } from '../domain/matchers/matcher.ts';
+import type { Muting } from '../domain/muting/muting.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import type { Filter } from '../store/filter.ts';
+import type { Transaction } from '../store/store.ts';
+
+/** The filters that ask for the value of a label, and those that ask for an id or a part of a name. */
+const OF_A_LABEL = { region: 'region', severity: 'severity', name: 'alertname' } as const;
+const OF_A_PLACE = { nest: ['nest_id', 'nest'], bird: ['bird_id', 'bird'] } as const;
+
+/** Alerts of one Flight. */
+const MOST_ALERTS = 1_000;
+
+/** Those that meet the filter, in the order in which they came. */
+export async function silencesThatMeet(
+  tx: Transaction,
+  muting: Muting,
+  silences: readonly Silence[],
+  filter: Filter,
+  nowUs: number,
+): Promise<Silence[]> {
+  const { flight } = filter;
+  const hiding = flight === undefined ? undefined : await silencesOfFlight(tx, muting, flight, nowUs);
+  return silences.filter((one) => (!hiding || hiding.has(one.id)) && meets(one, filter));
+}
+
+/** The ids of the silences that hide an alert that has an event of the Flight. */
+async function silencesOfFlight(
+  tx: Transaction,
+  muting: Muting,
+  flight: string,
+  nowUs: number,
+): Promise<ReadonlySet<string>> {
+  const query = { flight, state: 'firing', order: 'newest', nowUs, limit: MOST_ALERTS } as const;
+  const { alerts } = await tx.alerts.page(query);
+  return new Set(alerts.flatMap((alert) => muting.of(alert).silencedBy));
+}
+
+function meets(silence: Silence, filter: Filter): boolean {
+  const { matchers, startsAtUs, endsAtUs, createdBy, comment } = silence;
+  const { text, sinceUs = Number.NEGATIVE_INFINITY, untilUs = Number.POSITIVE_INFINITY } = filter;
+  const own = (name: string) => matchers.filter((one) => one.name === name);
+  for (const [name, label] of Object.entries(OF_A_LABEL)) {
+    const value = filter[name as keyof typeof OF_A_LABEL];
+    if (value !== undefined && !own(label).every((one) => fits(one, value))) return false;
+  }
+  for (const [name, labels] of Object.entries(OF_A_PLACE)) {
+    const value = filter[name as keyof typeof OF_A_PLACE];
+    const named = labels.map(own).filter((some) => some.length > 0);
+    if (value === undefined || named.length === 0) continue;
+    if (!named.some((some) => some.every((one) => fits(one, value) || names(one, value)))) return false;
+  }
+  if (text !== undefined) {
+    const read = [...matchers.map(formatMatcher), createdBy, comment];
+    if (!read.some((one) => hasPart(one, text))) return false;
+  }
+  return startsAtUs < untilUs && endsAtUs > sinceUs;
+}
+
+function fits(matcher: Matcher, value: string): boolean {
+  try {
+    return matcher.matches({ [matcher.name]: value });
+  } catch {
+    // A stored one that is not valid after all hides nothing.
+    return false;
+  }
+}
+
+/** Whether it asks for something of such a name, of which `part` is a part. */
+function names({ op, value }: Matcher, part: string): boolean {
+  return (op === '=' || op === '=~') && hasPart(value, part);
+}
+
+function hasPart(text: string, part: string): boolean {
+  return text.toLowerCase().includes(part.toLowerCase());
+}
