@@ -37,6 +37,12 @@ const MAX_WATCHDOG_BYTES = 1024 * 1024;
 /** Of what was set aside before, so many are named when the process starts. */
 const REPORTED_FAULTS = 20;
 
+/**
+ * After an I/O error nothing is known of what is on the disk, and what a newer version did to the tables is not known
+ * here: the process ends rather than guess.
+ */
+const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer']);
+
 /** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
 const PRUNE_CRON = '17 * * * *';
 
@@ -104,8 +110,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     web?.hear(happening);
     options.listener?.(happening);
     if (happening.what === 'duty') void takeOver(happening);
-    // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
-    if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
+    if ('error' in happening && FATAL.has(codeOf(happening.error))) die(happening.error);
   }
 
   /** Whoever had the region before has seen its Flights fail. */

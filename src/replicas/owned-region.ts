@@ -9,8 +9,12 @@ import type { Ownership } from './ownership.ts';
 
 type Snapshot = ReturnType<WatchedRegion['snapshot']>;
 
+/** Another version, which may show other things, has another number: what it shows is not taken for something else. */
+const SHAPE = 1;
+
 /** What the owner of a region shows. */
 interface ShownRegion {
+  readonly shape: number;
   readonly snapshot: Snapshot;
   /** When the last successful reading of each Bird's Flights began. */
   readonly flightsReadUs: Readonly<Record<string, number>>;
@@ -32,12 +36,12 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
   let own: WatchedRegion | undefined;
   let parsed: { readonly text: string; readonly shown: ShownRegion } | undefined;
 
-  /** As its last owner has shown it; undefined before anybody has. */
+  /** As its last owner has shown it; undefined before anybody of a version that shows the same has. */
   function shown(): ShownRegion | undefined {
     const text = ownership.shown(duty)?.shown;
     if (text === undefined) return undefined;
     if (parsed?.text !== text) parsed = { text, shown: JSON.parse(text) as ShownRegion };
-    return parsed.shown;
+    return parsed.shown.shape === SHAPE ? parsed.shown : undefined;
   }
 
   /** The rate at which it was read until just now: whoever takes over neither hammers the service nor begins anew. */
@@ -52,7 +56,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
     const snapshot = own.snapshot();
     const streams = snapshot.feeds.reduce((sum, { polled }) => sum + polled, 0);
     const flightsReadUs = Object.fromEntries(own.flightReads());
-    return { weight: 1 + streams, shown: JSON.stringify({ snapshot, flightsReadUs }) };
+    return { weight: 1 + streams, shown: JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs }) };
   }
 
   /** Only who reads a region may ask its service: two together would ask for more than it bears. */

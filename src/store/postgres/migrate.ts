@@ -1,40 +1,47 @@
 /** Makes a schema ours: creates it where it is missing, and takes it from the version that it has to this one's. */
-import { NestwatchError } from '../../errors.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import { COPY_MARK, notWhole } from '../copy/copy-mark.ts';
 import type { Statements } from './statements.ts';
-import { STEPS } from './tables.ts';
+import { STEPS, type Step } from './tables.ts';
+
+interface MigrateOptions {
+  readonly statements: Statements;
+  /** Runs statements without parameters. */
+  readonly exec: (sql: string) => Promise<void>;
+  readonly schema: string;
+  /** The address of the store, for people. */
+  readonly shown: string;
+  /** Makes sure that no other process uses the schema; throws `store_locked` with who does. */
+  readonly alone: () => Promise<void>;
+  readonly isCopy?: boolean;
+  /** Those of this version, where nothing is given. */
+  readonly steps?: readonly Step[];
+}
 
 /**
- * To be called under the store's lock. Throws `store_newer` for a schema that a later version has changed,
+ * To be called under the store's lock. Throws `store_newer` for a schema that a later version has changed so that this one
+ * cannot work on it, `store_locked` where others use it who could not go on after a step that is missing,
  * `store_unfinished` for one that is not whole yet, and `config_invalid` for one of another program; nothing is changed
  * then.
  */
-export async function migrate(
-  statements: Statements,
-  exec: (sql: string) => Promise<void>,
-  schema: string,
-  shown: string,
-  { isCopy = false } = {},
-): Promise<void> {
+export async function migrate(options: MigrateOptions): Promise<void> {
+  const { statements, exec, schema, shown, isCopy = false, steps = STEPS } = options;
   const version = await versionOf(statements, schema, shown, isCopy);
-  if (version > STEPS.length) {
-    throw new NestwatchError(
-      'store_newer',
-      `The schema ${schema} of the store ${shown} has version ${version}; this nestwatch knows ${STEPS.length}.`,
-    );
-  }
-  if (version === STEPS.length) return;
+  if (version > steps.length) await refuseNewer(statements, schema, shown, steps);
+  if (version >= steps.length) return;
+  const missing = steps.slice(version);
+  if (version > 0 && missing.some(({ oldest }) => oldest > version)) await waitForOlder(options.alone);
   await exec('BEGIN');
   try {
     if (version === 0) await begin(statements, exec, schema);
-    for (const [index, step] of STEPS.entries()) {
-      if (index < version) continue;
-      await exec(step);
+    for (const [index, { sql, oldest }] of missing.entries()) {
+      await exec(sql);
       await statements.run(
-        'INSERT INTO schema_step (step, version, done_at) VALUES ($1, $2, now())',
-        index + 1,
+        'INSERT INTO schema_step (step, version, done_at, oldest) VALUES ($1, $2, now(), $3)',
+        version + index + 1,
         VERSION,
+        oldest,
       );
     }
     await exec('COMMIT');
@@ -42,6 +49,37 @@ export async function migrate(
     await exec('ROLLBACK').catch(() => {});
     throw error;
   }
+}
+
+/** Those who know only the tables as they are could not go on. */
+async function waitForOlder(alone: () => Promise<void>): Promise<void> {
+  try {
+    await alone();
+  } catch (error) {
+    if (codeOf(error) !== 'store_locked') throw error;
+    throw new NestwatchError(
+      'store_locked',
+      `${(error as Error).message} nestwatch ${VERSION} changes tables that an older one could not use then: stop all of those first.`,
+      { cause: error },
+    );
+  }
+}
+
+/** Throws `store_newer` where a later version has changed the schema so that this one cannot work on it. */
+export async function refuseNewer(
+  statements: Statements,
+  schema: string,
+  shown: string,
+  steps: readonly Step[] = STEPS,
+): Promise<void> {
+  const made = await statements.first<{ step: number; oldest: number; version: string }>(
+    `SELECT step, version, (SELECT max(oldest) FROM schema_step) AS oldest FROM schema_step ORDER BY step DESC LIMIT 1`,
+  );
+  if (!made || made.oldest <= steps.length) return;
+  throw new NestwatchError(
+    'store_newer',
+    `The schema ${schema} of the store ${shown} was made version ${made.step} by nestwatch ${made.version}; this one, ${VERSION}, knows version ${steps.length}.`,
+  );
 }
 
 /** 0 for a schema that is not there, or empty. With `isCopy` one that is being copied to is taken as well. */
@@ -82,7 +120,8 @@ async function begin(
 ): Promise<void> {
   await createSchema(statements, exec, schema);
   await exec(
-    'CREATE TABLE schema_step (step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL)',
+    `CREATE TABLE schema_step (
+       step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL, oldest INTEGER NOT NULL)`,
   );
 }
 

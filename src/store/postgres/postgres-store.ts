@@ -40,7 +40,8 @@ import { PostgresGroups } from './alerted/postgres-groups.ts';
 import { PostgresOverdue } from './alerted/postgres-overdue.ts';
 import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
-import { migrate } from './migrate.ts';
+import { migrate, refuseNewer } from './migrate.ts';
+import { isWorthAnotherTry } from './postgres-failure.ts';
 import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { PostgresCounts } from './queued/postgres-counts.ts';
@@ -48,6 +49,7 @@ import { createPostgresForward } from './queued/postgres-forward.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { createPostgresReceiverPace } from './queued/postgres-receiver-pace.ts';
 import { type PostgresPlace, Session } from './session.ts';
+import type { Statements } from './statements.ts';
 import { PostgresFaults } from './upkeep/postgres-faults.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
@@ -87,7 +89,9 @@ export async function openPostgresStore({
     clock,
     isShared,
     connected: () => forget(),
-    prepare: (statements) => migrate(statements, (sql) => session.exec(sql), place.schema, place.shown),
+    prepare: (statements, alone) =>
+      migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone }),
+    again: (statements) => refuseNewer(statements, place.schema, place.shown),
   });
   try {
     await session.ready();
@@ -111,14 +115,22 @@ export async function openPostgresStore({
  * replica asks for one thing after another there.
  */
 function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
-  const session = new Session({ place, clock, isShared: true, prepare: async () => {} });
+  const again = (statements: Statements) => refuseNewer(statements, place.schema, place.shown);
+  const session = new Session({ place, clock, isShared: true, prepare: again, again });
   const rooms = createRooms(session, clock);
   const { transaction, close } = createStore(session, clock, rooms, false);
   /** What is one statement is a transaction by itself. */
   async function alone<T>(ask: (ownership: OwnershipStore) => Promise<T>): Promise<T> {
     await session.ready();
     session.forget();
-    return ask(rooms.all.ownership);
+    try {
+      return await ask(rooms.all.ownership);
+    } catch (error) {
+      // A newer replica has just changed the tables.
+      if (!isWorthAnotherTry(error)) throw error;
+      session.forget();
+      return ask(rooms.all.ownership);
+    }
   }
   return {
     transaction,

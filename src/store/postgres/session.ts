@@ -89,8 +89,10 @@ export interface SessionOptions {
   readonly connected?: () => void;
   /** Looks at a store that others use, and takes no lock on it. */
   readonly isGuest?: boolean;
-  /** Makes the schema ready; runs once, under the lock. */
-  readonly prepare: (statements: Statements) => Promise<void>;
+  /** Makes the schema ready; runs once, under the lock. `alone` throws `store_locked` while others use the schema. */
+  readonly prepare: (statements: Statements, alone: () => Promise<void>) => Promise<void>;
+  /** Looks at the schema whenever the connection is another one: it may have been changed meanwhile. */
+  readonly again?: (statements: Statements) => Promise<void>;
 }
 
 export class Session implements Statements {
@@ -137,7 +139,7 @@ export class Session implements Statements {
    * last try is no second old; before the first one also `store_locked`, `store_newer` and `config_invalid`.
    */
   async ready(): Promise<void> {
-    if (this.#client) return;
+    if (this.#client && !this.#connecting) return;
     const { clock } = this.#options;
     if (this.#lastTry && clock.monotonicMs() - this.#lastTry.atMs < RETRY_MS) throw this.#lastTry.error;
     this.#connecting ??= this.#connect().finally(() => {
@@ -248,7 +250,7 @@ export class Session implements Statements {
       this.#names.clear();
       await this.#settleIn(client);
       if (!this.#isPrepared) await this.#prepare(client);
-      else await this.#lock(client);
+      else await this.#returnTo(client);
       await this.#follow(client);
       this.#client = client;
       connected?.();
@@ -262,16 +264,41 @@ export class Session implements Statements {
 
   /** The lock on the tables comes first: two that begin at once would else wait for each other. */
   async #prepare(client: pg.Client): Promise<void> {
-    const { place, prepare } = this.#options;
+    const { place, prepare, isShared } = this.#options;
     const tables = [`nestwatch tables ${place.schema}`];
     await client.query(`SET lock_timeout = ${TABLES_TIMEOUT_MS}`);
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, tables);
     await this.#lock(client);
     this.#client = client;
-    await prepare(this);
+    let isAlone = false;
+    await prepare(this, async () => {
+      await this.#alone(client);
+      isAlone = true;
+    });
     await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
+    if (isAlone && isShared)
+      await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [schemaLock(place)]);
     await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, tables);
     this.#isPrepared = true;
+  }
+
+  /** The lock comes first: who changes the tables so that this process cannot go on has to wait for it. */
+  async #returnTo(client: pg.Client): Promise<void> {
+    await this.#lock(client);
+    // That of the transaction before is for whoever began it.
+    const failure = this.#failure;
+    this.#failure = undefined;
+    this.#client = client;
+    await this.#options.again?.(this);
+    this.#failure = failure;
+  }
+
+  /** Takes the lock on the schema alone, beside the one that is shared. */
+  async #alone(client: pg.Client): Promise<void> {
+    if (!this.#options.isShared) return;
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await this.#lockSchema(client, '');
+    await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
   }
 
   async #follow(client: pg.Client): Promise<void> {
@@ -347,18 +374,23 @@ export class Session implements Statements {
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${this.#life}`]);
     if (isGuest) return;
-    const name = `nestwatch ${place.schema}`;
+    await this.#lockSchema(client, isShared ? '_shared' : '');
+    if (isShared) {
+      await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
+      this.#slot = await takeSlot(client, schemaLock(place));
+    }
+  }
+
+  async #lockSchema(client: pg.Client, how: '' | '_shared'): Promise<void> {
+    const { place } = this.#options;
+    const name = schemaLock(place);
     try {
-      await client.query(`SELECT pg_advisory_lock${isShared ? '_shared' : ''}(${LOCK_KEY})`, [name]);
+      await client.query(`SELECT pg_advisory_lock${how}(${LOCK_KEY})`, [name]);
     } catch (error) {
       if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
       const holder = await holderOf(client, name);
       const message = `Another nestwatch uses the schema ${place.schema} of the store ${place.shown}${holder}.`;
       throw new NestwatchError(this.#isPrepared ? 'store_down' : 'store_locked', message, { cause: error });
-    }
-    if (isShared) {
-      await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
-      this.#slot = await takeSlot(client, name);
     }
   }
 
@@ -412,6 +444,11 @@ export class Session implements Statements {
   }
 }
 
+/** The name of the lock on the schema. */
+function schemaLock({ schema }: PostgresPlace): string {
+  return `nestwatch ${schema}`;
+}
+
 /** Takes the smallest slot that nobody has; its lock ends with the connection. */
 async function takeSlot(client: pg.Client, name: string): Promise<number> {
   const { rows } = await client.query<{ slot: number }>(
@@ -428,7 +465,7 @@ async function holderOf(client: pg.Client, name: string): Promise<string> {
     `SELECT concat_ws(' ', application_name, 'at', coalesce(client_addr::text, 'a socket of the server'), 'since',
        date_trunc('second', backend_start)::text) AS who
      FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE locktype = 'advisory' AND granted AND ((classid::bigint << 32) | objid::bigint) = ${LOCK_KEY}`,
+     WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid() AND ((classid::bigint << 32) | objid::bigint) = ${LOCK_KEY}`,
     [name],
   );
   return rows[0] ? `: ${rows[0].who}` : '';

@@ -8,7 +8,9 @@
  * - Every text is compared byte by byte, as everywhere else: `TEXT` below is written `TEXT COLLATE "C"`.
  *
  * A step, once released, stays as it is; what changes later is a step of its own behind it. Steps run forward only, in
- * their order, each in the same transaction as the note that it was done. A column is added by a step here, by
+ * their order, each in the same transaction as the note that it was done. Replicas of the version before go on beside one
+ * that has done a step, and start beside it, where its `oldest` says so: where all their statements mean what they did,
+ * as after a new table, or a new column with a default. A step for which that is not so waits for them to be stopped. A column is added by a step here, by
  * its line in the statement that writes it, and, if it is read, by its line in the row's type: three places in one room.
  */
 
@@ -386,9 +388,18 @@ const OWNED = `
   );
 `;
 
+export interface Step {
+  readonly sql: string;
+  /** The oldest version of the tables that a nestwatch may know and still work on these. */
+  readonly oldest: number;
+}
+
 /** The first step makes version 1, and so on. */
-export const STEPS: readonly string[] = [
-  `${WATCHED}${ALERTED}${QUEUED}${UPKEEP}${OWNED}`.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
+export const STEPS: readonly Step[] = [
+  {
+    sql: `${WATCHED}${ALERTED}${QUEUED}${UPKEEP}${OWNED}`.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
+    oldest: 1,
+  },
 ];
 
 /** By these a process on PostgreSQL finds out what it may do: they say nothing of what is watched. */

@@ -184,7 +184,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
 
   test('refuses a schema of a newer version, and one of another program, and changes nothing in it', async () => {
     await (await open()).close();
-    await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now())`);
+    await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now(), 99)`);
     await expect(open()).rejects.toMatchObject({ code: 'store_newer' });
     schema = `${schema}_other`;
     await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (id INTEGER)`);

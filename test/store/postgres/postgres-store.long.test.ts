@@ -21,6 +21,13 @@ const EMPTY = `DO $$ DECLARE name regclass; is_used boolean; BEGIN
   END LOOP;
 END $$`;
 
+const MORE_COLUMNS = `DO $$ DECLARE name regclass; BEGIN
+  FOR name IN SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('nestwatch') AND relkind = 'r'
+  LOOP
+    EXECUTE format('ALTER TABLE %s ADD COLUMN later TEXT NOT NULL DEFAULT %L', name, 'later');
+  END LOOP;
+END $$`;
+
 describe.skipIf(bin === undefined)('on PostgreSQL', () => {
   let server: PostgresServer;
   let admin: pg.Client;
@@ -42,10 +49,19 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
     await admin.query(EMPTY);
   }
 
+  /** What the next version may add to every table, so that replicas of this one go on beside it. */
+  async function addColumns(): Promise<void> {
+    await (await open(true)).close();
+    await admin.query(MORE_COLUMNS);
+  }
+
   describe.each([
-    ['alone', false],
-    ['as one of several', true],
-  ] as const)('%s', (_, isShared) => {
+    ['alone', false, 'own tables'],
+    ['as one of several', true, 'own tables'],
+    ['beside a newer version', true, 'tables of the newer'],
+  ] as const)('%s', (_, isShared, whose) => {
+    if (whose !== 'own tables') beforeAll(addColumns);
+
     describeStore(
       'the PostgreSQL store',
       async () => {

@@ -56,7 +56,8 @@ async function prepare(session: Session, statements: Statements, place: Postgres
       `there are tables already at ${shownPlace(place)}: name another schema, or drop this one where nobody needs it`,
     );
   }
-  await migrate(statements, exec, place.schema, place.shown, { isCopy: true });
+  // The copy has the lock on the schema to itself.
+  await migrate({ statements, exec, ...place, alone: async () => {}, isCopy: true });
 }
 
 function createTarget(session: Session, place: PostgresPlace, tables: readonly ServerTable[]): RowTarget {

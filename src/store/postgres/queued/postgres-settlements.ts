@@ -145,7 +145,8 @@ export class PostgresSettlements {
   /** Integrations that accept nothing now. */
   async failing(): Promise<FailingIntegration[]> {
     const rows = await this.#statements.rows<HealthRow>(
-      'SELECT * FROM failing_integration ORDER BY receiver, position, integration',
+      `SELECT receiver, position, integration, failures, since_us, last_error FROM failing_integration
+       ORDER BY receiver, position, integration`,
     );
     return rows.map(({ since_us: sinceUs, last_error: lastError, ...integration }) => ({
       ...integration,

@@ -1,0 +1,167 @@
+/** Replicas of two versions on one store: they work side by side where the tables allow it, and say so where not. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { Session } from '../../../src/store/postgres/session.ts';
+import { STEPS, type Step } from '../../../src/store/postgres/tables.ts';
+import type { OpenStore } from '../../../src/store/store.ts';
+import { VERSION } from '../../../src/version.ts';
+import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '../contract/sample-records.ts';
+import { openWire, type Wire } from './cut-wire.ts';
+import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const NOW = STEPS.length;
+/** What is longer than a server that was away is left alone. */
+const LATER_MS = 1_500;
+
+describe.skipIf(bin === undefined)('replicas of two versions', () => {
+  let server: PostgresServer;
+  let wire: Wire;
+  let clock: VirtualClock;
+  let schema = '';
+  let count = 0;
+  const opened: { close(): Promise<void> }[] = [];
+
+  beforeAll(async () => {
+    server = await startServer(bin!);
+  }, 60_000);
+  afterAll(() => server?.remove());
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    count += 1;
+    schema = `s${count}`;
+    wire = await openWire(server);
+  });
+  afterEach(async () => {
+    for (const one of opened.splice(0)) await one.close();
+    await wire.close();
+  });
+
+  /** A replica of this version. */
+  async function start(host = server.host): Promise<OpenStore> {
+    const place = { ...placeOn(server, { schema }), host };
+    const replica = await openPostgresStore({ place, clock, isShared: true });
+    opened.push(replica.store);
+    return replica;
+  }
+
+  /** The next version, which has one step more. */
+  async function startNewer(step: Step): Promise<Session> {
+    const place = placeOn(server, { schema });
+    const steps = [...STEPS, step];
+    const session: Session = new Session({
+      ...{ place, clock, isShared: true },
+      prepare: (statements, alone) =>
+        migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone, steps }),
+    });
+    opened.push(session);
+    await session.ready();
+    return session;
+  }
+
+  /** More columns in every table of the store, as the next version may want some. */
+  async function moreColumns(): Promise<string> {
+    const tables = await inSession((session) => tableNames(session, schema));
+    return tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later TEXT NOT NULL DEFAULT ''`).join(';');
+  }
+
+  async function inSession<T>(ask: (session: Session) => Promise<T>): Promise<T> {
+    const place = placeOn(server, { schema });
+    const session = new Session({ place, clock, isShared: false, isGuest: true, prepare: async () => {} });
+    await session.ready();
+    try {
+      return await ask(session);
+    } finally {
+      await session.close();
+    }
+  }
+
+  const steps = () =>
+    inSession((session) =>
+      session.rows<{ step: number; oldest: number }>('SELECT step, oldest FROM schema_step ORDER BY step'),
+    );
+
+  /** All that a replica does with most of the tables; `id` is new each time. */
+  async function works({ store, sharing }: OpenStore, id: string): Promise<void> {
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      await tx.events.insert(stream, [event(id)]);
+      await tx.alerts.put([alert(id)]);
+      await tx.groups.put([group(id)]);
+      await tx.groups.putMembers([
+        { groupKey: id, alertId: id, sort: 'route', notifiedSeq: 0, notifiedState: 'none' },
+      ]);
+      await tx.outbox.enqueue(notification(id), [delivery(id)]);
+    });
+    const seen = await store.transaction(async (tx) => ({
+      alerts: (await tx.alerts.changed(100)).map((one) => one.id),
+      members: (await tx.groups.members(id)).map((one) => one.alert.id),
+      claimed: (await tx.outbox.claim('ops', 0, NOW_US, 100, 1)).map((one) => one.delivery.id),
+      troubles: await tx.troubles.read({ deadAfterUs: 0, quarantinedFromUs: 0, nowUs: NOW_US }),
+    }));
+    expect(seen.alerts).toContain(id);
+    expect(seen.members).toEqual([id]);
+    expect(seen.claimed).toContain(id);
+    const replica = await sharing!.turns.transaction((tx) => tx.ownership.join(id, VERSION, 60_000));
+    const view = await sharing!.turns.renew(replica, RENEWAL);
+    expect(view?.replicas.at(-1)).toMatchObject({ replica, name: id });
+    await sharing!.turns.transaction((tx) => tx.ownership.leave(replica));
+  }
+
+  test('work side by side where the newer has added to the tables, and the older starts beside it', async () => {
+    const one = await start();
+    await works(one, 'a');
+    const newer = await startNewer({ sql: await moreColumns(), oldest: NOW });
+    expect(await steps()).toEqual([
+      { step: NOW, oldest: NOW },
+      { step: NOW + 1, oldest: NOW },
+    ]);
+    await works(one, 'b');
+    await works(await start(), 'c');
+    expect(await newer.first('SELECT later FROM alert WHERE id = $1', 'c')).toEqual({ later: '' });
+  });
+
+  test('do not where the older could not go on: the newer says who is to be stopped, and changes nothing', async () => {
+    const one = await start();
+    const breaking = { sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 };
+    await expect(startNewer(breaking)).rejects.toMatchObject({
+      code: 'store_locked',
+      message: expect.stringMatching(
+        `^Another nestwatch uses the schema ${schema} .*: nestwatch ${VERSION} at .*stop all of those first\\.$`,
+      ),
+    });
+    expect(await steps()).toHaveLength(NOW);
+    await works(one, 'a');
+    await works(await start(), 'b');
+
+    for (const replica of opened.splice(0)) await replica.close();
+    await startNewer(breaking);
+    expect(await steps()).toHaveLength(NOW + 1);
+    await startNewer(breaking);
+    await expect(start()).rejects.toMatchObject({
+      code: 'store_newer',
+      message: expect.stringContaining(`this one, ${VERSION}, knows version ${NOW}.`),
+    });
+  });
+
+  test('an older one that was cut off while the tables were changed writes nothing more, and says why', async () => {
+    const one = await start(wire.host);
+    await works(one, 'a');
+    wire.cut();
+    // The server has to notice as well that nobody is there.
+    await expect(works(one, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    await startNewer({ sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 });
+    wire.mend();
+    await clock.advance(LATER_MS);
+    const refused = { code: 'store_newer' };
+    await expect(one.store.transaction((tx) => tx.streams.open('us', 'flight', ''))).rejects.toMatchObject(
+      refused,
+    );
+    await expect(one.sharing!.turns.renew(1, RENEWAL)).rejects.toMatchObject(refused);
+    expect(await inSession((session) => session.rows('SELECT region FROM stream'))).toEqual([
+      { region: 'eu' },
+    ]);
+  });
+});
