@@ -9,11 +9,25 @@ import { plainText } from '../text/plain-text.ts';
 const SECRET_KEY =
   /authorization|token|password|passwd|secret|cookie|credential|api[_-]?key|signature|^pass$|^auth$/i;
 
+/**
+ * What a colon is followed by where it belongs to a sentence, such as `refuses the token: searchNests of eu: …`: a word
+ * that begins a statement, with another one behind it, or an operation of a region. The list is short on purpose, since
+ * a password may be any other word.
+ */
+const SENTENCE =
+  '(?:is|are|was|has|must|may|cannot|the|an?|no|not|neither|it|its|connect|getaddrinfo|read|write) [a-z]|[a-z]{3,30} of [a-z0-9-]{1,40}: ';
+
 /** Texts that are a secret by their own form. */
 const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, '$1 [secret]'],
   [/\bwhsec_[A-Za-z0-9+/=_-]+/g, '[secret]'],
-  [/\b(authorization|token|password|secret|api[_-]?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+/gi, '$1$2[secret]'],
+  [
+    new RegExp(
+      `\\b(authorization|token|password|secret|api[_-]?key)(?!: (?:${SENTENCE}))(["']?\\s*[:=]\\s*["']?)[^\\s"',;&]+`,
+      'gi',
+    ),
+    '$1$2[secret]',
+  ],
 ];
 /** Scheme, what may be a login, host, and the rest, which in a webhook's address is often its key. */
 const ADDRESS = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>]+)([^\s"'<>]*)/gi;

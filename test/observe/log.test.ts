@@ -262,6 +262,40 @@ describe('secrets', () => {
     }
   });
 
+  test.each([
+    'token: canary4711',
+    'token: canary',
+    'token:canary of eu: ',
+    'token=canary of eu: down',
+    '{"token": "canary of eu: down"}',
+    "password: 'canary' of eu: down",
+    'password: canary is wrong',
+    'the password: canary of the mail server',
+    'api_key: canary must be another',
+    'secret: is-canary',
+    'password: is-canary must be another',
+    'authorization: canary\nof eu: next',
+    'token: canary4711 of eu: down',
+  ])('in a sentence are not written: %j', (text) => {
+    const { info, lines } = logTo();
+    info('x', { text });
+    expect(String(lines()[0]!.text)).not.toContain('canary');
+  });
+
+  test.each([
+    'EU refuses the token: searchNests of eu: the service answered 401.',
+    'Region eu refuses the token: getBirdLogs of us-2: the service answered 403',
+    'regions.eu.token: is missing, or give token_file',
+    'receivers[0].webhook_configs[0].secret: must be a text',
+    'unreachable: no access token: connect ECONNREFUSED 127.0.0.1:1',
+    'no access token: the server answered 400',
+    'smtp_auth_password: cannot be read',
+  ])('a sentence about one stays: %s', (text) => {
+    const { info, lines } = logTo();
+    info('x', { text });
+    expect(lines()).toMatchObject([{ text }]);
+  });
+
   test('what only resembles one stays', () => {
     const { info, lines } = logTo();
     info('x', { bird: 'Token of thanks', url: 'https://eu-1.blackbird.io/api-rest', region: 'eu' });
