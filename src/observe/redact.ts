@@ -23,7 +23,7 @@ const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
   [/\bwhsec_[A-Za-z0-9+/=_-]+/g, '[secret]'],
   [
     new RegExp(
-      `\\b(authorization|token|password|secret|api[_-]?key)(?!: (?:${SENTENCE}))(["']?\\s*[:=]\\s*["']?)[^\\s"',;&]+`,
+      `(?<![a-z])(authorization|token|password|secret|api[_-]?key)(?!: (?:${SENTENCE}))(["']?\\s*[:=]\\s*["']?)[^\\s"',;&]+`,
       'gi',
     ),
     '$1$2[secret]',

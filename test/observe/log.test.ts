@@ -276,6 +276,10 @@ describe('secrets', () => {
     'password: is-canary must be another',
     'authorization: canary\nof eu: next',
     'token: canary4711 of eu: down',
+    'the server sent access_token=canary and no more',
+    'smtp_auth_password: canary',
+    '{"client_secret":"canary"}',
+    'X-Api-Key: canary',
   ])('in a sentence are not written: %j', (text) => {
     const { info, lines } = logTo();
     info('x', { text });
