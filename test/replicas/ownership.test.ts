@@ -1,12 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../src/errors.ts';
-import {
-  createOwnership,
-  LEASE_MS,
-  type Ownership,
-  SENDING_MS,
-  STUCK_MS,
-} from '../../src/replicas/ownership.ts';
+import { SENDING_MS } from '../../src/replicas/missed-replicas.ts';
+import { LEASE_MS } from '../../src/replicas/own-life.ts';
+import { createOwnership, type Ownership } from '../../src/replicas/ownership.ts';
+import { STUCK_MS } from '../../src/replicas/shown-duties.ts';
 import type { Happening } from '../../src/report.ts';
 import type { RefusedFile } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -3,7 +3,7 @@ import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { LEASE_MS } from '../../../src/replicas/ownership.ts';
+import { LEASE_MS } from '../../../src/replicas/own-life.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { SHARED_LIMITS } from '../../../src/store/postgres/session.ts';
 import type { Store } from '../../../src/store/store.ts';

@@ -1,0 +1,67 @@
+/** How the duties stand: what this replica shows of its own to all, and what it sees of all. */
+import type { Report } from '../report.ts';
+import type { ShownDuty } from '../store/ownership-store.ts';
+import type { Store, Turns } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
+import type { OwnedWorks } from './owned-works.ts';
+
+/** How often is shown, and read, how the duties stand. */
+const SHOW_MS = 15_000;
+/** One whose own work commits nothing for so long leaves its duties to others: alive alone it is of no use. */
+export const STUCK_MS = 60_000;
+
+interface ShownDutiesOptions {
+  readonly store: Store;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+export class ShownDuties {
+  readonly #options: ShownDutiesOptions;
+  readonly #works: OwnedWorks;
+  #shown = new Map<string, ShownDuty>();
+  /** Since when it waits to have shown how its duties stand; undefined while it does not. */
+  #showingSinceMs: number | undefined;
+  #shownMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ShownDutiesOptions, works: OwnedWorks) {
+    this.#options = options;
+    this.#works = works;
+  }
+
+  /** As its last owner has shown; undefined where it never did. */
+  of(duty: string): ShownDuty | undefined {
+    return this.#shown.get(duty);
+  }
+
+  /** Whether what it shows does not get through: then its time runs out, and its work ends. */
+  isStuck(): boolean {
+    const sinceMs = this.#showingSinceMs ?? Number.POSITIVE_INFINITY;
+    return this.#options.clock.monotonicMs() - sinceMs >= STUCK_MS;
+  }
+
+  /** Where it is time to, at a turn that began at `beganMs`. */
+  async exchange(beganMs: number): Promise<void> {
+    if (beganMs - this.#shownMs < SHOW_MS) return;
+    const shown = await this.#options.turns.shown();
+    this.#shown = new Map(shown.map((one) => [one.duty, one]));
+    this.#shownMs = beganMs;
+    if (this.#showingSinceMs === undefined) void this.#show(beganMs);
+  }
+
+  /** Says how its duties stand, behind the work that it does: of all that a turn does it is what can best wait. */
+  async #show(beganMs: number): Promise<void> {
+    const { store, report } = this.#options;
+    // Whoever has nothing to show is not asked whether its work gets through, as it has none.
+    if (this.#works.areNone()) return;
+    this.#showingSinceMs = beganMs;
+    try {
+      await store.transaction(({ ownership }) => ownership.show(this.#works.showings()));
+    } catch (error) {
+      report({ what: 'trouble', stage: 'store', error });
+    } finally {
+      this.#showingSinceMs = undefined;
+    }
+  }
+}
