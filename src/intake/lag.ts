@@ -2,6 +2,7 @@
 
 import type { ServiceClient } from '../service/client.ts';
 import { durationWords } from '../text/duration-words.ts';
+import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
 import type { Commit } from './commit.ts';
@@ -14,8 +15,8 @@ interface LagWatchOptions {
   readonly client: Pick<ServiceClient, 'health' | 'rate' | 'pausedMs'>;
   /** What a stream is called, for people. */
   readonly describe: (name: string) => string;
-  /** Whether the last poll of a stream failed. */
-  readonly isFailing: (name: string) => boolean;
+  /** What the last poll of a stream failed with; undefined where it did not. */
+  readonly failureOf: (name: string) => string | undefined;
   readonly commit: Commit;
   readonly clock: Clock;
 }
@@ -25,6 +26,8 @@ interface LagWatchOptions {
  * too few requests are allowed.
  */
 type Cause = 'pause' | 'failure' | 'backlog' | 'rate';
+
+const MAX_FAILURE_LENGTH = 300;
 
 export class LagWatch {
   readonly #options: LagWatchOptions;
@@ -70,17 +73,17 @@ export class LagWatch {
   }
 
   #causeOf(lag: Lag | undefined): Cause | undefined {
-    const { client, maxIntervalMs, isFailing } = this.#options;
+    const { client, maxIntervalMs, failureOf } = this.#options;
     // A pause that is longer than streams may wait is known to make them late before they are.
     if (client.pausedMs() > (lag ? 0 : maxIntervalMs)) return 'pause';
     if (!lag) return undefined;
-    if (isFailing(lag.name)) return 'failure';
+    if (failureOf(lag.name) !== undefined) return 'failure';
     return lag.isBehind ? 'backlog' : 'rate';
   }
 
   /** The cause in words, for people. */
   #reasonOf(cause: Cause, lag: Lag | undefined): string {
-    const { client, maxIntervalMs, schedule } = this.#options;
+    const { client, maxIntervalMs, schedule, failureOf } = this.#options;
     const neededPerSecond = schedule.neededPerSecond();
     const needed = `it would take ${neededPerSecond.toFixed(1)} requests a second`;
     const parts = lag ? [this.#lateStreams(lag)] : [];
@@ -90,7 +93,10 @@ export class LagWatch {
         : `, at most ${durationWords(maxIntervalMs, 'one unit')} are meant between two readings`;
       parts.push(`${this.#pauseInWords()}${atMost}`, needed);
     } else {
-      if (cause === 'failure') parts.push('its reading fails, the log says why');
+      if (cause === 'failure') {
+        const failure = plainText(failureOf(lag?.name ?? '') ?? '', MAX_FAILURE_LENGTH);
+        parts.push(`its reading fails: ${failure}`);
+      }
       if (cause === 'backlog')
         parts.push('more has gathered there than one poll reads, and it is being caught up with');
       if (cause === 'rate' || neededPerSecond > client.rate()) {

@@ -54,8 +54,9 @@ export interface Unlisted {
 /** The polls of a stream that failed in a row. */
 interface Failures {
   readonly count: number;
-  /** What the last of them met. */
-  readonly error: unknown;
+  /** What the last of them met, and whether that is what the service does with what is asked for. */
+  readonly said: string;
+  readonly saysOfService: boolean;
   /** When its Bird was first not found, on the monotonic clock; undefined for never. */
   readonly missingMs: number | undefined;
 }
@@ -66,8 +67,8 @@ const FIRST_RETRY_MS = 5_000;
 /** One failure may be a moment's. */
 const UNLISTED_AFTER = 2;
 
-/** What says nothing about the lists: the pace waits, or nestwatch itself stops or cannot write. */
-const NOT_OF_LISTS: ReadonlySet<string> = new Set([
+/** What says nothing about what is asked for: the pace waits, or nestwatch itself stops or cannot write. */
+const NOT_OF_SERVICE: ReadonlySet<string> = new Set([
   'rate_limited',
   'circuit_open',
   'cancelled',
@@ -99,15 +100,15 @@ export class Polls {
 
   /** Undefined once they were listed, and until that has failed twice. */
   unlisted(): Unlisted | undefined {
-    const { count = 0, error } = this.#failures.get(INVENTORY) ?? {};
-    if (this.#isInventoryRead || count < UNLISTED_AFTER) return undefined;
-    if (NOT_OF_LISTS.has(codeOf(error)) || isStoreFailure(error)) return undefined;
-    const said = error instanceof Error ? error.message : String(error);
-    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said };
+    const failures = this.#failures.get(INVENTORY);
+    if (this.#isInventoryRead || !failures?.saysOfService || failures.count < UNLISTED_AFTER)
+      return undefined;
+    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said: failures.said };
   }
 
-  isFailing(name: string): boolean {
-    return this.#failures.has(name);
+  /** What the last poll of a stream failed with; undefined where it did not. */
+  failureOf(name: string): string | undefined {
+    return this.#failures.get(name)?.said;
   }
 
   /** The names of the streams whose last poll failed. */
@@ -220,7 +221,10 @@ export class Polls {
     const isMissing = isBirdMissing(birdId, error);
     const isNewlyMissing = isMissing && before?.missingMs === undefined;
     const missingMs = isNewlyMissing ? clock.monotonicMs() : before?.missingMs;
-    const failures = { count: (before?.count ?? 0) + 1, error, missingMs };
+    // Not the error itself: that may hold a page of the service, and there may be thousands.
+    const said = error instanceof Error ? error.message : String(error);
+    const saysOfService = !NOT_OF_SERVICE.has(codeOf(error)) && !isStoreFailure(error);
+    const failures = { count: (before?.count ?? 0) + 1, said, saysOfService, missingMs };
     // What was removed while its poll was under way can no longer fail.
     if (schedule.has(name)) this.#failures.set(name, failures);
     // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.

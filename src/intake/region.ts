@@ -96,7 +96,7 @@ export class RegionIntake {
       ...parts,
       maxIntervalMs: poll.maxIntervalMs,
       describe: (name) => this.#streams.describe(name),
-      isFailing: (name) => this.#polls.isFailing(name),
+      failureOf: (name) => this.#polls.failureOf(name),
     });
     this.#reads = new ReadProgress(parts);
     this.#rate = new KeptRate(parts);

@@ -15,7 +15,7 @@ function regionOf() {
   const reported: Extract<Fact, { fact: 'polling_pace' }>[] = [];
   let health: RegionHealth['health'] = 'up';
   let pausedMs = 0;
-  let isFailing = false;
+  let failure: string | undefined;
   let isFull = false;
   const schedule = new Schedule({
     minIntervalMs: 10_000,
@@ -30,7 +30,7 @@ function regionOf() {
     schedule,
     client: { health: () => ({ health, reason: '', sinceUs: 0 }), rate: () => 2, pausedMs: () => pausedMs },
     describe: (name) => `the stream ${name}`,
-    isFailing: () => isFailing,
+    failureOf: () => failure,
     commit: async ({ facts }) => {
       if (isFull) throw new NestwatchError('disk_full', 'full');
       for (const fact of facts ?? []) if (fact.fact === 'polling_pace') reported.push(fact);
@@ -58,7 +58,7 @@ function regionOf() {
       });
     },
     fails() {
-      isFailing = true;
+      failure = 'searchFlights of eu: the service answered 404';
       schedule.take(clock.monotonicMs());
       schedule.done('a', clock.monotonicMs(), { delayMs: 1 });
     },
@@ -135,7 +135,7 @@ test('says that reading fails where that is why, however much the rate allows', 
   }
   await region.minutesPass(0);
   expect(region.reported.at(-1)?.reason).toBe(
-    '1 stream is read too late, most of all the stream a: last read 6 min ago, at most 5 min are meant; its reading fails, the log says why',
+    '1 stream is read too late, most of all the stream a: last read 6 min ago, at most 5 min are meant; its reading fails: searchFlights of eu: the service answered 404',
   );
 });
 
