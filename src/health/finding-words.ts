@@ -86,10 +86,10 @@ export const ENGLISH_FINDINGS: FindingWords = {
   unlisted: ({ region, what, said, address, known }) => {
     const name = regionName(region);
     const rest = known > 0 ? 'only Birds that were known before are watched' : 'nothing of it is watched';
-    const title = `he ${what} of ${name} cannot be listed`;
+    const unlisted = `${what} of ${name} cannot be listed`;
     return {
-      title: `t${title}`,
-      summary: `T${title}, so ${rest}: ${ended(said)}`,
+      title: `the ${unlisted}`,
+      summary: `The ${unlisted}, so ${rest}: ${ended(said)}`,
       action:
         what === 'Nests'
           ? `Check regions.${region}.base_url: GET ${address}/nests must answer with the list of all Nests. All that was missed is read then.`

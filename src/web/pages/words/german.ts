@@ -174,10 +174,10 @@ const FINDINGS: FindingWords = {
   unlisted: ({ region, what, said, address, known }) => {
     const name = regionName(region);
     const rest = known > 0 ? 'nur schon bekannte Birds werden überwacht' : 'nichts davon wird überwacht';
-    const title = `ie ${what} von ${name} lassen sich nicht auflisten`;
+    const unlisted = `${what} von ${name} lassen sich nicht auflisten`;
     return {
-      title: `d${title}`,
-      summary: `D${title}, ${rest}: ${ended(said)}`,
+      title: `die ${unlisted}`,
+      summary: `Die ${unlisted}, ${rest}: ${ended(said)}`,
       action:
         what === 'Nests'
           ? `Prüfen Sie regions.${region}.base_url: GET ${address}/nests muss die Liste aller Nests liefern. Alles Versäumte wird dann gelesen.`
