@@ -73,8 +73,10 @@ export async function setDeliveryAside(
 /** Lets the alerts that were set aside long enough ago try again to join their groups. */
 export async function retryAlerts(tx: Transaction, nowUs: number): Promise<Step> {
   const names = (await tx.faults.names('alert', nowUs)).slice(0, BATCH);
-  await tx.faults.mend('alert', names);
-  await tx.alerts.joinAgain(names);
+  if (names.length > 0) {
+    await tx.faults.mend('alert', names);
+    await tx.alerts.joinAgain(names);
+  }
   // What the store set aside by itself is reported along the way.
   const happenings = (await tx.faults.news()).map((fault): Happening => ({ what: 'set_aside', ...fault }));
   return { done: names.length, queued: 0, happenings };
