@@ -31,7 +31,7 @@ export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
     ...regions.flatMap((region) => judgeRegion(region, snapshot)),
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
-    ...judgeConfig(refusedConfig, replicas),
+    ...judgeConfig(refusedConfig, replicas, nowUs),
     ...judgeClocks(replicas, nowUs),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
@@ -77,9 +77,18 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs
 }
 
 /** Replicas that refuse for the same reason are named together: mostly all have the same file. */
-function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
+function judgeConfig(
+  own: RefusedConfig | undefined,
+  replicas: readonly ReplicaSnapshot[],
+  nowUs: number,
+): Impairment[] {
   if (replicas.length === 0) return own ? [refusedBy(own, [])] : [];
-  const refusing = replicas.flatMap(({ name, refused }) => (refused ? [{ name, refused }] : []));
+  const refusing = replicas.flatMap(({ name, refused, clockAheadUs }) => {
+    if (!refused) return [];
+    // Each says it by its own clock.
+    const sinceUs = Math.min(nowUs, refused.sinceUs - clockAheadUs);
+    return [{ name, refused: { ...refused, sinceUs } }];
+  });
   const alike = Map.groupBy(refusing, ({ refused: { mistakes, first } }) =>
     JSON.stringify([mistakes, first]),
   );

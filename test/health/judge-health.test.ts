@@ -346,7 +346,7 @@ describe('the health answer', () => {
         replicas: [
           aReplica({ refused: REFUSED }),
           aReplica({ name: 'host-b', refused }),
-          aReplica({ name: 'host-c', refused: { ...REFUSED, sinceUs: NOW_US - 9 } }),
+          aReplica({ name: 'host-c', refused: { ...REFUSED, sinceUs: NOW_US + 91 }, clockAheadUs: 100 }),
         ],
       }),
     );
