@@ -1,24 +1,41 @@
 /**
- * Room for new objects while a storm lasts. The heap is kept small (`small-heap.ts`), which a storm pays for: what
- * lives until its batch is committed is copied again and again, and that took up to half of the processor time. V8
- * takes the room back by itself once little is going on; that it favours speed ends a while after the storm.
+ * Room for objects while a storm lasts. The heap is kept small (`small-heap.ts`), which a storm pays for: what lives
+ * until its batch is committed is copied again and again, and all that lives is marked every few hundred milliseconds.
+ * That took up to half of the processor time. V8 takes the room back by itself once little is going on; that it favours
+ * speed ends a while after the storm.
  */
-import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Report } from './report.ts';
 import type { Clock } from './time/clock.ts';
 
 /** Alerts that begin or end within a second: what is taken for a storm. */
 const STORM_ALERTS = 100;
+/** As `small-heap.ts` has it: by how much of itself the heap grows until the next collection of all that lives. */
+const SMALL_GROWTH_PERCENT = 20;
+/** The same in a storm, where the heap is small enough that this is no more than `STORM_GROWTH_BYTES`. */
+const STORM_GROWTH_PERCENT = 60;
+const STORM_GROWTH_BYTES = 20 * 1024 * 1024;
 /** What a storm has queued is sent within this, or goes slower. */
 const STORM_LASTS_MS = 60_000;
-const ROOM_BYTES = 8 * 1024 * 1024;
+const ROOM_BYTES = 6 * 1024 * 1024;
 /** V8 decides at a collection, which is never further away than this. */
 const MOST_OBJECTS = 4_096;
 
-/** Hears of alerts, and makes room once very many of them change. `setFlags` is V8's, but in a test. */
+interface Engine {
+  setFlag(flag: string): void;
+  /** What all objects take. */
+  usedBytes(): number;
+}
+
+const V8: Engine = {
+  setFlag: setFlagsFromString,
+  usedBytes: () => getHeapStatistics().used_heap_size,
+};
+
+/** Hears of alerts, and makes room once very many of them change. The engine is V8, but in a test. */
 export function createStormHeap(
   { monotonicMs }: Pick<Clock, 'monotonicMs'>,
-  setFlags: typeof setFlagsFromString = setFlagsFromString,
+  { setFlag, usedBytes }: Engine = V8,
 ): Report {
   let sinceMs = Number.NEGATIVE_INFINITY;
   let alerts = 0;
@@ -26,7 +43,8 @@ export function createStormHeap(
   return ({ what }) => {
     const nowMs = monotonicMs();
     if (nowMs >= endsMs) {
-      setFlags('--optimize-for-size');
+      setFlag('--optimize-for-size');
+      setFlag(`--heap-growing-percent=${SMALL_GROWTH_PERCENT}`);
       endsMs = Number.POSITIVE_INFINITY;
     }
     if (what !== 'alert') return;
@@ -37,9 +55,15 @@ export function createStormHeap(
     alerts += 1;
     if (alerts !== STORM_ALERTS) return;
     endsMs = nowMs + STORM_LASTS_MS;
-    setFlags('--no-optimize-for-size');
+    setFlag('--no-optimize-for-size');
+    setFlag(`--heap-growing-percent=${growthPercent(usedBytes())}`);
     makeRoom();
   };
+}
+
+function growthPercent(usedBytes: number): number {
+  const percent = Math.round((100 * STORM_GROWTH_BYTES) / usedBytes);
+  return Math.min(STORM_GROWTH_PERCENT, Math.max(SMALL_GROWTH_PERCENT, percent));
 }
 
 /** V8 lets the space for new objects grow by a factor where many of them outlive a collection: so some have to. */

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { createStormHeap } from '../src/storm-heap.ts';
@@ -27,13 +28,19 @@ function roomAfter(alerts: number, everyMs: number): number {
 test('there is room for new objects in a storm of alerts, and little without one', () => {
   expect(roomAfter(99, 1)).toBeLessThan(2);
   expect(roomAfter(500, 20)).toBeLessThan(2);
-  expect(roomAfter(500, 1)).toBeGreaterThan(7);
+  expect(roomAfter(500, 1)).toBeGreaterThan(5);
 });
 
 test('speed is favoured over size from the beginning of a storm until a minute after its last one', () => {
   const flags: string[] = [];
   let nowMs = 0;
-  const hear = createStormHeap({ monotonicMs: () => nowMs }, (flag) => flags.push(flag));
+  let usedMiB = 30;
+  const engine = { setFlag: (flag: string) => void flags.push(flag), usedBytes: () => usedMiB * 2 ** 20 };
+  const hear = createStormHeap({ monotonicMs: () => nowMs }, engine);
+  const ofSpeed = ['--no-optimize-for-size', '--heap-growing-percent=60'];
+  const ofSize = ['--optimize-for-size', '--heap-growing-percent=20'];
+  const smallHeap = readFileSync(join(import.meta.dirname, '../src/small-heap.ts'), 'utf8');
+  for (const flag of ofSize) expect(smallHeap).toContain(`setFlagsFromString('${flag}');`);
   const change = (alerts: number) => {
     for (let at = 0; at < alerts; at += 1)
       hear({ what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'firing', alertId: String(at) });
@@ -41,16 +48,24 @@ test('speed is favoured over size from the beginning of a storm until a minute a
   change(99);
   expect(flags).toEqual([]);
   change(1);
-  expect(flags).toEqual(['--no-optimize-for-size']);
+  expect(flags).toEqual(ofSpeed);
   nowMs = 50_000;
   change(100);
   nowMs = 109_999;
   change(1);
-  expect(flags).toEqual(['--no-optimize-for-size', '--no-optimize-for-size']);
+  expect(flags).toEqual([...ofSpeed, ...ofSpeed]);
   nowMs = 110_000;
   hear({ what: 'trouble', stage: 'store', error: undefined });
-  expect(flags.at(-1)).toBe('--optimize-for-size');
+  expect(flags.slice(4)).toEqual(ofSize);
   nowMs = 200_000;
   change(99);
-  expect(flags).toHaveLength(3);
+  expect(flags).toHaveLength(6);
+  // The more there is, the less of itself it grows by: it is no more than 20 MiB.
+  usedMiB = 50;
+  change(1);
+  expect(flags.at(-1)).toBe('--heap-growing-percent=40');
+  usedMiB = 500;
+  nowMs = 300_000;
+  change(100);
+  expect(flags.at(-1)).toBe('--heap-growing-percent=20');
 });
