@@ -1,9 +1,10 @@
 /**
- * What `config/` holds for Docker Compose and Kustomize, judged by others: the published schema of Compose files, which
- * the package of a linter brings (of it nothing is run), and Kustomize itself where this machine has it.
+ * What `config/` holds for Docker Compose and Kubernetes, judged by others: the published schema of Compose files, which
+ * the package of a linter brings (of it nothing is run), those of Kubernetes and of the Prometheus operator, and
+ * Kustomize itself where this machine has it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -35,6 +36,72 @@ describe('compose.yaml', () => {
     const postgres = { ...compose.services.postgres, healthcheck: { interval: 2 } };
     expect(mistakes({ ...compose, services: { postgres } })).toContain(
       'services.postgres.healthcheck.interval',
+    );
+  });
+});
+
+describe('manifests', () => {
+  const CUSTOM = 'monitoring.coreos.com/';
+  const packages = join(folder, 'kubernetes-schemas');
+  cpSync(join(import.meta.dirname, 'kubernetes-schemas'), packages, { recursive: true });
+  execFileSync('npm', ['ci', '--silent', '--ignore-scripts'], { cwd: packages });
+
+  interface Manifest {
+    readonly apiVersion: string;
+    readonly kind: string;
+    readonly spec: object;
+  }
+  interface Model {
+    new (manifest: Manifest): { validate(): void };
+  }
+
+  // Kubernetes reads YAML 1.1, in which 0440 is octal. What is Kustomize's own never gets to a cluster.
+  const all = globSync('**/*.yaml', { cwd: join(CONFIG, 'kubernetes') })
+    .map((file): [string, Manifest] => {
+      const text = readFileSync(join(CONFIG, 'kubernetes', file), 'utf8');
+      return [file, parse(text, { version: '1.1' }) as Manifest];
+    })
+    .filter(([, { kind, apiVersion }]) => kind !== undefined && !apiVersion.startsWith('kustomize.'));
+  const manifest = (file: string) => all.find(([name]) => name === file)![1];
+
+  /** What the schema of its kind says of it; empty where it is right. */
+  async function mistakesIn(one: Manifest): Promise<string> {
+    const { apiVersion, kind } = one;
+    const from = apiVersion.startsWith(CUSTOM)
+      ? '@kubernetes-models/prometheus-operator'
+      : 'kubernetes-models';
+    const models = await import(join(packages, 'node_modules', from, apiVersion, 'index.js'));
+    const Model = models[kind] as Model;
+    try {
+      new Model(one).validate();
+      return '';
+    } catch (error) {
+      return (error as Error).message;
+    }
+  }
+
+  test('are all that there are', () => {
+    expect(all.map(([, { kind }]) => kind).toSorted()).toEqual([
+      ...['Deployment', 'NetworkPolicy', 'NetworkPolicy', 'PodDisruptionBudget', 'PrometheusRule'],
+      ...['Service', 'ServiceAccount', 'ServiceMonitor', 'StatefulSet'],
+    ]);
+  });
+
+  test.each(all)('%s is right by the schema of its kind', async (_, one) => {
+    expect(await mistakesIn(one)).toBe('');
+  });
+
+  test('would not be right with a mistake', async () => {
+    const deployment = manifest('postgres/deployment.yaml');
+    const { spec } = deployment;
+    const strategy = { type: 'Rolling' };
+    expect(await mistakesIn({ ...deployment, spec: { ...spec, replicas: '2', strategy } })).toBe(
+      'data/spec/replicas must be integer, data/spec/strategy/type must be equal to one of the allowed values',
+    );
+    const rules = manifest('monitoring/prometheus-rule.yaml');
+    const wrong = { groups: [{ name: 'x', rules: [{ alert: 'X', expr: 'up', for: '5 minutes' }] }] };
+    expect(await mistakesIn({ ...rules, spec: wrong })).toContain(
+      'data/spec/groups/0/rules/0/for must match',
     );
   });
 });
