@@ -29,6 +29,12 @@ export class HealthWatch {
     await this.commit();
   }
 
+  /** Since when the region is up; undefined unless it is. */
+  upSinceUs(): number | undefined {
+    const { health, sinceUs } = this.#options.client.health();
+    return health === 'up' ? sinceUs : undefined;
+  }
+
   /** The health has changed. Rejects with what the store threw. */
   changed(): Promise<void> {
     this.#report();

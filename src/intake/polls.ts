@@ -54,9 +54,8 @@ export interface Unlisted {
 /** The polls of a stream that failed in a row. */
 interface Failures {
   readonly count: number;
-  /** What the last of them met, and whether that is what the service does with what is asked for. */
+  /** What the last of them met. */
   readonly said: string;
-  readonly saysOfService: boolean;
   /** When its Bird was first not found, on the monotonic clock; undefined for never. */
   readonly missingMs: number | undefined;
 }
@@ -64,11 +63,18 @@ interface Failures {
 /** A poll that failed is tried again after this, doubling with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
-/** One failure may be a moment's. */
-const UNLISTED_AFTER = 2;
+/** Fewer failures may be a moment's. */
+const UNLISTED_AFTER = 3;
 
-/** What says nothing about what is asked for: the pace waits, or nestwatch itself stops or cannot write. */
-const NOT_OF_SERVICE: ReadonlySet<string> = new Set([
+/**
+ * What says nothing about what is asked for: the service fails or is out of reach, which the region's health is about;
+ * the pace waits; or nestwatch itself stops or cannot write.
+ */
+const NOT_OF_LISTS: ReadonlySet<string> = new Set([
+  'unreachable',
+  'timeout',
+  'unavailable',
+  'unauthorized',
   'rate_limited',
   'circuit_open',
   'cancelled',
@@ -88,6 +94,11 @@ export class Polls {
   #isInventoryRead = false;
   #wasInventoryTried = false;
   #areNestsListed = false;
+  /** How often in a row something else was answered than Nests and Birds, and since when the region was up then. */
+  #wrongLists: { readonly count: number; readonly upSinceUs: number | undefined } = {
+    count: 0,
+    upSinceUs: undefined,
+  };
 
   constructor(options: PollsOptions) {
     this.#options = options;
@@ -98,12 +109,13 @@ export class Polls {
     return this.#isInventoryRead;
   }
 
-  /** Undefined once they were listed, and until that has failed twice. */
+  /** Undefined once they were listed, until that has failed three times in a row, and where the region was away meanwhile. */
   unlisted(): Unlisted | undefined {
-    const failures = this.#failures.get(INVENTORY);
-    if (this.#isInventoryRead || !failures?.saysOfService || failures.count < UNLISTED_AFTER)
-      return undefined;
-    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said: failures.said };
+    const { count, upSinceUs } = this.#wrongLists;
+    const said = this.failureOf(INVENTORY);
+    if (this.#isInventoryRead || said === undefined || count < UNLISTED_AFTER) return undefined;
+    if (upSinceUs !== this.#options.health.upSinceUs()) return undefined;
+    return { what: this.#areNestsListed ? 'Birds' : 'Nests', said };
   }
 
   /** What the last poll of a stream failed with; undefined where it did not. */
@@ -223,13 +235,20 @@ export class Polls {
     const missingMs = isNewlyMissing ? clock.monotonicMs() : before?.missingMs;
     // Not the error itself: that may hold a page of the service, and there may be thousands.
     const said = error instanceof Error ? error.message : String(error);
-    const saysOfService = !NOT_OF_SERVICE.has(codeOf(error)) && !isStoreFailure(error);
-    const failures = { count: (before?.count ?? 0) + 1, said, saysOfService, missingMs };
+    const failures = { count: (before?.count ?? 0) + 1, said, missingMs };
+    if (name === INVENTORY) this.#countWrongLists(error);
     // What was removed while its poll was under way can no longer fail.
     if (schedule.has(name)) this.#failures.set(name, failures);
     // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
     if (isNewlyMissing) schedule.hint(INVENTORY, clock.monotonicMs());
     return failures;
+  }
+
+  #countWrongLists(error: unknown): void {
+    const upSinceUs = this.#options.health.upSinceUs();
+    const isWrong = !NOT_OF_LISTS.has(codeOf(error)) && !isStoreFailure(error) && upSinceUs !== undefined;
+    const before = this.#wrongLists.upSinceUs === upSinceUs ? this.#wrongLists.count : 0;
+    this.#wrongLists = { count: isWrong ? before + 1 : 0, upSinceUs };
   }
 
   /** When the stream is polled again. */
