@@ -241,21 +241,34 @@ export class Audit {
     const expected = await this.#stream.count(piece);
     const isLong = expected > pageSize;
     if (isLong && !this.#doCountsProve(piece) && part.total !== null) return this.#split(piece);
-    let page = await this.#ask(piece, isLong ? 1 : pageSize);
+    let asked = isLong ? 1 : pageSize;
+    let page = await this.#ask(piece, asked);
     let total = page.totalCount;
     if (isLong && total !== null && total > 1 && total <= pageSize) {
-      page = await this.#ask(piece, pageSize);
+      asked = pageSize;
+      page = await this.#ask(piece, asked);
       total = page.totalCount;
     }
     if (piece.fromUs === part.fromUs && piece.toUs === part.toUs) part.total = total;
     if (total === null) this.#doubt(part);
     else if (page.items.length === total) {
+      if (await this.#goesOn(piece, page, asked, expected)) return this.#doubt(part);
       await this.#settle(piece, page.items);
       await this.#finish(piece, total, page.items);
     } else if (total <= pageSize) await this.#read(piece);
     else if (isLong && this.#doCountsProve(piece) && (await this.#agrees(piece, page, expected)))
       await this.#finish(piece, total, page.items);
     else await this.#split(piece);
+  }
+
+  /**
+   * Whether more follows the first page of a piece, which lists as many entries as are counted. Only asked where that may
+   * be: a count may be that of the page, or be cut off where the page ends.
+   */
+  async #goesOn(piece: Piece, page: Page<LogEntry>, asked: number, expected: number): Promise<boolean> {
+    const listed = page.items.length;
+    if (listed < (page.pageSize || asked) && listed >= expected) return false;
+    return (await this.#ask(piece, asked, 1)).items.length > 0;
   }
 
   /** Halves a piece whose counts do not agree; where that cannot be done, its part is read. */
@@ -284,7 +297,12 @@ export class Audit {
       for (const item of page.items) rows.push(item);
       total = page.totalCount;
       if (!isTrusted) at = sweptOn(at, page, this.#stream.pageSize());
-      else at = page.items.length > 0 && rows.length < (total ?? 0) ? { ...at, page: at.page + 1 } : 'end';
+      else {
+        // A full last page may be where the count is cut off.
+        const isFull = page.items.length >= (page.pageSize || this.#stream.pageSize());
+        const goesOn = page.items.length > 0 && (rows.length < (total ?? 0) || isFull);
+        at = goesOn ? { ...at, page: at.page + 1 } : 'end';
+      }
     }
     await this.#settle(piece, rows);
     if (!isTrusted) return this.#finish(piece, 0, rows);

@@ -194,6 +194,8 @@ describe('a stream', () => {
     expect(lengths()).toEqual([
       { minutes: 48, pageSize: 1 },
       { minutes: 20, pageSize: 20 },
+      // That page was full: the next one shows that nothing follows.
+      { minutes: 20, pageSize: 20 },
     ]);
   });
 

@@ -23,7 +23,7 @@ interface Rules {
   readonly exclusive: boolean;
   readonly precisionUs: number;
   readonly maxPageSize: number;
-  readonly total: (true_: number, all: number) => number | null;
+  readonly total: (true_: number, all: number, shown: number) => number | null;
 }
 
 const PLAIN: Rules = { exclusive: false, precisionUs: 1, maxPageSize: 1000, total: (count) => count };
@@ -51,7 +51,7 @@ function world(service: Entry[], stored: readonly Entry[], rules: Rules = PLAIN,
         if (isMalformed) return { ok: false, raw: id, reason: 'no usable id' };
         return { ok: true, entry: { id, createdAt: { us, text: '' } } };
       }),
-      totalCount: rules.total(matching.length, service.length),
+      totalCount: rules.total(matching.length, service.length, shown.length),
       page: query.page,
       pageSize: size,
     };
@@ -252,7 +252,9 @@ describe('gaps', () => {
 describe('counts that lie', () => {
   const lies: [string, Rules['total']][] = [
     ['a cap', (count) => Math.min(count, 7)],
+    ['a cap of a page', (count) => Math.min(count, 10)],
     ['a cap of many pages', (count) => Math.min(count, 60)],
+    ['those of the page', (_, __, shown) => shown],
     ['one too many', (count) => count + 1],
     ['one too few', (count) => Math.max(0, count - 1)],
     ['always none', () => 0],
@@ -267,6 +269,18 @@ describe('counts that lie', () => {
     // Once in the life of a stream: from then on it is read.
     expect(outcome.requests).toBeLessThan(500);
   });
+
+  test.each([10, 11, 12, 20, 21])(
+    'that end where a page ends are found out in a window of %d entries',
+    async (count) => {
+      const all = evenly(count);
+      const total = (_: number, __: number, shown: number) => shown;
+      for (const lies of [total, (one: number) => Math.min(one, 10)]) {
+        const one = world(all, without(all, count - 1), { ...PLAIN, total: lies });
+        expect(await run(one)).toMatchObject({ gaps: [], recovered: 1, isDeleted: false });
+      }
+    },
+  );
 
   test('that were found out before are not asked for again', async () => {
     const all = evenly(200);
