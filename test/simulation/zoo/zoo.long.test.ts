@@ -21,7 +21,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   told_is_forgotten: 1,
   no_audit: 8,
   audit_without_bisect: 8,
-  epoch_not_checked: 2,
+  epoch_not_checked: 1,
   kept_while_stopping: 1,
   living_taken_for_dead: 1,
   claims_without_a_name: 1,
