@@ -103,7 +103,7 @@ export async function checkAlerts(
     }
     for (const event of truth) {
       const name = alertnameOf(event);
-      if (name === undefined || !event.isDated || event.occurredAtUs < startedAtUs + EDGE_US) continue;
+      if (name === undefined || !event.isDated || !event.isNews) continue;
       const arrival = seen.get(event.key);
       // The last ones may still wait for their group.
       if (!arrival || arrival.atUs > endedAtUs - GROUP_US) continue;

@@ -30,6 +30,8 @@ export interface Expected extends TrueEvent {
   readonly isCountable: boolean;
   /** It can be told from history: where the service may not say when a Flight ended, that goes by when it started. */
   readonly isDated: boolean;
+  /** It occurred after the watch began, so that alerts are owed for it. */
+  readonly isNews: boolean;
   /** How long it may take to find it, from `visibleAtUs` on. */
   readonly withinUs: number;
   /** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
@@ -59,6 +61,7 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
       isDated: isDated(world, event, dark, remains),
+      isNews: event.occurredAtUs >= beganUs + EDGE_US,
       withinUs,
       latenessUs: lateUs,
       isUndisturbed: isUndisturbed(5 * MINUTE_US),
