@@ -18,6 +18,7 @@
  * on the same store. Regions of which both say the same go on, with all that they have learned.
  */
 
+import { ClockRollback } from './alerting/clock-rollback.ts';
 import { isSameSetting } from './config/same-setting.ts';
 import { createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
@@ -120,6 +121,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     impairments: async () => (await health.readOften()).impairments,
     watchFacts: health.facts,
     part,
+    // What was moved may have come due.
+    clockRollback: new ClockRollback(clock, wake),
   };
   let setup: Setup = parts;
   let stages = createStages(parts, setup, inForce);
@@ -147,6 +150,11 @@ export function createDaemon(given: DaemonParts): Daemon {
     sending = these.begin(async (signal) => {
       await Promise.all([delivery.run(signal), part.whileRepeating(repeat, signal)]);
     });
+  }
+
+  function wake(): void {
+    inForce.wakeAlerting();
+    inForce.wakeDelivery();
   }
 
   /** Hears what another replica has for this one to do. */
@@ -207,6 +215,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     async runOnce(signal) {
       if (part.isShared)
         throw new NestwatchError('usage', 'one of several replicas reads as long as it runs');
+      inForce.clockRollback.begin(store);
       const readings = await Promise.all(regions.map((region) => region.runOnce(signal)));
       if (!signal.aborted) await stages.decideOnce();
       const unaccepted = signal.aborted ? 0 : await stages.delivery.drain();
@@ -218,10 +227,7 @@ export function createDaemon(given: DaemonParts): Daemon {
       };
     },
 
-    wake() {
-      inForce.wakeAlerting();
-      inForce.wakeDelivery();
-    },
+    wake,
 
     probe(region) {
       regions.find(({ name }) => name === region)?.probe();

@@ -3,6 +3,7 @@
  * saves work, since their state is the store's; so another configuration has others.
  */
 import { createAlerting } from './alerting/alerting.ts';
+import type { ClockRollback } from './alerting/clock-rollback.ts';
 import { createDigests } from './alerting/send-digests.ts';
 import type { OpenChannels } from './channels/channel.ts';
 import { notifiesMembers } from './channels/traits.ts';
@@ -55,6 +56,7 @@ export interface InForce {
   readonly impairments: () => Promise<readonly Impairment[]>;
   readonly watchFacts: () => readonly WatchFact[];
   readonly part: Part;
+  readonly clockRollback: ClockRollback;
 }
 
 export interface Stages {
@@ -74,29 +76,31 @@ export interface Stages {
 }
 
 export function createStages(parts: StageParts, setup: Setup, inForce: InForce): Stages {
-  const { store, clock, random, report } = parts;
+  const { clock, random, report } = parts;
   const { config, channels, links } = setup;
   const { rules, forward, receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const { wakeAlerting, wakeDelivery, recovery, part } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback } = inForce;
+  const store = clockRollback.follow(parts.store);
   const commits = new WeakMap<Store, Commit>();
   const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl });
   const heartbeat = createHeartbeatOf(parts, setup, inForce);
+  const commitOptions = { clock, report, rules, forward, changed: wakeAlerting };
   let deciding: ReturnType<typeof createDeciding> | undefined;
   return {
     region: (region, before) => createRegion(parts, setup, region, inForce, before),
     commitTo(to) {
-      const commit =
-        commits.get(to) ?? createCommit({ store: to, clock, report, rules, forward, changed: wakeAlerting });
+      const commit = commits.get(to) ?? createCommit({ ...commitOptions, store: clockRollback.follow(to) });
       commits.set(to, commit);
       return commit;
     },
     async decide(signal, to) {
-      deciding = createDeciding({ ...parts, store: to }, setup, inForce);
+      clockRollback.begin(to);
+      deciding = createDeciding({ ...parts, store: clockRollback.follow(to) }, setup, inForce);
       await Promise.all([deciding.alerting.run(signal), deciding.digests.run(signal)]);
       deciding = undefined;
     },
-    decideOnce: () => createDeciding(parts, setup, inForce).alerting.drain(),
+    decideOnce: () => createDeciding({ ...parts, store }, setup, inForce).alerting.drain(),
     wakeAlerting: () => deciding?.alerting.wake(),
     delivery: createDelivery({
       ...{ store, clock, random, report },
@@ -132,7 +136,7 @@ function createRegion(
   { clock, random, report }: StageParts,
   { config, transportOf }: Setup,
   region: RegionConfig,
-  { commitTo, part }: InForce,
+  { commitTo, part, clockRollback }: InForce,
   before?: WatchedRegion,
 ): WatchedRegion {
   const setting = settingOf(config, region);
@@ -143,7 +147,7 @@ function createRegion(
       setting,
       transport: transportOf(region.name),
       commit: commitTo(store),
-      store,
+      store: clockRollback.follow(store),
       clock,
       random,
       report,

@@ -47,7 +47,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'web',
   ],
   reload: ['config', 'document'],
-  daemon: ['config', 'delivery', 'health', 'intake', 'replicas', 'stages', 'store'],
+  daemon: ['alerting', 'config', 'delivery', 'health', 'intake', 'replicas', 'stages', 'store'],
   stages: [
     'alerting',
     'channels/channel',

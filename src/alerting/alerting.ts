@@ -3,7 +3,6 @@
  * memory. Each step reads from the store what is due, and commits its result with the new state in one transaction, so
  * that a crash between two steps repeats none and forgets none. In the order in which they run:
  *
- *   rollBackClock       brings forward what waits for instants of a clock that was set back
  *   endRemovedRegions   resolves the alerts of regions that the configuration no longer has
  *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
@@ -28,7 +27,6 @@ import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
-import { createClockRollback } from './clock-rollback.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { endRemovedRegions } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
@@ -96,17 +94,10 @@ export function createAlerting(options: AlertingOptions): Alerting {
   let heard = NO_FACTS;
   const overdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
-  const rollBackClock = createClockRollback(store, clock);
 
   const steps = new StepRunner(options);
   let hasBegun = false;
   let passedMs = Number.NEGATIVE_INFINITY;
-
-  async function isClockBack(): Promise<boolean> {
-    const isBack = await rollBackClock();
-    if (isBack) options.queued();
-    return isBack;
-  }
 
   /**
    * Looks for itself, though nobody said that there is something to do: on a server each step costs several requests, so
@@ -115,7 +106,6 @@ export function createAlerting(options: AlertingOptions): Alerting {
    */
   async function look(): Promise<{ readonly nextUs: number | undefined } | undefined> {
     if (clock.monotonicMs() - passedMs >= EVERY_STEP_MS || steps.isResting()) return undefined;
-    if (await isClockBack()) return undefined;
     if (overdue.isDue()) await steps.run('judgeOverdue', overdue.judge);
     await steps.run('watchHealth', watchHealth);
     return store.transaction(async (tx) => {
@@ -132,7 +122,6 @@ export function createAlerting(options: AlertingOptions): Alerting {
 
   async function pass(everyGroup: boolean): Promise<void> {
     passedMs = clock.monotonicMs();
-    await isClockBack();
     if (!hasBegun) {
       await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
       // Once in a life is enough: which regions there are is the configuration's.

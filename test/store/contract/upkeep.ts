@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { describePrune } from './prune.ts';
 import { alert, delivery, event, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
@@ -79,6 +80,14 @@ export function describeUpkeep(run: Run): void {
       expect(await run((tx) => tx.alerts.due(NOW_US + 8, 10))).toEqual([due]);
       expect(await run((tx) => tx.alerts.find('never'))).toEqual(never);
       expect(await run((tx) => tx.alerts.changed(10))).toEqual([]);
+    });
+
+    test('an alert that is damaged holds up no other', async () => {
+      const flapping = {} as NonNullable<Alert['flapping']>;
+      const changes = { dueAtUs: laterUs + 9 };
+      await run((tx) => tx.alerts.put([alert('a', { ...changes, flapping }), alert('b', changes)]));
+      await rollBack();
+      expect(await run((tx) => tx.alerts.due(NOW_US + 9, 10))).toEqual([alert('b', { dueAtUs: NOW_US + 9 })]);
     });
 
     test('more alerts than are moved in one step are all moved once', async () => {

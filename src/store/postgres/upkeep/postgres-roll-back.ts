@@ -1,6 +1,4 @@
-import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
-import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
-import { alertOf } from '../../rows/alert-row.ts';
+import { rolledBackAlertRow, rolledBackGroupRow, type WaitingGroupRow } from '../../rows/rolled-back-row.ts';
 import { columnsOf, given, type Statements, type Value } from '../statements.ts';
 
 interface Row {
@@ -8,9 +6,7 @@ interface Row {
   readonly body: string;
 }
 
-interface GroupRow extends Row {
-  readonly next_flush_us: number;
-}
+type GroupRow = Row & WaitingGroupRow;
 
 /** Rows that are read and written before other work has its turn. */
 const STEP = 500;
@@ -41,18 +37,16 @@ export async function rollBackRows(
 ): Promise<void> {
   for (const sql of DELIVERIES) await statements.run(sql, byUs, nowUs);
   await inSteps<Row>(statements, ALERTS, pause, async (rows) => {
-    const moved = rows.flatMap(({ number, body }): Value[][] => {
-      const alert = alertOf({ body });
-      const after = rolledBackAlert(alert, byUs, nowUs);
-      return after === alert ? [] : [[number, after.dueAtUs, JSON.stringify(after)]];
+    const moved = rows.flatMap((row): Value[][] => {
+      const after = rolledBackAlertRow(row, byUs, nowUs);
+      return after ? [[row.number, after.dueAtUs, JSON.stringify(after)]] : [];
     });
     if (moved.length > 0) await statements.run(WRITE_ALERTS, ...columnsOf(3, moved));
   });
   await inSteps<GroupRow>(statements, GROUPS, pause, async (rows) => {
-    const moved = rows.flatMap(({ number, body, next_flush_us: nextFlushAtUs }): Value[][] => {
-      const group = { ...(JSON.parse(body) as Group), nextFlushAtUs };
-      const after = rolledBackGroup(group, byUs, nowUs);
-      return after === group ? [] : [[number, after.nextFlushAtUs, JSON.stringify(after)]];
+    const moved = rows.flatMap((row): Value[][] => {
+      const after = rolledBackGroupRow(row, byUs, nowUs);
+      return after ? [[row.number, after.nextFlushAtUs, JSON.stringify(after)]] : [];
     });
     if (moved.length > 0) await statements.run(WRITE_GROUPS, ...columnsOf(3, moved));
   });

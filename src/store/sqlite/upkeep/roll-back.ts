@@ -1,6 +1,4 @@
-import { rolledBackAlert } from '../../../domain/evaluate/rolled-back.ts';
-import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
-import { alertOf } from '../../rows/alert-row.ts';
+import { rolledBackAlertRow, rolledBackGroupRow, type WaitingGroupRow } from '../../rows/rolled-back-row.ts';
 import type { Connection } from '../connection.ts';
 
 interface Row {
@@ -8,9 +6,7 @@ interface Row {
   readonly body: string;
 }
 
-interface GroupRow extends Row {
-  readonly next_flush_us: number;
-}
+type GroupRow = Row & WaitingGroupRow;
 
 /** Rows that are read and written before other work has its turn. */
 const STEP = 500;
@@ -29,15 +25,13 @@ export class RollBack {
 
   async run(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
     for (const update of this.#deliveries) update.run(byUs, nowUs);
-    await inSteps(this.#alerts.page, pause, ({ number, body }) => {
-      const alert = alertOf({ body });
-      const moved = rolledBackAlert(alert, byUs, nowUs);
-      if (moved !== alert) this.#alerts.write.run(number, moved.dueAtUs, JSON.stringify(moved));
+    await inSteps(this.#alerts.page, pause, (row) => {
+      const moved = rolledBackAlertRow(row, byUs, nowUs);
+      if (moved) this.#alerts.write.run(row.number, moved.dueAtUs, JSON.stringify(moved));
     });
-    await inSteps(this.#groups.page, pause, ({ number, body, next_flush_us: nextFlushAtUs }) => {
-      const group = { ...(JSON.parse(body) as Group), nextFlushAtUs };
-      const moved = rolledBackGroup(group, byUs, nowUs);
-      if (moved !== group) this.#groups.write.run(number, moved.nextFlushAtUs, JSON.stringify(moved));
+    await inSteps(this.#groups.page, pause, (row) => {
+      const moved = rolledBackGroupRow(row, byUs, nowUs);
+      if (moved) this.#groups.write.run(row.number, moved.nextFlushAtUs, JSON.stringify(moved));
     });
   }
 }

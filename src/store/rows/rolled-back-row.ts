@@ -1,0 +1,36 @@
+/** Rows of what waits, once our clock was set back. One that is damaged stays: who reads it next sets it aside. */
+import type { Alert } from '../../domain/alert/alert.ts';
+import { rolledBackAlert } from '../../domain/evaluate/rolled-back.ts';
+import { type Group, rolledBackGroup } from '../../domain/grouping/group.ts';
+import { type AlertRow, alertOf } from './alert-row.ts';
+
+export interface WaitingGroupRow {
+  readonly body: string;
+  readonly next_flush_us: number;
+}
+
+/** Undefined where nothing is to be moved. */
+export function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert | undefined {
+  return changed(
+    () => alertOf(row),
+    (alert) => rolledBackAlert(alert, byUs, nowUs),
+  );
+}
+
+/** Undefined where nothing is to be moved. */
+export function rolledBackGroupRow(row: WaitingGroupRow, byUs: number, nowUs: number): Group | undefined {
+  return changed(
+    () => ({ ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us }),
+    (group) => rolledBackGroup(group, byUs, nowUs),
+  );
+}
+
+function changed<T>(read: () => T, move: (before: T) => T): T | undefined {
+  try {
+    const before = read();
+    const after = move(before);
+    return after === before ? undefined : after;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,120 @@
+import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { ClockRollback } from '../../src/alerting/clock-rollback.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { delivery, notification, SECOND_US } from '../store/contract/sample-records.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const HOUR_US = HOUR_MS * 1000;
+
+let clock: VirtualClock;
+let raw: Store;
+let store: Store;
+let rollback: ClockRollback;
+let moved: number;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  raw = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => raw.close());
+  moved = 0;
+  rollback = new ClockRollback(clock, () => {
+    moved += 1;
+  });
+  store = rollback.follow(raw);
+});
+
+/** Queues a delivery that is to be tried so long from now. */
+async function queue(id: string, seconds: number, to = store): Promise<void> {
+  await to.transaction((tx) => {
+    const createdAtUs = clock.nowUs();
+    const nextAttemptAtUs = createdAtUs + seconds * SECOND_US;
+    return tx.outbox.enqueue(notification(`n-${id}`), [delivery(id, { createdAtUs, nextAttemptAtUs })]);
+  });
+}
+
+/** In how many seconds each delivery is tried. */
+async function waits(...ids: string[]): Promise<number[]> {
+  const found = await Promise.all(ids.map((id) => raw.transaction((tx) => tx.outbox.find(id))));
+  return found.map((one) => (one!.delivery.nextAttemptAtUs - clock.nowUs()) / SECOND_US);
+}
+
+test('what is written after the clock was set back waits as long as it was to, and so does what was there', async () => {
+  rollback.begin(raw);
+  await queue('before', 60);
+  clock.stepWall(-HOUR_MS);
+  await queue('after', 20);
+  expect(await waits('before', 'after')).toEqual([60, 20]);
+  expect(moved).toBe(1);
+});
+
+test('of several that write at the same moment none is moved, and what was there is moved once', async () => {
+  rollback.begin(raw);
+  await queue('before', 60);
+  clock.stepWall(-HOUR_MS);
+  await Promise.all([queue('one', 20), queue('two', 30)]);
+  expect(await waits('before', 'one', 'two')).toEqual([60, 20, 30]);
+  expect(moved).toBe(1);
+});
+
+test('time that passes is no step, nor is what keeps a clock in time, nor one ahead', async () => {
+  rollback.begin(raw);
+  await queue('before', 2 * 3600);
+  await clock.advance(60_000);
+  clock.stepWall(-4_000);
+  await queue('after', 0);
+  clock.stepWall(HOUR_MS);
+  await queue('later', 0);
+  expect(await waits('before')).toEqual([3600 - 60 + 4]);
+  expect(moved).toBe(0);
+});
+
+test('a clock that was set back while nothing ran is seen by what was written last', async () => {
+  await queue('before', 60, raw);
+  clock.stepWall(-HOUR_MS);
+  rollback.begin(raw);
+  await queue('after', 20);
+  expect(await waits('before', 'after')).toEqual([60, 20]);
+});
+
+test('nothing is moved while the instants are of another clock', async () => {
+  await queue('before', 60);
+  clock.stepWall(-HOUR_MS);
+  await queue('after', 20);
+  expect(await waits('before', 'after')).toEqual([3660, 20]);
+});
+
+test('what cannot be moved yet lets nothing be written, and is moved once with what comes next', async () => {
+  let refuses = false;
+  const refusing: Store = {
+    ...raw,
+    transaction: (work) =>
+      refuses ? Promise.reject(new NestwatchError('disk_full', 'full')) : raw.transaction(work),
+  };
+  rollback.begin(refusing);
+  await queue('before', 60);
+  clock.stepWall(-HOUR_MS);
+  refuses = true;
+  await expect(queue('refused', 20)).rejects.toThrow('full');
+  await clock.advance(1_000);
+  refuses = false;
+  await queue('after', 20);
+  expect(await waits('before', 'after')).toEqual([59, 20]);
+  expect(await raw.transaction((tx) => tx.outbox.find('refused'))).toBeUndefined();
+  expect(moved).toBe(1);
+});
+
+test('who no longer alerts moves nothing, and what it writes is not held up', async () => {
+  const lost: Store = {
+    ...raw,
+    transaction: () => Promise.reject(new NestwatchError('lease_lost', 'another replica has it')),
+  };
+  rollback.begin(lost);
+  await queue('one', 60);
+  clock.stepWall(-HOUR_MS);
+  await queue('two', 20);
+  expect(await waits('one', 'two')).toEqual([60 + HOUR_US / SECOND_US, 20]);
+  expect(moved).toBe(0);
+});
