@@ -312,6 +312,30 @@ route:
     ]);
   });
 
+  test('of an escalation a child inherits what it does not say, or says that it has none', () => {
+    const { route } = load(`${REGION}
+receivers: [{ name: ops }, { name: boss }, { name: chief }]
+route:
+  receiver: ops
+  escalate_to: boss
+  escalate_after: 15m
+  routes:
+    - { matchers: ['bird="a"'] }
+    - { matchers: ['bird="b"'], escalate_after: 5m }
+    - { matchers: ['bird="c"'], escalate_to: chief }
+    - matchers: ['bird="d"']
+      escalate_after: never
+      routes: [{ matchers: ['nest="e"'] }]`);
+    expect(all(route).map(({ escalation }) => escalation)).toEqual([
+      { afterMs: 900_000, receiver: 'boss' },
+      { afterMs: 900_000, receiver: 'boss' },
+      { afterMs: 300_000, receiver: 'boss' },
+      { afterMs: 900_000, receiver: 'chief' },
+      undefined,
+      undefined,
+    ]);
+  });
+
   test('continue is not inherited', () => {
     expect(all(tree).map((one) => one.continue)).toEqual([false, true, false, false]);
   });

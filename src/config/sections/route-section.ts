@@ -157,7 +157,7 @@ function readNode(
   const receiver = check.raw([...path, 'receiver']);
   if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, names);
   checkGroupBy(check, [...path, 'group_by']);
-  checkEscalation(check, path, names);
+  checkEscalation(check, path, names, inherited.escalation);
   checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
   checkTimeIntervalNames(check, [...path, 'active_time_intervals']);
   const matchers = readAllMatchers(check, path);
@@ -206,11 +206,14 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** One of the two keys alone says nothing, unless it is `never`. */
-function checkEscalation(check: Check, path: Path, names: readonly string[]): void {
+type Escalation = Route['escalation'];
+
+/** One of the two keys alone says nothing where the other is not inherited, unless it is `never`. */
+function checkEscalation(check: Check, path: Path, names: readonly string[], inherited: Escalation): void {
   const after = check.raw([...path, 'escalate_after']);
   const to = check.raw([...path, 'escalate_to']);
   if (typeof to === 'string') checkReceiver(check, [...path, 'escalate_to'], to, names);
+  if (inherited) return;
   if (to !== undefined && after === undefined) {
     check.problem([...path, 'escalate_after'], 'is missing: say how long to wait, such as 15m');
   }
@@ -219,13 +222,15 @@ function checkEscalation(check: Check, path: Path, names: readonly string[]): vo
   }
 }
 
+/** `after` in milliseconds; null for `never`. */
 function escalationOf(
-  afterMs: number | null | undefined,
-  receiver: string | undefined,
-  inherited: Route['escalation'],
-): Route['escalation'] {
-  if (afterMs === undefined) return inherited;
-  return afterMs === null || receiver === undefined ? undefined : { afterMs, receiver };
+  after: number | null | undefined,
+  to: string | undefined,
+  inherited: Escalation,
+): Escalation {
+  const afterMs = after === undefined ? inherited?.afterMs : after;
+  const receiver = to ?? inherited?.receiver;
+  return afterMs == null || receiver === undefined ? undefined : { afterMs, receiver };
 }
 
 function checkGroupBy(check: Check, path: Path): void {
