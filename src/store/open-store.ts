@@ -1,6 +1,6 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
-import type { PostgresPlace } from './postgres/session.ts';
+import type { PostgresPlace } from './postgres/postgres-client.ts';
 import type { OpenStore } from './store.ts';
 
 interface StoreOptions {

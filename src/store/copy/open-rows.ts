@@ -2,7 +2,7 @@
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { storePath } from '../open-store.ts';
-import type { PostgresPlace } from '../postgres/session.ts';
+import type { PostgresPlace } from '../postgres/postgres-client.ts';
 import type { RowSource, RowTarget } from './table-rows.ts';
 
 export interface StorePlace {

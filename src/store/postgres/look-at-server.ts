@@ -1,8 +1,8 @@
 import pg from 'pg';
 import type { OwnershipView } from '../ownership-store.ts';
 import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
+import { clientConfig, type PostgresPlace } from './postgres-client.ts';
 import { postgresFailure } from './postgres-failure.ts';
-import { clientConfig, type PostgresPlace } from './session.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
 /** What is seen of a store on a server without using it. */

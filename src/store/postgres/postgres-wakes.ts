@@ -11,7 +11,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Clock } from '../../time/clock.ts';
 import type { Wakes, WakeUp } from '../store.ts';
-import { clientConfig, destroy, type PostgresPlace } from './session.ts';
+import { clientConfig, destroy, type PostgresPlace } from './postgres-client.ts';
 
 /** What is rung within so long after a notification waits for the next one. */
 const GAP_MS = 100;

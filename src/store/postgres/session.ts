@@ -15,70 +15,25 @@
  * way, that number says, once both locks are held again, whether it took place.
  */
 import { randomUUID } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
-import type { Secret } from '../../secret.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
-import { VERSION } from '../../version.ts';
-import { decodeText, encodeText } from './exact-text.ts';
 import { followServer } from './lineage.ts';
+import { clientConfig, destroy, type PostgresPlace, written } from './postgres-client.ts';
 import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
-import type { Parameter, Statements, Value } from './statements.ts';
+import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
+import { SHARED_LIMITS, settleIn } from './settle-in.ts';
+import type { Parameter, Statements } from './statements.ts';
 
-const CONNECT_TIMEOUT_MS = 10_000;
 /** Somebody else's lock is waited for so long: it may belong to a process that is just ending. */
 const LOCK_TIMEOUT_MS = 3_000;
 /** A server that is away is tried again so often. */
 const RETRY_MS = 1_000;
-/** The server ends a transaction in which nothing happens for so long: a stopped process must not hold its locks. */
-const IDLE_IN_TRANSACTION_MS = 10_000;
-
-/**
- * Where others share the store. A process that is stopped in a transaction keeps its locks until the server ends that;
- * whoever waits for them must not lose their own lease by it (`LEASE_MS`), nor give up before.
- */
-export const SHARED_LIMITS = {
-  idleInTransactionMs: 4_000,
-  lockMs: 6_000,
-  /** At the most; less where `store.statement_timeout` says so. */
-  statementMs: 8_000,
-} as const;
-
 /** A newer version may be changing the tables just now. */
 const TABLES_TIMEOUT_MS = 60_000;
-/** More processes than these share what each of them else has alone. */
-const MAX_SLOTS = 64;
-/** What an answer may take beyond `statement_timeout`, which the server keeps. */
-const ANSWER_GRACE_MS = 10_000;
-const OLDEST_SERVER = 150_000;
-
-/** The number of an advisory lock, by its name. */
-const LOCK_KEY = 'hashtextextended($1, 0)';
-/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const LOCK_NOT_AVAILABLE = '55P03';
 
 /** The rows of `writer` that nobody has used for so long are those of lives that ended. */
 const WRITER_LASTS = '30 days';
-
-/** Where the store is. */
-export interface PostgresPlace {
-  /** A name, an address, or a directory in which the server has its socket. */
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly database: string;
-  readonly password: Secret | null;
-  readonly sslmode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
-  /** A file with the certificates that are believed; those of the system where it is undefined. */
-  readonly sslrootcert: string | undefined;
-  /** Lower-case letters, digits and underscores. */
-  readonly schema: string;
-  readonly statementTimeoutMs: number;
-  /** The address as it is shown to people. */
-  readonly shown: string;
-}
 
 export interface SessionOptions {
   readonly place: PostgresPlace;
@@ -265,9 +220,8 @@ export class Session implements Statements {
   /** The lock on the tables comes first: two that begin at once would else wait for each other. */
   async #prepare(client: pg.Client): Promise<void> {
     const { place, prepare, isShared } = this.#options;
-    const tables = [`nestwatch tables ${place.schema}`];
     await client.query(`SET lock_timeout = ${TABLES_TIMEOUT_MS}`);
-    await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, tables);
+    await lockTables(client, place);
     await this.#lock(client);
     this.#client = client;
     let isAlone = false;
@@ -276,9 +230,8 @@ export class Session implements Statements {
       isAlone = true;
     });
     await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
-    if (isAlone && isShared)
-      await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [schemaLock(place)]);
-    await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, tables);
+    if (isAlone && isShared) await unlockSchema(client, place);
+    await unlockTables(client, place);
     this.#isPrepared = true;
   }
 
@@ -297,7 +250,7 @@ export class Session implements Statements {
   async #alone(client: pg.Client): Promise<void> {
     if (!this.#options.isShared) return;
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await this.#lockSchema(client, '');
+    await lockSchema(client, this.#options.place, 'alone', this.#refusal());
     await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
   }
 
@@ -313,48 +266,15 @@ export class Session implements Statements {
     this.#confirmed = 0;
   }
 
-  /**
-   * Settings of the connection, what must hold of the server, and the locks. Statements are planned once, some while
-   * their tables are still empty: whoever plans to walk over all rows then does so over a million later. So no table is
-   * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
-   */
   async #settleIn(client: pg.Client): Promise<void> {
     const { place, isShared } = this.#options;
-    const { idleInTransactionMs, statementMs } = SHARED_LIMITS;
-    await client.query(`
-      SET search_path = ${pg.escapeIdentifier(place.schema)};
-      SET statement_timeout = ${isShared ? Math.min(place.statementTimeoutMs, statementMs) : place.statementTimeoutMs};
-      SET idle_in_transaction_session_timeout = ${isShared ? idleInTransactionMs : IDLE_IN_TRANSACTION_MS};
-      SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
-      SET client_min_messages = warning;
-      SET jit = off;
-      SET enable_seqscan = off`);
-    const { rows } = await client.query<{ version: number; encoding: string; standby: boolean; pid: number }>(
-      `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
-         pg_is_in_recovery() AS standby, pg_backend_pid() AS pid`,
-    );
-    const { version, encoding, standby, pid } = rows[0]!;
-    if (version < OLDEST_SERVER) {
-      throw new NestwatchError('config_invalid', `The server of ${place.shown} is older than PostgreSQL 15.`);
-    }
-    if (encoding !== 'UTF8') {
-      throw new NestwatchError(
-        'config_invalid',
-        `The database of ${place.shown} has the encoding ${encoding}: create one with UTF8.`,
-      );
-    }
-    if (standby) {
-      throw new NestwatchError(
-        'store_down',
-        `The server of ${place.shown} is a standby, which takes no writes.`,
-      );
-    }
-    const own = await client.query<{ since: string }>(
+    const pid = await settleIn(client, place, isShared);
+    const { rows } = await client.query<{ since: string }>(
       'SELECT backend_start::text AS since FROM pg_stat_activity WHERE pid = $1',
       [pid],
     );
     await this.#endBackend(client);
-    this.#backend = { pid, since: own.rows[0]?.since ?? '' };
+    this.#backend = { pid, since: rows[0]?.since ?? '' };
   }
 
   /** Ends the connection before this one, where the server does not know yet that it is over. */
@@ -372,26 +292,18 @@ export class Session implements Statements {
   async #lock(client: pg.Client): Promise<void> {
     const { place, isShared, isGuest = false } = this.#options;
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
-    await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${this.#life}`]);
+    await lockLife(client, this.#life);
     if (isGuest) return;
-    await this.#lockSchema(client, isShared ? '_shared' : '');
+    await lockSchema(client, place, isShared ? 'shared' : 'alone', this.#refusal());
     if (isShared) {
       await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
-      this.#slot = await takeSlot(client, schemaLock(place));
+      this.#slot = await takeSlot(client, place);
     }
   }
 
-  async #lockSchema(client: pg.Client, how: '' | '_shared'): Promise<void> {
-    const { place } = this.#options;
-    const name = schemaLock(place);
-    try {
-      await client.query(`SELECT pg_advisory_lock${how}(${LOCK_KEY})`, [name]);
-    } catch (error) {
-      if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
-      const holder = await holderOf(client, name);
-      const message = `Another nestwatch uses the schema ${place.schema} of the store ${place.shown}${holder}.`;
-      throw new NestwatchError(this.#isPrepared ? 'store_down' : 'store_locked', message, { cause: error });
-    }
+  /** Who is locked out at the start is in the wrong place; later it is a matter of time. */
+  #refusal(): 'store_down' | 'store_locked' {
+    return this.#isPrepared ? 'store_down' : 'store_locked';
   }
 
   async #guarded<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
@@ -442,93 +354,4 @@ export class Session implements Statements {
     this.#names.set(sql, name);
     return name;
   }
-}
-
-/** The name of the lock on the schema. */
-function schemaLock({ schema }: PostgresPlace): string {
-  return `nestwatch ${schema}`;
-}
-
-/** Takes the smallest slot that nobody has; its lock ends with the connection. */
-async function takeSlot(client: pg.Client, name: string): Promise<number> {
-  const { rows } = await client.query<{ slot: number }>(
-    `SELECT slot FROM generate_series(1, ${MAX_SLOTS - 1}) AS slot
-     WHERE pg_try_advisory_lock(hashtextextended($1 || ' slot ' || slot, 0)) LIMIT 1`,
-    [name],
-  );
-  return rows[0]?.slot ?? MAX_SLOTS;
-}
-
-/** Who has the lock of this name, for people. */
-async function holderOf(client: pg.Client, name: string): Promise<string> {
-  const { rows } = await client.query<{ who: string }>(
-    `SELECT concat_ws(' ', application_name, 'at', coalesce(client_addr::text, 'a socket of the server'), 'since',
-       date_trunc('second', backend_start)::text) AS who
-     FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE locktype = 'advisory' AND granted AND pid <> pg_backend_pid() AND ((classid::bigint << 32) | objid::bigint) = ${LOCK_KEY}`,
-    [name],
-  );
-  return rows[0] ? `: ${rows[0].who}` : '';
-}
-
-/** Closes the socket at once: nobody answers there. */
-export function destroy(client: pg.Client | undefined): void {
-  client?.end().catch(() => {});
-  const { stream } =
-    (client as unknown as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection ?? {};
-  stream?.destroy();
-}
-
-/** How the driver is told where the store is, and what comes back from it. */
-export function clientConfig(place: PostgresPlace): pg.ClientConfig {
-  return {
-    host: place.host,
-    port: place.port,
-    user: place.user,
-    database: place.database,
-    ...(place.password && { password: place.password.reveal() }),
-    ssl: tlsOf(place),
-    application_name: `nestwatch ${VERSION}`,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: place.statementTimeoutMs + ANSWER_GRACE_MS,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    types: { getTypeParser: parserOf as pg.CustomTypesConfig['getTypeParser'] },
-  };
-}
-
-/** As libpq's `sslmode`: `require` encrypts and believes any certificate, `verify-full` checks it and its name. */
-function tlsOf({ sslmode, sslrootcert }: PostgresPlace): false | ConnectionOptions {
-  if (sslmode === 'disable') return false;
-  const ca = sslrootcert === undefined ? {} : { ca: readFileSync(sslrootcert, 'utf8') };
-  if (sslmode === 'require') return { rejectUnauthorized: false };
-  return sslmode === 'verify-ca' ? { ...ca, checkServerIdentity: () => undefined } : ca;
-}
-
-const INT8 = 20;
-const TEXT = 25;
-
-function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
-  if (oid === INT8) return readInteger;
-  if (oid === TEXT) return decodeText;
-  return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
-}
-
-/** Instants, numbers of rows and counts: all of them fit a number of JavaScript. */
-function readInteger(text: string): number {
-  const value = Number(text);
-  if (!Number.isSafeInteger(value))
-    throw new RangeError(`The store holds the number ${text}, which is too large.`);
-  return value;
-}
-
-function written(parameter: Parameter): unknown {
-  return Array.isArray(parameter)
-    ? (parameter as readonly Value[]).map(writtenValue)
-    : writtenValue(parameter as Value);
-}
-
-function writtenValue(value: Value): unknown {
-  if (typeof value === 'string') return encodeText(value);
-  return value instanceof Uint8Array ? Buffer.from(value) : value;
 }

@@ -2,8 +2,8 @@
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import type { PostgresPlace } from '../../../src/store/postgres/session.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { event, NOW_US } from '../contract/sample-records.ts';

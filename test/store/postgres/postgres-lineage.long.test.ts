@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
 import { LEASE_MS } from '../../../src/replicas/own-life.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { SHARED_LIMITS } from '../../../src/store/postgres/session.ts';
+import { SHARED_LIMITS } from '../../../src/store/postgres/settle-in.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { findServer, ownedByServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';

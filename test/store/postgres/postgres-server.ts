@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { readPostgresAddress } from '../../../src/config/sections/postgres-address.ts';
-import type { PostgresPlace } from '../../../src/store/postgres/session.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 
 /** Of a user without rights, where the tests run as root: PostgreSQL refuses to run as root. */
 interface User {

@@ -11,7 +11,8 @@ import {
 } from '../../copy/copy-mark.ts';
 import type { RowTarget, TableRow } from '../../copy/table-rows.ts';
 import { createSchema, migrate, tableNames } from '../migrate.ts';
-import { type PostgresPlace, Session } from '../session.ts';
+import type { PostgresPlace } from '../postgres-client.ts';
+import { Session } from '../session.ts';
 import { columnsOf, type Statements } from '../statements.ts';
 import { STEPS } from '../tables.ts';
 import { FROM_BODY, valuesFromBody } from './from-body.ts';

@@ -1,7 +1,8 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { versionOf } from '../migrate.ts';
-import { type PostgresPlace, Session } from '../session.ts';
+import type { PostgresPlace } from '../postgres-client.ts';
+import { Session } from '../session.ts';
 
 export interface SnapshotOptions {
   readonly place: PostgresPlace;
