@@ -299,6 +299,17 @@ describe('escalation', () => {
     expect(await desk.store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
   });
 
+  test('tells it nothing of an episode that was over in time, though the next one fires then', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.succeeds('A');
+    await desk.pass(10);
+    await desk.fails('A');
+    await desk.pass(60);
+    expect(desk.lines('boss')).toEqual(['boss@27 firing: A firing +1']);
+  });
+
   test('waits for each alert from when that one was told, also over a restart', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');

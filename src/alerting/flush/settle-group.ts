@@ -1,5 +1,8 @@
 import type { Flush } from '../../domain/grouping/flush.ts';
+import { type AlertInGroup, HAS_LEFT } from '../../domain/grouping/group.ts';
+import { isToEscalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import type { Transaction } from '../../store/store.ts';
 import { settleIncidents } from '../incidents.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { continueAfterSummary } from './gathered-groups.ts';
@@ -8,10 +11,12 @@ import type { Notified } from './notify.ts';
 /** Writes what a flush leaves of the group, and ends incidents in which nothing fires any more. */
 export async function settleGroup(
   { tx, config, tally, nowUs }: FlushContext,
-  { group, inGroup, open, waiting }: MutedGroup,
+  muted: MutedGroup,
   flushed: Flush,
   notified: Notified,
 ): Promise<void> {
+  const { group, inGroup, open, waiting } = muted;
+  await leaveEscalations(tx, muted);
   const sort = SORTS[group.sort];
   const isSpent = sort.isSpentOnceNotified && !notified.isPostponed;
   if (sort.sumsUp && !notified.isPostponed) {
@@ -25,4 +30,22 @@ export async function settleGroup(
   await tx.groups.put([settled.group]);
   if (isSpent) await tx.groups.deleteMembers(open.map(({ member }) => member));
   else await tx.groups.putMembers(notified.members);
+}
+
+/** Takes what the flush found over, and had notified as firing, out of the escalations that wait for it to last. */
+async function leaveEscalations(
+  tx: Transaction,
+  { group, inGroup, route, waiting }: MutedGroup,
+): Promise<void> {
+  if (!route.escalation || group.sort !== 'route') return;
+  const muted = new Set(waiting.map(({ alert }) => alert.id));
+  const over = inGroup.filter((one) => isOver(one) && !muted.has(one.alert.id));
+  if (over.length === 0) return;
+  const members = await tx.groups.membersOfAlerts(over.map(({ alert }) => alert.id));
+  await tx.groups.deleteMembers(members.filter((member) => isToEscalate(member, group)));
+}
+
+function isOver({ member, alert }: AlertInGroup): boolean {
+  const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+  return wasFiring && (member.notifiedSeq === HAS_LEFT || alert.state !== 'firing');
 }

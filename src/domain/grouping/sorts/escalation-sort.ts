@@ -2,13 +2,17 @@
  * An escalation: what one flush of a route notified as firing for the first time. It is due `escalate_after` later.
  * What still fires then, and is not muted, is sent to the route's second receiver once, and so is its end. New events
  * of it are not sent there. Where the escalations of several routes lead to the same receiver, the first that comes
- * notifies it; the others leave that alert out.
+ * notifies it; the others leave that alert out. An alert that ends before its escalation is due leaves it, also where it
+ * fires again by then: that is escalated as long after its own first notification.
  */
 import { hash64 } from '../../alert/fingerprint.ts';
 import { type Route, routeAt } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';
 import { routeOnce, type Sort } from './sort.ts';
+
+/** What the key of an escalation begins with; a hash, a colon and the key of the group that it escalates follow. */
+const PREFIX = 'escalation:';
 
 export const ESCALATION: Sort = {
   isTimed: true,
@@ -49,7 +53,7 @@ export function escalate(
     return isFirst && member.notifiedState === 'firing' ? [known] : [];
   });
   if (fresh.length === 0) return undefined;
-  const key = `escalation:${hash64([group.key, String(nowUs)])}:${group.key}`;
+  const key = `${PREFIX}${hash64([group.key, String(nowUs)])}:${group.key}`;
   return {
     group: newGroup({
       sort: 'escalation',
@@ -66,6 +70,12 @@ export function escalate(
       notifiedState: 'none',
     })),
   };
+}
+
+/** Whether the member waits in an escalation of what this group notified of, whose receiver knows nothing of it yet. */
+export function isToEscalate({ sort, groupKey, notifiedState }: GroupMember, { key }: Group): boolean {
+  if (sort !== 'escalation' || notifiedState !== 'none') return false;
+  return groupKey.slice(groupKey.indexOf(':', PREFIX.length) + 1) === key;
 }
 
 /** Once its receiver was notified of an alert, only the alert's end is news. */
