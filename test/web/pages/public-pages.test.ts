@@ -89,6 +89,11 @@ describe('a public page', () => {
     expect(await lead()).toBe('1 well, 1 failing');
     await clock.advance(61_000);
     expect(await lead()).toBe('0 well, 2 failing');
+    // No longer either where our clock is set back.
+    await store.transaction((tx) => tx.alerts.delete(['b']));
+    clock.stepWall(-86_400_000);
+    await clock.advance(61_000);
+    expect(await lead()).toBe('1 well, 1 failing');
   });
 });
 

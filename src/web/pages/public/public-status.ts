@@ -89,10 +89,11 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
 
 /** One read for all who ask within a minute, also while it is under way. After one that failed the value before stands. */
 function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly untilUs: number; readonly value: Promise<T> } | undefined;
+  let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined;
   let good: Promise<T> | undefined;
   return () => {
-    if (last && clock.nowUs() < last.untilUs) return last.value;
+    // Not by the time of day: set back, that would keep an answer for as long.
+    if (last && clock.monotonicMs() < last.untilMs) return last.value;
     const before = good;
     const value = read().then(
       (found) => {
@@ -105,7 +106,7 @@ function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
         throw error;
       },
     );
-    last = { untilUs: clock.nowUs() + KEPT_SECONDS * 1e6, value };
+    last = { untilMs: clock.monotonicMs() + KEPT_SECONDS * 1000, value };
     return value;
   };
 }
