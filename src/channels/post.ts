@@ -89,7 +89,7 @@ export function openSender(options: ChannelOptions): Sender {
         return answered(response, sent, clock.nowUs(), judge);
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
-        return unanswered(error);
+        return unanswered(error, judge !== undefined);
       }
     },
 
@@ -150,10 +150,14 @@ function answered(
 /** The codes of a connection that broke after the request may have left. */
 const BROKEN = new Set(['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EPIPE']);
 
-/** Without a whole answer: a status that came all the same decides, else whether the request can have arrived. */
-function unanswered(error: NestwatchError): Outcome {
+/**
+ * Without a whole answer: a status that came all the same decides, else whether the request can have arrived. A status of
+ * 2xx says nothing where the words that did not come would have been judged.
+ */
+function unanswered(error: NestwatchError, isJudged: boolean): Outcome {
   const { status } = error.facts;
-  if (status !== undefined) {
+  const isUndecided = isJudged && status !== undefined && status >= 200 && status < 300;
+  if (status !== undefined && !isUndecided) {
     return answered({ status, headers: {}, body: '' }, [], 0);
   }
   const cause = codeOfCause(error.cause);

@@ -129,6 +129,14 @@ describe('each service', () => {
     }
   });
 
+  test('that judges by its words has accepted nothing where these were cut off', async () => {
+    const cut = new NestwatchError('not_json', 'cut', { facts: { status: 200 } });
+    expect(await service(cut).send(SLACK)).toMatchObject({ kind: 'unknown', reason: 'ambiguous' });
+    expect(await service(cut).send(TEAMS)).toEqual({ kind: 'accepted' });
+    const refusal = new NestwatchError('not_json', 'cut', { facts: { status: 400 } });
+    expect(await service(refusal).send(SLACK)).toMatchObject({ kind: 'refused', reason: 'rejected' });
+  });
+
   test('that does not answer is tried again', async () => {
     for (const integration of ALL) {
       const outcome = await service(new NestwatchError('timeout', 'no')).send(integration);
