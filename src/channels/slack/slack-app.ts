@@ -2,12 +2,13 @@
  * Posts as a Slack app, by its token. With `update_message` a group has one message: each news changes it to what is true
  * now, and stands in its thread as well, so that nothing that was said is lost.
  *
- *   first news of a thread → chat.postMessage; where it stands is kept with the delivery
+ *   first news of a thread → chat.postMessage; where it stands, and of which thread it is, is kept with the delivery
  *   later news             → chat.update of that message, then chat.postMessage into its thread
  *   a reminder             → chat.update alone
  *
  * Changing a message twice does no harm, so a try that is repeated posts into the thread last. Where the message is
- * gone or may not be changed any more, the news is a new message.
+ * gone or may not be changed any more, or Slack never accepted the first news, the news is a new message: nobody looks
+ * at that of an earlier thread.
  */
 
 import type { Secret } from '../../secret.ts';
@@ -56,14 +57,17 @@ export async function sendAsApp(
       judge: judgeMethod,
     });
 
-  const place = app.updatesMessage && isLaterNews(notification) ? placeOf(reference ?? '') : undefined;
-  if (!place) return call(integration.url.reveal(), body);
+  const { updatesMessage } = app;
+  const place = updatesMessage ? placeInThread(reference, notification) : undefined;
+  const postAnew = async (): Promise<Outcome> => {
+    const outcome = await call(integration.url.reveal(), body);
+    return updatesMessage ? ofThread(outcome, notification) : outcome;
+  };
+  if (!place) return postAnew();
   const updated = await call(app.updateUrl.reveal(), { ...body, ...place });
-  if (updated.kind === 'refused' && UNCHANGEABLE.test(updated.error)) {
-    return call(integration.url.reveal(), body);
-  }
+  if (updated.kind === 'refused' && UNCHANGEABLE.test(updated.error)) return postAnew();
   if (updated.kind !== 'accepted') return updated;
-  const said = { kind: 'accepted', reference: referenceOf(place) } as const;
+  const said = ofThread({ kind: 'accepted', reference: `${place.channel}/${place.ts}` }, notification);
   if (isReminder(notification)) return said;
   const outcome = await call(integration.url.reveal(), {
     ...body,
@@ -73,12 +77,19 @@ export async function sendAsApp(
   return outcome.kind === 'accepted' ? said : outcome;
 }
 
-function referenceOf({ channel, ts }: MessagePlace): string {
-  return `${channel}/${ts}`;
+/** With the thread behind the place of the message. */
+function ofThread(outcome: Outcome, notification: Readable): Outcome {
+  if (outcome.kind !== 'accepted' || outcome.reference === undefined || notification.kind !== 'group') {
+    return outcome;
+  }
+  return { ...outcome, reference: `${outcome.reference}/${notification.thread}` };
 }
 
-function isLaterNews(notification: Readable): boolean {
-  return notification.kind === 'group' && notification.threadPosition > 0;
+/** Where the message of the notification's own thread stands; undefined where it has none, or begins one. */
+function placeInThread(reference = '', notification: Readable): MessagePlace | undefined {
+  if (notification.kind !== 'group' || notification.threadPosition === 0) return undefined;
+  const end = `/${notification.thread}`;
+  return reference.endsWith(end) ? placeOf(reference.slice(0, -end.length)) : undefined;
 }
 
 function isReminder(notification: Readable): boolean {

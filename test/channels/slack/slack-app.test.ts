@@ -124,13 +124,26 @@ describe('a Slack app', () => {
     expect(messages).toHaveLength(3);
     expect(messages[0]!.edits).toBe(3);
     // A new episode of the group is a new message.
-    expect(await send(group(), reference)).toMatchObject({ reference: 'C01/1720000000.000003' });
+    expect(await send(group(), reference)).toMatchObject({
+      reference: 'C01/1720000000.000003/thread-1',
+    });
+  });
+
+  test('news of a thread whose first message was never accepted changes none of an earlier thread', async () => {
+    const { url, messages } = await slack();
+    const send = sending(url, UPDATES);
+    const { reference } = (await send(group({ thread: 'before' }))) as { reference: string };
+    const outcome = await send(later({ thread: 'now' }), reference);
+    expect(messages).toMatchObject([{ edits: 0 }, { edits: 0, thread: undefined }]);
+    const { reference: own } = outcome as { reference: string };
+    await send(later({ thread: 'now' }), own);
+    expect(messages).toMatchObject([{ edits: 0 }, { edits: 1 }, { thread: '1720000000.000001' }]);
   });
 
   test('a message that is gone is posted anew', async () => {
     const { url, messages } = await slack();
-    const outcome = await sending(url, UPDATES)(later(), 'C01/1600000000.000001');
-    expect(outcome).toEqual({ kind: 'accepted', reference: 'C01/1720000000.000000' });
+    const outcome = await sending(url, UPDATES)(later(), 'C01/1600000000.000001/thread-1');
+    expect(outcome).toEqual({ kind: 'accepted', reference: 'C01/1720000000.000000/thread-1' });
     expect(messages).toMatchObject([{ thread: undefined }]);
   });
 
@@ -144,7 +157,7 @@ describe('a Slack app', () => {
       error: 'Slack says: ratelimited',
     });
     refuse('internal_error');
-    expect(await send(later(), 'C01/1720000000.000000')).toMatchObject({
+    expect(await send(later(), 'C01/1720000000.000000/thread-1')).toMatchObject({
       kind: 'failed',
       reason: 'unavailable',
     });
