@@ -85,7 +85,7 @@ export interface RefusedConfig {
 }
 
 export interface ReplicaSnapshot {
-  /** For people: mostly the name of its host. */
+  /** For people: mostly the name of its host; differs from that of all others that are there. */
   readonly name: string;
   /** By how much its clock is at least ahead of the store's; less than 0 where it is behind. */
   readonly clockAheadUs: number;

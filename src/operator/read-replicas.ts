@@ -3,8 +3,9 @@ import { ALERTING, type OwnershipView, regionOf } from '../store/ownership-store
 import type { Transaction } from '../store/store.ts';
 
 export interface ReplicaView {
-  /** Its number: never given twice, so that lives of the same host can be told apart. */
+  /** Its number: never given twice, also to another life of the same process. */
   readonly replica: number;
+  /** Differs from that of all others that are there. */
   readonly name: string;
   readonly version: string;
   readonly startedUs: number;

@@ -30,7 +30,7 @@ export function regionOf(duty: string): string | undefined {
 export interface ReplicaRecord {
   /** From 1 on, never given twice. */
   readonly replica: number;
-  /** For people: mostly the name of its host. */
+  /** For people: mostly the name of its host; with its number behind it, `web-1#7`, where several have the same. */
   readonly name: string;
   readonly version: string;
   readonly startedUs: number;

@@ -53,6 +53,27 @@ export function describeOwnership(run: Run): void {
     });
   });
 
+  test('replicas of the same name are told apart by their numbers, as long as both are there', async () => {
+    const [a, b, other] = [await join('web'), await join('web'), await join('other')];
+    const names = async () =>
+      new Map((await run((tx) => tx.ownership.view())).replicas.map(({ replica, name }) => [replica, name]));
+    const all = new Map([
+      [a, `web#${a}`],
+      [b, `web#${b}`],
+      [other, 'other'],
+    ]);
+    expect(await names()).toEqual(all);
+    const renewed = (await run((tx) => tx.ownership.renew(b, RENEWAL)))!.replicas;
+    expect(new Map(renewed.map(({ replica, name }) => [replica, name]))).toEqual(all);
+    await run((tx) => tx.ownership.leave(a));
+    expect(await names()).toEqual(
+      new Map([
+        [b, 'web'],
+        [other, 'other'],
+      ]),
+    );
+  });
+
   test('replicas say to all by how much their clock differs, and why they go on with an older configuration', async () => {
     const [a, b] = [await join('a'), await join('b')];
     const refused = { mistakes: 2, first: HOSTILE_TEXTS.join(), sinceUs: 1_783_000_000_000_001 };

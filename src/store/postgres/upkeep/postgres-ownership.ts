@@ -8,6 +8,7 @@ import type {
   Showing,
   ShownDuty,
 } from '../../ownership-store.ts';
+import { toldApart } from '../../rows/replica-names.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 /** The server's clock, which is no replica's. */
@@ -173,7 +174,7 @@ export class PostgresOwnership implements OwnershipStore {
 function viewOf(rows: readonly ViewRow[]): OwnershipView {
   return {
     nowUs: rows[0]!.now_us,
-    replicas: rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)])),
+    replicas: toldApart(rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)]))),
     duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
       duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
     ),

@@ -11,6 +11,7 @@ import type {
   Showing,
   ShownDuty,
 } from '../../ownership-store.ts';
+import { toldApart } from '../../rows/replica-names.ts';
 import type { Connection } from '../connection.ts';
 
 /** Who does what. One process has the file to itself, so several replicas on it are those of a test. */
@@ -57,7 +58,7 @@ export class SqliteOwnership implements OwnershipStore {
   }
 
   async view(): Promise<OwnershipView> {
-    const replicas = this.#replica.all.all().map(replicaOf);
+    const replicas = toldApart(this.#replica.all.all().map(replicaOf));
     return { nowUs: this.#clock.nowUs(), replicas, duties: this.#duty.all.all() };
   }
 
