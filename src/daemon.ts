@@ -29,6 +29,7 @@ import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
 import type { Happening } from './report.ts';
 import { createStages, type InForce, type Setup, type StageParts, settingOf } from './stages.ts';
+import type { ReplicaRecord } from './store/ownership-store.ts';
 import type { WakeUp } from './store/store.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
@@ -65,6 +66,8 @@ export interface Daemon {
   regions(): readonly RegionProgress[];
   /** What impairs the watch: the one answer that page, API, command, metrics and heartbeat show. */
   health(): Promise<HealthAnswer>;
+  /** This process among those that share its store; undefined where it has that to itself, or takes no part now. */
+  replica(): ReplicaRecord | undefined;
   /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
   storeRefusal(): StoreRefusal | undefined;
   /** Hears what is reported outside of the stages. */
@@ -247,6 +250,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     },
 
     regions: () => regions.map((region) => region.progress()),
+    replica: () => part.replicas().find(({ isOwn }) => isOwn),
     health: health.read,
     storeRefusal: health.storeRefusal,
     hear: health.hear,

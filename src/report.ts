@@ -165,6 +165,8 @@ export type Happening =
       /** Keys that changed and change nothing before a restart. */
       readonly needsRestart?: readonly string[];
     }
+  /** Where several replicas share a store: this one takes part from now on, under that number. */
+  | { readonly what: 'joined'; readonly replica: number }
   /** Where several replicas share a store: this one began or ended what only one at a time does. */
   | {
       readonly what: 'duty';

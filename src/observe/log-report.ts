@@ -199,7 +199,7 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
 
 type ProcessLines = Pick<
   Lines,
-  'config_reload' | 'duty' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
+  'config_reload' | 'duty' | 'impaired' | 'joined' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
 >;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
@@ -229,6 +229,9 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
         'Something failed and was set aside; the rest goes on',
         data,
       );
+    },
+    joined({ what, ...data }) {
+      log.info('This replica takes part', data);
     },
     duty({ what, isOwned, ...data }) {
       log.info(isOwned ? 'This replica begins a duty' : 'This replica ends a duty', data);

@@ -48,6 +48,12 @@ export const METRICS = {
     help: 'Whether this process raises alerts and notifies of them: of several replicas one does, and it alone shows what all of them share.',
     labels: [],
   },
+  replicaInfo: {
+    type: 'gauge',
+    name: 'nestwatch_replica_info',
+    help: 'The name by which page, doctor and health answer speak of this process; always 1, and absent where it has its store to itself.',
+    labels: ['replica'],
+  },
   polls: {
     type: 'counter',
     name: 'nestwatch_polls_total',

@@ -60,6 +60,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     cursor() {},
     duty: owned,
     impaired() {},
+    joined() {},
     notified() {},
     set_aside() {},
     write() {},

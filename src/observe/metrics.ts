@@ -45,6 +45,8 @@ interface MetricsOptions extends Foreseen {
 export interface Collected {
   /** As /-/ready answers. */
   readonly ready: boolean;
+  /** The name of this process among those that share its store; undefined where it has that to itself. */
+  readonly replica?: string | undefined;
   readonly alerts: readonly {
     readonly alertname: string;
     readonly severity: string;
@@ -231,6 +233,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const { ready, cursors, reads, impaired } = collected;
       metrics.ready.set(ready ? 1 : 0);
       metrics.alertingOwner.set(isAlerting ? 1 : 0);
+      metrics.replicaInfo.reset();
+      if (collected.replica !== undefined) metrics.replicaInfo.set({ replica: collected.replica }, 1);
       if (isAlerting) showShared(collected);
       else hideShared();
       for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {

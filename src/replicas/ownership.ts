@@ -194,7 +194,7 @@ class Member implements Ownership {
 
   /** By itself, so that it waits for nothing but the store. Resolves to how all stand, unless it had to join anew. */
   async #renew(beganMs: number): Promise<OwnershipView | undefined> {
-    const { name, version, turns } = this.#options;
+    const { name, version, turns, report } = this.#options;
     const view = this.#life.replica > 0 ? await this.#sayThatItLives() : undefined;
     if (!view) {
       const replica = await turns.transaction(({ ownership }) => ownership.join(name, version, LEASE_MS));
@@ -202,6 +202,7 @@ class Member implements Ownership {
       this.#works.endAll();
       this.#life.replica = replica;
       this.#missed.joins();
+      report({ what: 'joined', replica });
     }
     this.#life.renewed(beganMs);
     return view;

@@ -6,6 +6,8 @@ export interface StatusView {
   readonly startedAtUs: number;
   readonly configuration: ConfigurationView;
   readonly regions: readonly RegionView[];
+  /** The number of this process among those that share its store; undefined where it has that to itself. */
+  readonly replica?: number | undefined;
 }
 
 /** Which configuration is in force. */

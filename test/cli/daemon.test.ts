@@ -77,7 +77,7 @@ describe('status', () => {
   });
 
   test('lists the replicas that share the store, as page and API do', async () => {
-    const { web, store, clock, ask } = await serve();
+    const { web, store, clock, ask } = await serve({ status: () => aStatus({ replica: 2 }) });
     const shown = async () => (await nestwatch(['status', '--url', web.url], { clock })).stdout;
     expect(await shown()).not.toContain('REPLICA');
     expect((await ask('/')).body).not.toContain('Replicas');
@@ -98,23 +98,25 @@ describe('status', () => {
     const text = await shown();
     expect(text).toMatch(/^REPLICA +VERSION +STARTED +STATE +READS \(EPOCH\) +ALERTING$/m);
     expect(text).toMatch(/^host-a +0\.1\.0 +20 s ago +silent +eu \(1\), us \(3\) +yes$/m);
-    expect(text).toMatch(/^host-b <b> +0\.1\.0 +20 s ago +working +- *$/m);
+    expect(text).toMatch(/^host-b <b> +0\.1\.0 +20 s ago +working, this one +- *$/m);
     expect(text).toMatch(/^host-c +0\.2\.0 +20 s ago +leaving +- *$/m);
     const { json } = await ask<{ replicas: unknown[] }>('/api/v1/status');
     const since = '2026-07-02T12:00:00.000000Z';
     expect(json.replicas[0]).toEqual({
-      ...{ replica: 1, name: 'host-a', version: '0.1.0', started_at: since, state: 'silent', alerting: true },
+      ...{ replica: 1, name: 'host-a', own: false, version: '0.1.0', started_at: since },
+      ...{ state: 'silent', alerting: true },
       regions: [
         { region: 'eu', epoch: 1, since },
         { region: 'us', epoch: 3, since },
       ],
     });
+    expect(json.replicas[1]).toMatchObject({ replica: 2, own: true });
     const page = (await ask('/')).body;
     expect(page).toContain('<h2>Replicas');
     expect(page).toContain(
       'reads EU (epoch 1), reads US (epoch 3), alerts <span class="pill warn">not heard of</span>',
     );
-    expect(page).toContain('<bdi>host-b &lt;b&gt;</bdi>');
+    expect(page).toContain('<bdi>host-b &lt;b&gt;</bdi> <span class="pill quiet">this one</span>');
   });
 
   test('nothing to tell is said in words', async () => {

@@ -777,6 +777,18 @@ describe('of several replicas', () => {
     expect(await last()).toBeUndefined();
   });
 
+  test('each shows its own name, which another one of the same host changes', async () => {
+    let replica: string | undefined = 'web';
+    const { text } = world({ isShared: true, collect: async () => ({ ...KEPT, replica }) });
+    const shown = async () =>
+      (await text()).split('\n').filter((line) => /^nestwatch_replica_info/.test(line));
+    expect(await shown()).toEqual(['nestwatch_replica_info{replica="web"} 1']);
+    replica = 'web#7';
+    expect(await shown()).toEqual(['nestwatch_replica_info{replica="web#7"} 1']);
+    replica = undefined;
+    expect(await shown()).toEqual([]);
+  });
+
   test('one that has its store to itself owns all of it', async () => {
     const { text } = world({ collect: async () => KEPT });
     const whole = await text();

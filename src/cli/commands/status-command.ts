@@ -68,6 +68,7 @@ const statusShape = z.object({
     .array(
       z.object({
         name: z.string(),
+        own: z.boolean().default(false),
         version: z.string().default(''),
         started_at: instant,
         state: z.string().default(''),
@@ -172,7 +173,7 @@ function replicasText({ replicas }: Status, since: (text: string | null | undefi
     shown(one.name),
     shown(one.version),
     since(one.started_at),
-    shown(one.state),
+    `${shown(one.state)}${one.own ? ', this one' : ''}`,
     one.regions.map(({ region, epoch }) => `${shown(region)} (${count(epoch)})`).join(', ') || '-',
     one.alerting ? 'yes' : '',
   ]);

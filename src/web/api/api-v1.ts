@@ -80,7 +80,7 @@ function addStatus(api: Hono, options: ApiOptions): void {
       configuration: configurationJson(view.configuration),
       health: healthJson(answer, counts?.waiting ?? null),
       regions: view.regions.map(regionJson),
-      replicas: (counts?.replicas ?? []).map(replicaJson),
+      replicas: (counts?.replicas ?? []).map((one) => replicaJson(one, view.replica)),
       alerts: (counts?.alerts ?? []).map(({ alertname, severity, state, count }) => ({
         alertname,
         severity,
@@ -320,11 +320,15 @@ function regionJson(view: RegionView) {
   };
 }
 
-/** On the store's clock. */
-function replicaJson({ replica, name, version, startedUs, state, isAlerting, regions }: ReplicaView) {
+/** On the store's clock. `own` is the one that answers. */
+function replicaJson(
+  { replica, name, version, startedUs, state, isAlerting, regions }: ReplicaView,
+  own: number | undefined,
+) {
   return {
     replica,
     name: wireText(name),
+    own: replica === own,
     version: wireText(version),
     started_at: formatInstant(startedUs),
     state,

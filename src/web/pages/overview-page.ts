@@ -208,12 +208,18 @@ ${tone === 'bad' ? html`<p class="text bad">${plainText(reasonOf(region), MESSAG
 </div>`;
 }
 
-function replicaSection(page: Page, { replicas }: PageView): Html {
+function replicaSection(page: Page, { replicas, status }: PageView): Html {
   if (replicas.length === 0) return html``;
   const { words, nowUs } = page;
   const own = words.overview.replicas;
   const columns: readonly Column<ReplicaView>[] = [
-    { title: own.name, cell: ({ name }) => html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>` },
+    {
+      title: own.name,
+      cell: ({ name, replica }) =>
+        html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>${
+          replica === status.replica ? html` <span class="pill quiet">${own.answers}</span>` : ''
+        }`,
+    },
     { title: own.version, cell: ({ version }) => plainText(version, NAME_LENGTH) },
     {
       title: own.runs,

@@ -128,6 +128,7 @@ export const ENGLISH = {
       nothing: 'serves and sends',
       leaving: 'is stopping',
       silent: 'not heard of',
+      answers: 'this one',
     },
     size: (birds: number, nests: number): string => `${howMany(birds, 'Bird')} in ${howMany(nests, 'Nest')}`,
     rate: (requests: number): string => `up to ${howMany(requests, 'request')} a second`,

@@ -393,6 +393,7 @@ export const GERMAN: Words = {
       nothing: 'antwortet und sendet',
       leaving: 'hält an',
       silent: 'meldet sich nicht',
+      answers: 'dieses',
     },
     size: (birds, nests) => `${count(birds, 'Bird', 'Birds')} in ${count(nests, 'Nest', 'Nests')}`,
     rate: (requests) => `bis zu ${count(requests, 'Anfrage', 'Anfragen')} pro Sekunde`,
