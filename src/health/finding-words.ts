@@ -11,6 +11,9 @@ const FEEDS = {
   flight: 'The Flights',
 } as const;
 
+const SET_CLOCK_OF_REPLICA =
+  'Set the clock of its machine, best by NTP: ages, silences and digests go by that of the replica that decides.';
+
 export const ENGLISH_FINDINGS: FindingWords = {
   store_full: () => ({
     title: 'the store is full',
@@ -149,16 +152,18 @@ export const ENGLISH_FINDINGS: FindingWords = {
     return {
       title: `the clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
       summary: `The clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of the store's server.`,
-      action:
-        'Set the clock of its machine, best by NTP: ages, silences and digests go by that of the replica that decides.',
+      action: SET_CLOCK_OF_REPLICA,
     };
   },
-  clock_wrong: ({ region, byMs, isBehind }) => {
+  clock_wrong: ({ region, replica, byMs, isBehind }) => {
     const by = durationWords(byMs, 'one unit');
+    const of = replica && ` of replica ${replica}`;
     return {
-      title: `the clock is ${by} ${isBehind ? 'behind' : 'ahead'}`,
-      summary: `This machine's clock is ${by} ${isBehind ? 'behind' : 'ahead of'} that of ${regionName(region)}.`,
-      action: "Set this machine's clock, best by NTP: ages, silences and digests go by it.",
+      title: `the clock${of} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
+      summary: `${of ? `The clock${of}` : "This machine's clock"} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of ${regionName(region)}.`,
+      action: of
+        ? SET_CLOCK_OF_REPLICA
+        : "Set this machine's clock, best by NTP: ages, silences and digests go by it.",
     };
   },
 };

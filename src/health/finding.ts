@@ -64,7 +64,12 @@ export interface Findings {
     readonly byMs: number;
     readonly isBehind: boolean;
   };
-  readonly clock_wrong: OfRegion & { readonly byMs: number; readonly isBehind: boolean };
+  /** `replica` names the one that reads the region; empty where there are none. */
+  readonly clock_wrong: OfRegion & {
+    readonly replica: string;
+    readonly byMs: number;
+    readonly isBehind: boolean;
+  };
 }
 
 interface OfRegion {

@@ -35,8 +35,10 @@ export interface RegionSnapshot {
   readonly birds: number;
   /** Globs of the Nests that are watched. */
   readonly include: readonly string[];
-  /** By how much the service's clock is ahead of ours. */
+  /** By how much the service's clock is ahead of that of the process which reads it. */
   readonly clockAheadUs: number;
+  /** The name of the replica that saw all this; absent where a process has its store to itself. */
+  readonly seenBy?: string | undefined;
   /** When this life of the process began to read it. */
   readonly beganUs: number;
   /** Why its Nests and Birds could not be listed in this life, although it answers; absent where they were. */

@@ -51,9 +51,14 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
     return (isLate && shown()?.snapshot.requestsPerSecond) || undefined;
   }
 
+  /** How it stands, as this replica sees it while it reads it. */
+  function seen(): Snapshot | undefined {
+    return own && { ...own.snapshot(), seenBy: ownership.replicas().find(({ isOwn }) => isOwn)?.name };
+  }
+
   function show() {
-    if (!own) return { weight: 0, shown: '' };
-    const snapshot = own.snapshot();
+    const snapshot = seen();
+    if (!own || !snapshot) return { weight: 0, shown: '' };
     const streams = snapshot.feeds.reduce((sum, { polled }) => sum + polled, 0);
     const flightsReadUs = Object.fromEntries(own.flightReads());
     return { weight: 1 + streams, shown: JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs }) };
@@ -69,7 +74,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
       : 'No replica reads this region now: ask again in a moment.';
   }
 
-  const snapshot = () => own?.snapshot() ?? shown()?.snapshot ?? notShown(setting);
+  const snapshot = () => seen() ?? shown()?.snapshot ?? notShown(setting);
 
   return {
     name,

@@ -287,6 +287,13 @@ const CASES: readonly [
     "This machine's clock is 60 min ahead of that of EU.",
   ],
   [
+    'clock_wrong',
+    inRegion({ clockAheadUs: 61e6, seenBy: 'host-b<b>' }),
+    'warning',
+    true,
+    'The clock of replica host-b<b> is 61 s behind that of EU.',
+  ],
+  [
     'faults_set_aside',
     kept({ faults: { count: 2, first: 'silence s1: Error: broken', sinceUs: NOW_US - MINUTE_US } }),
     'warning',

@@ -106,8 +106,10 @@ web: { listen: "127.0.0.1:0" }
     throw new Error('The replica did not start.');
   }
 
-  async function openReplica(hostName: string): Promise<Running> {
-    const { edge } = createTestEdge({ clock, hostName });
+  /** Its clock is so far ahead. */
+  async function openReplica(hostName: string, aheadUs = 0): Promise<Running> {
+    const own = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
+    const { edge } = createTestEdge({ clock: own, hostName });
     const config = loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
     const app = await openApp(edge, { config, isShared: true, logLevel: 'error', logFormat: 'json' });
     const stop = new AbortController();
@@ -220,5 +222,54 @@ web: { listen: "127.0.0.1:0" }
     await b.end();
     await expect.poll(() => ownersAt(c.app.url), wait).toEqual({ eu: 'c', us: 'c' });
     expect(received).toHaveLength(2);
+  });
+
+  test('two of the same host are told apart, also by whose clock is wrong', async () => {
+    const wait = { timeout: 100_000, interval: 400 };
+    const wrong = await openReplica('web', 120_000_000);
+    await expect.poll(() => ownersAt(wrong.app.url), wait).toEqual({ eu: 'web', us: 'web' });
+    const right = await openReplica('web');
+    const all = [wrong, right];
+    const names = async (url: string) => (await replicasAt(url)).map(({ name }) => name);
+    for (const { app } of all) await expect.poll(() => names(app.url), wait).toEqual(['web#1', 'web#2']);
+    // Each of them says so, also of what it does not read itself.
+    for (const { app } of all) {
+      const clocksWrong = async () =>
+        (
+          await json<{ impairments: { reason: string; summary: string }[] }>(app.url, '/api/v1/health')
+        ).impairments
+          .filter(({ reason }) => reason === 'clock_wrong')
+          .map(({ summary }) => summary.replace(/1\d\d s|2 min/, 'so far'))
+          .toSorted();
+      await expect
+        .poll(clocksWrong, wait)
+        .toEqual(
+          [
+            'The clock of replica web#1 is so far ahead of that of EU.',
+            "The clock of replica web#1 is so far ahead of that of the store's server.",
+            'The clock of replica web#1 is so far ahead of that of US.',
+          ].toSorted(),
+        );
+    }
+
+    const metrics = await Promise.all(all.map(async ({ app }) => (await fetch(`${app.url}/metrics`)).text()));
+    expect(metrics.map((one) => /^nestwatch_replica_info.*$/m.exec(one)?.[0])).toEqual([
+      'nestwatch_replica_info{replica="web#1"} 1',
+      'nestwatch_replica_info{replica="web#2"} 1',
+    ]);
+    const page = await (await fetch(right.app.url)).text();
+    expect(page).toContain('<bdi>web#1</bdi></t');
+    expect(page).toContain('<bdi>web#2</bdi> <span class="pill quiet">this one</span>');
+    const doctor = await nestwatch(
+      ['doctor', '--watch', '1s', '--config.file', join(folder, 'nestwatch.yaml')],
+      { clock },
+    );
+    expect(doctor.stdout).toMatch(/web#1, version \S+, runs for .*, reads eu, us and decides about alerts/);
+    expect(doctor.stdout).toMatch(/that of replica web#1 is .* ahead of that of the server/);
+    expect(doctor.stdout).toMatch(/web#2, version \S+, runs for .*, reads no region/);
+
+    // Whoever is left needs no number.
+    await wrong.end();
+    await expect.poll(() => ownersAt(right.app.url), wait).toEqual({ eu: 'web', us: 'web' });
   });
 });

@@ -99,6 +99,9 @@ const FEEDS = {
   flight: 'Die Flights',
 } as const;
 
+const SET_CLOCK_OF_REPLICA =
+  'Stellen Sie die Uhr seines Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach der des Replikats, das entscheidet.';
+
 const FINDINGS: FindingWords = {
   store_full: () => ({
     title: 'der Datenspeicher ist voll',
@@ -245,14 +248,14 @@ const FINDINGS: FindingWords = {
   replica_clock_wrong: ({ replica, byMs, isBehind }) => ({
     title: `die Uhr des Replikats ${replica} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
     summary: `Die Uhr des Replikats ${replica} geht gegenüber der des Datenbankservers ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
-    action:
-      'Stellen Sie die Uhr seines Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach der des Replikats, das entscheidet.',
+    action: SET_CLOCK_OF_REPLICA,
   }),
-  clock_wrong: ({ region, byMs, isBehind }) => ({
-    title: `die Uhr geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
-    summary: `Die Uhr dieses Rechners geht gegenüber ${regionName(region)} ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
-    action:
-      'Stellen Sie die Uhr dieses Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach ihr.',
+  clock_wrong: ({ region, replica, byMs, isBehind }) => ({
+    title: `die Uhr${replica && ` des Replikats ${replica}`} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
+    summary: `Die Uhr ${replica ? `des Replikats ${replica}` : 'dieses Rechners'} geht gegenüber ${regionName(region)} ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
+    action: replica
+      ? SET_CLOCK_OF_REPLICA
+      : 'Stellen Sie die Uhr dieses Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach ihr.',
   }),
 };
 
