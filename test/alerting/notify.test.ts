@@ -310,6 +310,15 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual(['boss@27 firing: A firing +1']);
   });
 
+  test('comes after a summary of old news as after any other first notification', async () => {
+    const desk = await open({ receivers, route });
+    await desk.failedLongAgo('A', 'B', 'C');
+    await desk.fails('B');
+    await desk.succeededLongAgo('C');
+    await desk.pass(60);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@17 firing: A firing +0']);
+  });
+
   test('waits for each alert from when that one was told, also over a restart', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');

@@ -4,6 +4,7 @@
  */
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
+import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
 import { type Route, routeAt } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -62,7 +63,7 @@ export async function giveBack(tx: Transaction, receiver: string): Promise<void>
   }
 }
 
-/** Has the alerts' groups of sort `route` go on from a summary that was sent. */
+/** Has the alerts' groups of sort `route` go on from a summary that was sent, and escalates what fires of it. */
 export async function continueAfterSummary(
   tx: Transaction,
   root: Route,
@@ -77,15 +78,23 @@ export async function continueAfterSummary(
   );
   const stored = await tx.groups.list(members.map(({ groupKey }) => groupKey));
   const groups = new Map(stored.map((one) => [one.key, one]));
-  const going = new Map<string, Group>();
+  const lasting: (AlertInGroup & { readonly own: Group })[] = [];
   for (const member of members) {
     const own = groups.get(member.groupKey);
     const alert = alerts.get(member.alertId);
     if (!own || !alert || receiverOf(root, own) !== summary.receiver) continue;
     await tx.groups.putMembers([afterSummary(member, alert)]);
-    if (alert.state === 'firing') going.set(own.key, wentOn(own, nowUs));
+    if (alert.state === 'firing') lasting.push({ own, member, alert });
   }
-  await tx.groups.put([...going.values()]);
+  for (const inGroup of Map.groupBy(lasting, ({ own }) => own.key).values()) {
+    const { own } = inGroup[0]!;
+    await tx.groups.put([wentOn(own, nowUs)]);
+    const notified = inGroup.map(({ member, alert }) => afterSummary(member, alert));
+    const escalation = escalate(own, inGroup, notified, routeAt(root, own.route) ?? root, nowUs);
+    if (!escalation) continue;
+    await tx.groups.put([escalation.group]);
+    await tx.groups.putMembers(escalation.members);
+  }
   await tx.groups.deleteMembers(inSummary.map(({ member }) => member));
 }
 

@@ -14,6 +14,9 @@ import { routeOnce, type Sort } from './sort.ts';
 /** What the key of an escalation begins with; a hash, a colon and the key of the group that it escalates follow. */
 const PREFIX = 'escalation:';
 
+/** What a group notes of an alert of whose present episode nobody was notified. */
+const UNNOTIFIED: ReadonlySet<GroupMember['notifiedState']> = new Set(['none', 'resolved', 'summary']);
+
 export const ESCALATION: Sort = {
   isTimed: true,
   gathers: false,
@@ -35,8 +38,9 @@ export const ESCALATION: Sort = {
 };
 
 /**
- * The group that escalates what a flush of a route notified as firing for the first time, with its members; undefined
- * where that is nothing, or the route escalates nothing. `notified` are the members as the flush leaves them.
+ * The group that escalates what a flush of a route, or a summary in its place, notified as firing for the first time, with
+ * its members; undefined where that is nothing, or the route escalates nothing. `notified` are the members as the flush
+ * leaves them.
  */
 export function escalate(
   group: Group,
@@ -49,7 +53,7 @@ export function escalate(
   const before = new Map(inGroup.map(({ member }) => [member.alertId, member]));
   const fresh = notified.flatMap((member) => {
     const known = before.get(member.alertId);
-    const isFirst = known?.notifiedState === 'none' || known?.notifiedState === 'resolved';
+    const isFirst = known !== undefined && UNNOTIFIED.has(known.notifiedState);
     return isFirst && member.notifiedState === 'firing' ? [known] : [];
   });
   if (fresh.length === 0) return undefined;
