@@ -206,8 +206,8 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
     const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     const { row, before } = await store.transaction(async (tx) => {
       const row = await tx.streams.open(region, 'flight', birdId);
-      const asked = ended.map(({ id, startedAt }) => ({ flightId: id, startedAtUs: startedAt?.us ?? 0 }));
-      return { row, before: await tx.flights.find(row.stream, asked) };
+      const flightIds = ended.map(({ id }) => id);
+      return { row, before: await tx.flights.find(row.stream, flightIds) };
     });
     const found = noFindings();
     const reading = {

@@ -29,11 +29,11 @@ export interface FlightStore {
   open(stream: number): Promise<FlightRecord[]>;
   /** Flights of the stream that started at or after `sinceUs`. */
   since(stream: number, sinceUs: number): Promise<FlightRecord[]>;
-  /** The stored ones of these Flights, each looked up by its exact start and id (0 for a start not given). */
-  find(
-    stream: number,
-    flights: readonly { readonly flightId: string; readonly startedAtUs: number }[],
-  ): Promise<FlightRecord[]>;
+  /**
+   * The stored ones of these Flights, by their ids alone: the service may say only later when one started, or say it
+   * otherwise than before.
+   */
+  find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]>;
   put(flights: readonly FlightRecord[]): Promise<void>;
   /** How the latest Flights of the stream ended that failed or succeeded, in no order. */
   latestEnds(stream: number, limit: number): Promise<FlightEnded[]>;

@@ -427,11 +427,11 @@ async function knownOf(
   rows: ReadonlyMap<string, Flight>,
 ): Promise<Map<string, FlightRecord>> {
   const found = new Map<string, FlightRecord>();
-  const unknown: { flightId: string; startedAtUs: number }[] = [];
+  const unknown: string[] = [];
   for (const flight of rows.values()) {
     const record = known.get(flight.id);
     if (record) found.set(flight.id, record);
-    else unknown.push({ flightId: flight.id, startedAtUs: flight.startedAt?.us ?? 0 });
+    else unknown.push(flight.id);
   }
   if (unknown.length > 0) {
     const stored = await store.transaction((tx: Transaction) => tx.flights.find(stream, unknown));

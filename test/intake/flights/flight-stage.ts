@@ -38,7 +38,7 @@ export interface Shown {
 
 interface ShownFlight {
   readonly id: string;
-  readonly isDated: boolean;
+  isDated: boolean;
   shown: Shown;
   isThere: boolean;
 }
@@ -278,6 +278,10 @@ export async function openFlightStage() {
       if (status === before) return;
       if (OUTCOMES.has(before)) world.reopenFlight(flight.id);
       if (OUTCOMES.has(status)) world.endFlight(flight.id, status as FlightOutcome, { errorMessages });
+    },
+    /** From now on the service says when it started. */
+    dated(name: string): void {
+      flights.get(name)!.isDated = true;
     },
     vanishes(name: string): void {
       flights.get(name)!.isThere = false;

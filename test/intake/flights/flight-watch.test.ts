@@ -570,6 +570,23 @@ describe('a poll', () => {
     expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'get'], 2]);
   });
 
+  test.each(['succeeded', 'failed'])(
+    'sees one end that %s, though the service says only then when it started',
+    async (status) => {
+      stage.show('queued', 20, { isDated: false });
+      await stage.poll();
+      await stage.pass(30);
+      stage.ends('queued', { status, errorMessages: 'why' });
+      stage.dated('queued');
+      const seen: string[] = [];
+      for (let round = 0; round < 3; round += 1) {
+        seen.push(...(await stage.poll()));
+        await stage.pass(30);
+      }
+      expect(seen).toEqual([`flight.${status} queued`]);
+    },
+  );
+
   test('forgets ended Flights of long ago, which the store still knows', async () => {
     const lookedUp: string[] = [];
     const { transaction } = stage.store;
@@ -578,9 +595,9 @@ describe('a poll', () => {
         work(
           changed(tx, {
             flights: {
-              find(stream, flights) {
-                lookedUp.push(...flights.map(({ flightId }) => stage.nameOf(flightId)));
-                return tx.flights.find(stream, flights);
+              find(stream, flightIds) {
+                lookedUp.push(...flightIds.map(stage.nameOf));
+                return tx.flights.find(stream, flightIds);
               },
             },
           }),

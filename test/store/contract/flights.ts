@@ -66,15 +66,10 @@ export function describeFlights(run: Run): void {
       expect(await run((tx) => tx.flights.lastFailures('us'))).toEqual(new Map());
     });
 
-    test('are found by their exact start and id', async () => {
+    test('are found by their ids, whenever they started', async () => {
       const stored = [flight('a'), flight('b', { startedAtUs: 0 }), flight('c', { open: false })];
       await run((tx) => tx.flights.put(stored));
-      const wanted = [
-        { flightId: 'c', startedAtUs: NOW_US },
-        { flightId: 'a', startedAtUs: NOW_US + 1 },
-        { flightId: 'b', startedAtUs: 0 },
-        { flightId: 'x', startedAtUs: NOW_US },
-      ];
+      const wanted = ['c', 'b', 'x'];
       const found = await run((tx) => tx.flights.find(1, wanted));
       expect(found.map((one) => one.flightId).sort()).toEqual(['b', 'c']);
       expect(await run((tx) => tx.flights.find(2, wanted))).toEqual([]);
@@ -89,7 +84,14 @@ export function describeFlights(run: Run): void {
       await run((tx) => tx.flights.put(many));
       expect(await run((tx) => tx.flights.since(1, 0))).toEqual(many);
       expect(await run((tx) => tx.flights.open(1))).toHaveLength(500);
-      expect(await run((tx) => tx.flights.find(1, many))).toHaveLength(1000);
+      expect(
+        await run((tx) =>
+          tx.flights.find(
+            1,
+            many.map(({ flightId }) => flightId),
+          ),
+        ),
+      ).toHaveLength(1000);
     });
   });
 }

@@ -53,20 +53,12 @@ export class PostgresFlights implements FlightStore {
     return rows.map(recordOf);
   }
 
-  async find(
-    stream: number,
-    flights: readonly { readonly flightId: string; readonly startedAtUs: number }[],
-  ): Promise<FlightRecord[]> {
-    if (flights.length === 0) return [];
+  async find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]> {
+    if (flightIds.length === 0) return [];
     const rows = await this.#statements.rows<FlightRow>(
-      `SELECT flight.* FROM ${given('started_us bigint, id text', { from: 2, at: true })}
-         JOIN flight ON flight.stream = $1 AND flight.started_us = given.started_us AND flight.id = given.id
-       ORDER BY at`,
+      'SELECT * FROM flight WHERE stream = $1 AND id = ANY($2::text[])',
       stream,
-      ...columnsOf(
-        2,
-        flights.map(({ startedAtUs, flightId }) => [startedAtUs, flightId]),
-      ),
+      flightIds,
     );
     return rows.map(recordOf);
   }

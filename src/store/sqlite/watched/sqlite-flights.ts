@@ -2,7 +2,7 @@ import type { FlightEnded } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
 import { prepareChunks } from '../chunks.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, textList } from '../connection.ts';
 import type { BirdStanding } from './bird-standing.ts';
 
 interface FlightRow {
@@ -50,14 +50,8 @@ export class SqliteFlights implements FlightStore {
     return this.#sql.since.all(stream, sinceUs).map(recordOf);
   }
 
-  async find(
-    stream: number,
-    flights: readonly { readonly flightId: string; readonly startedAtUs: number }[],
-  ): Promise<FlightRecord[]> {
-    return flights.flatMap(({ flightId, startedAtUs }) => {
-      const row = this.#sql.one.get(stream, startedAtUs, flightId);
-      return row ? [recordOf(row)] : [];
-    });
+  async find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]> {
+    return this.#sql.known.all(stream, textList(flightIds)).map(recordOf);
   }
 
   async lastFailures(region: string): Promise<ReadonlyMap<string, number>> {
@@ -110,7 +104,10 @@ function prepareFlights(connection: Connection) {
     since: connection.prepare<FlightRow>(
       'SELECT * FROM flight WHERE stream = ? AND started_us >= ? ORDER BY started_us, id',
     ),
-    one: connection.prepare<FlightRow>('SELECT * FROM flight WHERE stream = ? AND started_us = ? AND id = ?'),
+    known: connection.prepare<FlightRow>(
+      `SELECT * FROM flight INDEXED BY flight_by_id
+       WHERE stream = ? AND id IN (SELECT value FROM json_each(?))`,
+    ),
   };
 }
 
