@@ -2,7 +2,8 @@
  * The series that each Bird has of its own. They follow the inventory: they exist from the first sight of a Bird on,
  * at 0 where nothing happened yet in this life (of the last failure: in any), and go when it vanishes. A region has
  * room for a bounded number of Birds, so that a scrape stays fast and one large region takes nothing from another; the
- * Birds beyond it count in everything else, and `dropped` hears of each of their series left out.
+ * Birds beyond it count in everything else, and `dropped` hears of each of their series left out. Where only Birds that
+ * fail are shown, the others take no room from them.
  *
  * With ten thousand Birds these are a hundred times as many series as all others. So they are not the metrics
  * library's, which needs an object and a search for each: what a Bird has stands in one object, and its lines are
@@ -20,7 +21,10 @@ export type BirdMetric = keyof typeof BIRD_METRICS;
 
 interface BirdSeriesOptions {
   readonly shown: ShownBirds;
+  /** Of each region that are shown at the most. */
   readonly birdsPerRegion: number;
+  /** Of each region that are counted at the most: any of them may come to be shown. */
+  readonly knownPerRegion: number;
   readonly birdStatuses: readonly string[];
   readonly endStatuses: readonly string[];
   /** Makes a status that the service invents fit for a label. */
@@ -66,6 +70,7 @@ const PART_LENGTH = 65_536;
 
 export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
   const { birdsPerRegion, dropped, birdStatuses, endStatuses } = options;
+  const keptPerRegion = options.shown === 'failing' ? options.knownPerRegion : birdsPerRegion;
   /** How Flights end: the known ways, and those that were seen besides. */
   const statuses = [...endStatuses];
   const regions = new Map<string, Map<string, Bird>>();
@@ -81,7 +86,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     const birds = birdsOf(region);
     const known = birds.get(birdId);
     if (known) return known;
-    if (birds.size >= birdsPerRegion) return undefined;
+    if (birds.size >= keptPerRegion) return undefined;
     const made: Bird = {
       nestId,
       labels: labelsOf({ region, nest_id: nestId, bird_id: birdId }),
@@ -102,6 +107,16 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     const bird = keep(place);
     if (!bird) for (const metric of metrics) dropped(metric);
     return bird;
+  }
+
+  /** Those that have series now, as many as each region has room for. */
+  function shownAt(nowUs: number): readonly Bird[] {
+    const isShown = options.shown === 'failing' ? (bird: Bird) => isFailing(bird, nowUs) : () => true;
+    return [...regions.values()].flatMap((birds) => {
+      const all = [...birds.values()].filter(isShown);
+      for (const _ of all.slice(birdsPerRegion)) for (const metric of ALL_METRICS) dropped(metric);
+      return all.slice(0, birdsPerRegion);
+    });
   }
 
   return {
@@ -137,18 +152,16 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     },
     *write(isOpenMetrics, nowUs) {
       const known = { birdStatuses, endStatuses: statuses };
+      const shown = shownAt(nowUs);
       for (const metric of ALL_METRICS) {
         const { name, help, type } = BIRD_METRICS[metric];
         const family = isOpenMetrics && type === 'counter' ? name.replace(/_total$/, '') : name;
         let part = `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n`;
-        for (const birds of regions.values()) {
-          for (const bird of birds.values()) {
-            if (options.shown === 'failing' && !isFailing(bird, nowUs)) continue;
-            part += WRITERS[metric](`${name}{${bird.labels}`, bird, known);
-            if (part.length < PART_LENGTH) continue;
-            yield part;
-            part = '';
-          }
+        for (const bird of shown) {
+          part += WRITERS[metric](`${name}{${bird.labels}`, bird, known);
+          if (part.length < PART_LENGTH) continue;
+          yield part;
+          part = '';
         }
         yield part;
       }

@@ -138,6 +138,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const birds = createBirdSeries({
     shown: options.birds ?? 'all',
     birdsPerRegion: perRegion(options.maxBirds ?? DEFAULT_MAX_BIRDS),
+    knownPerRegion: perRegion(LIMITS.shown_birds.most),
     birdStatuses: BIRD_STATUSES,
     endStatuses: END_STATUSES,
     birdStatusLabel: createLabelGuard(BIRD_STATUSES, () => dropSeries(BIRD_METRICS.status.name)),

@@ -336,6 +336,19 @@ describe('which Birds are shown', () => {
     ).toBe(2);
   });
 
+  test('failing: the room is for those that are shown, wherever they stand in the inventory', async () => {
+    const { report, text, value } = world({ birds: 'failing', maxBirds: 4 });
+    const dropped = () => value('nestwatch_series_dropped_total{metric="nestwatch_flights_active"}');
+    const birds = ['1', '2', '3', '4', '5'].map((id) => bird(id));
+    report({ what: 'inventory', region: 'eu', birds });
+    report({ ...ended, birdId: '4', status: 'failed' });
+    report({ ...ended, birdId: '5', status: 'failed' });
+    expect([await shownBirds(text), await dropped()]).toEqual([['4', '5'], 0]);
+    report({ ...ended, birdId: '1', status: 'failed' });
+    expect(await shownBirds(text)).toEqual(['1', '4']);
+    expect(await dropped()).toBe(1);
+  });
+
   test('none: no Bird, and no room is missed; Nests still count', async () => {
     const { report, text, value } = world({ birds: 'none', maxBirds: 2 });
     report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2'), bird('3')] });
