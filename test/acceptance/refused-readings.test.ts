@@ -1,4 +1,4 @@
-/** A limit that meets one stream alone, as it does where a reading takes several requests and the others one each. */
+/** What the service refuses to one stream alone, or only some of what is asked about it. */
 import { afterEach, expect, test } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 
@@ -32,4 +32,37 @@ test('a stream that was refused for long is read soon after the limit lets it', 
   isRefusing = false;
   await stage.minutesPass(1);
   expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
+});
+
+test('a Bird is watched though the service fails to list anything but its latest Flights', async () => {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      birdId = world.addBird(nest.id, { name: 'Contracts', triggerType: 'manual' }).id;
+      for (const name of ['Reviews', 'Claims']) world.addBird(nest.id, { name, triggerType: 'manual' });
+    },
+    between: (service) => ({
+      ...service,
+      send(request) {
+        const { pathname, searchParams } = new URL(request.url);
+        const isList = pathname.endsWith(`/birds/${birdId}/flights`);
+        const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');
+        const isMuch = searchParams.has('Status') || sinceMs < stage.clock.nowUs() / 1000 - 7_200_000;
+        return isList && stage && isMuch
+          ? Promise.resolve({ status: 500, headers: {}, body: '' })
+          : service.send(request);
+      },
+    }),
+  });
+  const world = stage.worlds.eu!;
+  const keys: string[] = [];
+  for (let round = 0; round < 9; round += 1) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(20);
+    expect(stage.forwarded()).toEqual(keys);
+  }
 });

@@ -8,6 +8,9 @@
  *
  * What is in the air since before the first poll looks back is asked for by that poll where the rate allows each Bird
  * its interval; else later, so that the first look at every other Bird comes sooner.
+ *
+ * A service may fail to list so much, always, while it answers what a poll must ask. So where such a poll fails, one part
+ * of what it looked at beyond that is put off, and the polls of the Bird go on.
  */
 import type { Clock, Random } from '../../time/clock.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
@@ -34,6 +37,8 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** What was in the air before the first poll is asked for within this time. */
 const ACTIVE_WITHIN_MS = HOUR_MS / 2;
+/** A part that failed is tried again after this time. */
+const PUT_OFF_MS = HOUR_MS / 2;
 /** A Bird's polls are some minutes apart, and what failed is to be read within a day all the same. */
 const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
@@ -43,6 +48,8 @@ export class FlightRescan {
   #wholeDueMs: number;
   /** Infinity where all that is active was read. */
   #activeDueMs = Number.POSITIVE_INFINITY;
+  /** Until when each part is put off; undefined as long as none has failed. */
+  #putOff: { wholeMs: number; activeMs: number; dayMs: number } | undefined;
   /** When the last poll succeeded; 0 before. */
   #serviceNowUs = 0;
   #verifiedUs = 0;
@@ -74,15 +81,29 @@ export class FlightRescan {
   scope(pollFromUs: number, { isFirst = false, hasRoom = false } = {}): FlightScope {
     const isActiveLeft = isFirst || this.#activeDueMs < Number.POSITIVE_INFINITY;
     const nowMs = this.#options.clock.monotonicMs();
-    const active = isActiveLeft ? (hasRoom || nowMs >= this.#activeDueMs ? 'now' : 'later') : 'no';
+    const { wholeMs = 0, activeMs = 0, dayMs = 0 } = this.#putOff ?? {};
+    const isActiveDue = (hasRoom || nowMs >= this.#activeDueMs) && nowMs >= activeMs;
+    const active = isActiveLeft ? (isActiveDue ? 'now' : 'later') : 'no';
     if (this.#serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined, active };
-    const isWhole = nowMs >= this.#wholeDueMs;
-    const isDay = isWhole || nowMs >= this.#dayDueMs;
+    const isWhole = nowMs >= Math.max(this.#wholeDueMs, wholeMs);
+    const isDay = isWhole || nowMs >= Math.max(this.#dayDueMs, dayMs);
     return {
       fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(this.#serviceNowUs)) : pollFromUs,
       wholeFromUs: isWhole ? this.#retentionHorizonUs(this.#serviceNowUs) : undefined,
       active: isWhole ? 'now' : active,
     };
+  }
+
+  /**
+   * The service answered, and failed at what a poll asked that had to begin at `pollFromUs`. Of what it looked at beyond
+   * that one part is put off; the poll after it shows whether the others can be read.
+   */
+  failed({ fromUs, wholeFromUs, active }: FlightScope, pollFromUs: number): void {
+    const untilMs = this.#options.clock.monotonicMs() + PUT_OFF_MS;
+    this.#putOff ??= { wholeMs: 0, activeMs: 0, dayMs: 0 };
+    if (wholeFromUs !== undefined) this.#putOff.wholeMs = untilMs;
+    else if (active === 'now') this.#putOff.activeMs = untilMs;
+    else if (fromUs < pollFromUs) this.#putOff.dayMs = untilMs;
   }
 
   /** Up to when Flights are known once such a poll is committed; as for `done`. */

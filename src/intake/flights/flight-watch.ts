@@ -35,9 +35,9 @@ import {
 } from './flight-findings.ts';
 import { FlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { FlightRescan, type FlightScope } from './flight-rescan.ts';
-import { noRows } from './flight-rows.ts';
+import { type FlightRows, noRows } from './flight-rows.ts';
 import { FlightWindows } from './flight-windows.ts';
-import { OpenFlights } from './open-flights.ts';
+import { isOfRegion, OpenFlights } from './open-flights.ts';
 
 /** Open Flights that started at most this long before the window are reached by widening it. */
 const WIDEN_US = 15 * 60 * 1_000_000;
@@ -254,7 +254,7 @@ export class FlightWatch {
   }
 
   async #read(stream: number, isOnly: boolean): Promise<Poll> {
-    const { options, windows, openFlights, gaps } = this.#flights;
+    const { options, gaps } = this.#flights;
     const fromUs = this.#windowStart();
     // Flights that started before the window are found at the first poll, soon after it, and in rescans.
     const isFirst = !this.#polled && this.#cursorUs === 0;
@@ -262,16 +262,11 @@ export class FlightWatch {
     const { wholeFromUs } = scope;
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
     const rows = noRows(isRescan ? [] : gaps.of(this.#birdId));
-    await windows.read(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
-    if (wholeFromUs !== undefined) {
-      await windows.read(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
-      for (const { fromUs, toUs } of gaps.of(this.#birdId)) {
-        if (fromUs >= scope.fromUs) continue;
-        await windows.read(this.#birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
-      }
-    }
     const known = this.#known ?? NO_FLIGHTS;
-    const vanished = await openFlights.read(this.#birdId, known, scope.active === 'now', rows);
+    const vanished = await this.#readRows(scope, known, rows).catch((error: unknown) => {
+      if (!isOfRegion(error, options.client)) this.#rescan.failed(scope, fromUs);
+      throw error;
+    });
     const observedAtUs = options.clock.nowUs();
     const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     this.#flights.aheadUs = serviceNowUs - observedAtUs;
@@ -294,6 +289,25 @@ export class FlightWatch {
       scope,
       vanished,
     };
+  }
+
+  /** Adds what the service shows of a scope to the rows. Resolves to the records of open Flights that it no longer has. */
+  async #readRows(
+    scope: FlightScope,
+    known: ReadonlyMap<string, FlightRecord>,
+    rows: FlightRows,
+  ): Promise<readonly FlightRecord[]> {
+    const { windows, openFlights, gaps } = this.#flights;
+    const { wholeFromUs } = scope;
+    await windows.read(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
+    if (wholeFromUs !== undefined) {
+      await windows.read(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
+      for (const { fromUs, toUs } of gaps.of(this.#birdId)) {
+        if (fromUs >= scope.fromUs) continue;
+        await windows.read(this.#birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
+      }
+    }
+    return openFlights.read(this.#birdId, known, scope.active === 'now', rows);
   }
 
   /** The oldest start that a poll has to look at. */

@@ -2,7 +2,8 @@
  * The open Flights of a Bird that a poll's list lacks: they are asked for by themselves. One or two by `getFlight`, more
  * by `Status=active`, and then by `getFlight` those that left it.
  */
-import { NestwatchError } from '../../errors.ts';
+import { isStoreFailure, NestwatchError } from '../../errors.ts';
+import type { ServiceClient } from '../../service/client.ts';
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
 import { formatInstant } from '../../time/instant.ts';
@@ -42,7 +43,10 @@ export class OpenFlights {
       const oldestUs = asked.reduce((us, one) => Math.min(us, one.startedAtUs), Number.POSITIVE_INFINITY);
       const isBounded = !wantsActive && oldestUs > 0;
       const since = isBounded ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
-      await this.#windows.read(birdId, { status: 'active', ...since }, rows);
+      await this.#windows.read(birdId, { status: 'active', ...since }, rows).catch((error: unknown) => {
+        // Each of them is asked for by itself then.
+        if (wantsActive || isOfRegion(error, this.#options.client)) throw error;
+      });
     }
     for (const flightId of rows.flights.keys()) this.#missing.seen(flightId);
     const vanished: FlightRecord[] = [];
@@ -86,11 +90,16 @@ export class OpenFlights {
     } catch (error) {
       if (!(error instanceof NestwatchError)) throw error;
       if (error.code === 'not_found') return this.#missing.isGone(flightId);
-      // The region's trouble is the whole poll's. While it is up, the error is about this one Flight.
-      const isRegional = error.code === 'cancelled' || error.code === 'rate_limited';
-      if (isRegional || client.health().health !== 'up') throw error;
+      // The region's trouble is the whole poll's.
+      if (isOfRegion(error, client)) throw error;
       this.#missing.failed(flightId);
       return false;
     }
   }
+}
+
+/** Whether an error is the region's. While that is up, an error is about what was asked for. */
+export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>): boolean {
+  if (!(error instanceof NestwatchError) || isStoreFailure(error)) return true;
+  return error.code === 'cancelled' || error.code === 'rate_limited' || client.health().health !== 'up';
 }

@@ -52,6 +52,31 @@ describe('a poll of Flights', () => {
     expect(poll().hoursBack).toBe(24);
   });
 
+  test('that the service failed to answer puts off one part after the other of what it looked at', async () => {
+    poll();
+    await clock.advance(HOUR_MS);
+    const parts = () => {
+      const pollFromUs = agoUs(120_000);
+      const { fromUs, wholeFromUs, active } = rescan.scope(pollFromUs, { isFirst: true, hasRoom: true });
+      return [
+        wholeFromUs !== undefined && 'whole',
+        active === 'now' && 'active',
+        fromUs < pollFromUs && 'day',
+      ];
+    };
+    const fails = () =>
+      rescan.failed(rescan.scope(agoUs(120_000), { isFirst: true, hasRoom: true }), agoUs(120_000));
+    expect(parts()).toEqual(['whole', 'active', 'day']);
+    fails();
+    expect(parts()).toEqual([false, 'active', 'day']);
+    fails();
+    expect(parts()).toEqual([false, false, 'day']);
+    fails();
+    expect(parts()).toEqual([false, false, false]);
+    await clock.advance(HOUR_MS / 2);
+    expect(parts()).toEqual(['whole', 'active', 'day']);
+  });
+
   test('reads all that failed or is active once a day, as far back as the store surely reaches', async () => {
     poll();
     const wholeAt: number[] = [];
