@@ -206,13 +206,16 @@ class DigestLoop implements Digests {
   }
 }
 
-/** Its id follows from the instant at which it was due, so that it is the same however often it is made. */
+/**
+ * Its id follows from its period, so that it is the same however often it is made. The instant at which it was due is not
+ * enough: that comes twice where our clock is set back.
+ */
 function notificationOf(
   { name, receiver, timezone }: DigestConfig,
   digest: Digest,
   dueUs: number,
   nowUs: number,
 ): DigestNotification {
-  const id = `digest-${hash64([name, receiver, String(dueUs)])}`;
+  const id = `digest-${hash64([name, receiver, String(digest.fromUs), String(dueUs)])}`;
   return { kind: 'digest', id, receiver, createdAtUs: nowUs, digest, timezone };
 }

@@ -148,6 +148,18 @@ describe('a digest', () => {
     });
   });
 
+  test('comes again where our clock was set back before its instant, of what happened since the last one', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
+      await stage.minutesPass(65);
+      stage.ourClockSteps(-1_800);
+      fails(stage, translate);
+      await stage.minutesPass(30);
+      expect(stage.digests).toHaveLength(2);
+      expect(last(stage).flights.failed).toBe(1);
+      expect(stage.happenings.filter(({ what }) => what === 'trouble')).toEqual([]);
+    });
+  });
+
   test('may be left out where nothing happened, and only there', async () => {
     await withBirds({ digests: [{ ...HOURLY, skipEmpty: true }] }, async (stage, { translate }) => {
       succeeds(stage, translate);
