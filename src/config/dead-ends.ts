@@ -5,7 +5,10 @@ import type { Route } from '../domain/routing/route.ts';
 import type { Config } from './config.ts';
 
 interface DeadEnd {
+  /** Of the route, or of its `escalate_to`. */
   readonly path: Path;
+  /** Where the receiver is named. */
+  readonly key: Path;
   readonly receiver: string;
 }
 
@@ -18,12 +21,30 @@ export function isAnybodyNotified({ route, receivers }: Pick<Config, 'route' | '
   return receivers.some((one) => reached.has(one.name) && takesAlerts(one));
 }
 
-/** The routes whose alerts no receiver takes, but for those where that is meant. */
+/** The routes whose alerts no receiver takes, or which escalate them to none, but for those where that is meant. */
 export function findDeadEnds({ route, receivers }: Pick<Config, 'route' | 'receivers'>): DeadEnd[] {
   const taking = new Set(receivers.filter(takesAlerts).map(({ name }) => name));
-  return nodesOf(route)
-    .filter(({ receiver }) => !taking.has(receiver) && !MEANT.has(receiver))
-    .map(({ path, receiver }) => ({ path: placeOf(path), receiver }));
+  const isDead = (receiver: string) => !taking.has(receiver) && !MEANT.has(receiver);
+  return [
+    ...nodesOf(route).map(({ path, receiver }) => {
+      const place = placeOf(path);
+      return { path: place, key: [...place, 'receiver'], receiver };
+    }),
+    ...escalationsOf(route).map(({ path, receiver }) => {
+      const place = [...placeOf(path), 'escalate_to'];
+      return { path: place, key: place, receiver };
+    }),
+  ].filter(({ receiver }) => isDead(receiver));
+}
+
+/** Second receivers, each at the route that names it and not at those that inherit it. */
+function escalationsOf(
+  { path, escalation, routes }: Route,
+  inherited?: string,
+): { readonly path: string; readonly receiver: string }[] {
+  const receiver = escalation?.receiver;
+  const own = receiver === undefined || receiver === inherited ? [] : [{ path, receiver }];
+  return [...own, ...routes.flatMap((child) => escalationsOf(child, receiver))];
 }
 
 function nodesOf(route: Route): Route[] {

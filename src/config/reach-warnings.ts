@@ -28,11 +28,17 @@ function findNobodyNotified(check: Check, config: Config): void {
     );
     return;
   }
-  for (const { path, receiver } of findDeadEnds(config)) {
+  for (const { key, receiver } of findDeadEnds(config)) {
     check.problem(
-      [...path, 'receiver'],
+      key,
       `receiver ${JSON.stringify(receiver)} notifies nobody; if that is meant, call it null or blackhole`,
     );
+  }
+  const silent = new Set(config.receivers.flatMap((one) => (one.integrations.length > 0 ? [] : one.name)));
+  for (const [index, { fallback }] of config.receivers.entries()) {
+    if (fallback === undefined || !silent.has(fallback)) continue;
+    const message = `receiver ${JSON.stringify(fallback)} notifies nobody either: give it an integration`;
+    check.problem(['receivers', index, 'fallback'], message);
   }
 }
 

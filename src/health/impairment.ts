@@ -33,7 +33,7 @@ export const IMPAIRMENTS = {
   region_down: { means: 'a region does not answer', stopsHeartbeat: 'yes', alert: 'RegionDown' },
   nobody_notified: {
     means:
-      'no route leads to a receiver that notifies anybody; or one route does not, and its receiver is not called `null` or `blackhole`',
+      'no route leads to a receiver that notifies anybody; or one route, or its `escalate_to`, does not, and its receiver is not called `null` or `blackhole`',
     stopsHeartbeat: 'if nobody at all is notified',
     alert: 'WatchImpaired',
   },

@@ -41,6 +41,22 @@ receivers: [{ name: a, ${HOOK} }, { name: blackhole }, { name: later }]
   ]);
 });
 
+test('an escalation and a fallback that lead to nobody, where they are named', () => {
+  const text = `route:
+  receiver: a
+  escalate_to: later
+  escalate_after: 15m
+  routes:
+    - { matchers: [bird=b], escalate_after: 5m }
+    - { matchers: [bird=c], escalate_to: blackhole }
+receivers: [{ name: a, fallback: later, ${HOOK} }, { name: later }, { name: blackhole }]
+`;
+  expect(reached(text)).toEqual([
+    '4:16: route.escalate_to: receiver "later" notifies nobody; if that is meant, call it null or blackhole',
+    '9:34: receivers[0].fallback: receiver "later" notifies nobody either: give it an integration',
+  ]);
+});
+
 test('who only forwards events hears of the route alone', () => {
   const lake = 'receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }';
   const forward = 'forward: [{ receiver: lake }]\n';
