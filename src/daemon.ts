@@ -125,7 +125,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     watchFacts: health.facts,
     part,
     // What was moved may have come due.
-    clockRollback: new ClockRollback(clock, wake),
+    clockRollback: new ClockRollback(clock, wake, part.isShared),
   };
   let setup: Setup = parts;
   let stages = createStages(parts, setup, inForce);

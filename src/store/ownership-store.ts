@@ -44,6 +44,22 @@ export interface ReplicaRecord {
   readonly refused: RefusedFile | undefined;
 }
 
+/** A clock of the store that shows less than at the last change of clocks was set back. */
+const LEAST_SET_BACK_US = 5e6;
+
+/** The clock by which all waits and the one before it, both measured by the store's; null where none was named before. */
+export interface ChangedClock {
+  readonly behind_us: number | null;
+  /** On the store's clock, between the two. */
+  readonly passed_us: number | null;
+}
+
+/** What `OwnershipStore.changeClock` resolves to. */
+export function behindUs(changed: ChangedClock | undefined): number | undefined {
+  const { behind_us: behind, passed_us: passed } = changed ?? {};
+  return passed == null || behind == null || passed < -LEAST_SET_BACK_US ? undefined : behind;
+}
+
 /** Clocks that are kept by NTP differ by milliseconds. */
 const MOST_APART_US = 5e6;
 
@@ -130,6 +146,12 @@ export interface OwnershipStore {
    * the transaction writes is the owner's.
    */
   check(lease: Lease): Promise<void>;
+  /**
+   * What alerts, groups and deliveries wait for is on a clock that shows `nowUs` from now on. Resolves to by how much that
+   * is behind the clock before it, less than 0 where it is ahead; undefined where that is not known: none was named, or
+   * the store's own clock, by which both are measured, was set back meanwhile. Alerting must be somebody's.
+   */
+  changeClock(nowUs: number): Promise<number | undefined>;
   /** Says for all replicas how duties stand and what they take; nothing of one whose lease has ended. */
   show(showings: readonly Showing[]): Promise<void>;
   /** What was shown of all duties, each the last. */

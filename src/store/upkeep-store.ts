@@ -25,7 +25,8 @@ export interface UpkeepStore {
   /** The latest instant of our clock that was written with an event or a delivery; 0 for none. */
   newestInstantUs(): Promise<number>;
   /**
-   * Moves what alerts, groups and unsettled deliveries wait for after `nowUs` so much earlier. Calls `pause` between
+   * Moves what alerts, groups and unsettled deliveries wait for after `nowUs` so much earlier; later by what is less than
+   * 0. Calls `pause` between
    * steps, of which many alerts need many.
    */
   rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void>;

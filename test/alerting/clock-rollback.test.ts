@@ -1,6 +1,7 @@
-import { beforeEach, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { ClockRollback } from '../../src/alerting/clock-rollback.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import { ALERTING } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { delivery, notification, SECOND_US } from '../store/contract/sample-records.ts';
@@ -117,4 +118,140 @@ test('who no longer alerts moves nothing, and what it writes is not held up', as
   await queue('two', 20);
   expect(await waits('one', 'two')).toEqual([60 + HOUR_US / SECOND_US, 20]);
   expect(moved).toBe(0);
+});
+
+test('who begins to alert while it still moves for the time before looks for itself, and goes on to', async () => {
+  const { promise: answer, reject: answers } = Promise.withResolvers<never>();
+  let asked = 0;
+  const paused: Store = {
+    ...raw,
+    transaction: () => {
+      asked += 1;
+      return answer;
+    },
+  };
+  rollback = new ClockRollback(clock, () => {}, true);
+  store = rollback.follow(raw);
+  rollback.begin(raw);
+  await queue('before', 60);
+  rollback.begin(paused);
+  const waiting = queue('one', 20);
+  rollback.begin(raw);
+  await queue('two', 20);
+  answers(new NestwatchError('lease_lost', 'another replica had it'));
+  await waiting;
+  expect(asked).toBe(1);
+  clock.stepWall(-HOUR_MS);
+  await queue('three', 30);
+  expect(await waits('before', 'one', 'two', 'three')).toEqual([60, 20, 20, 30]);
+});
+
+test('what was moved is not moved again when another configuration comes', async () => {
+  rollback.begin(raw);
+  await queue('before', 3600);
+  clock.stepWall(-HOUR_MS);
+  await store.transaction(async () => {});
+  rollback.begin(raw);
+  await store.transaction(async () => {});
+  expect(await waits('before')).toEqual([3600]);
+});
+
+describe('where several share the store', () => {
+  /** A replica whose clock is so far ahead of the store's; `alert` is that it begins to. */
+  function replica(aheadSeconds: number) {
+    const own = { ...clock, nowUs: () => clock.nowUs() + aheadSeconds * SECOND_US };
+    const its = new ClockRollback(own, () => {}, true);
+    const store = its.follow(raw);
+    return {
+      /** Begins to alert, on the same configuration or another, and does something. */
+      async alerts() {
+        its.begin(raw);
+        await store.transaction(async () => {});
+      },
+      works: () => store.transaction(async () => {}),
+      queues: (id: string, seconds: number) =>
+        store.transaction((tx) => {
+          const createdAtUs = own.nowUs();
+          const nextAttemptAtUs = createdAtUs + seconds * SECOND_US;
+          return tx.outbox.enqueue(notification(`n-${id}`), [delivery(id, { createdAtUs, nextAttemptAtUs })]);
+        }),
+      steps(seconds: number) {
+        aheadSeconds += seconds;
+      },
+    };
+  }
+
+  beforeEach(() => raw.transaction((tx) => tx.ownership.take(ALERTING, 0)));
+
+  test('what waits goes with the clock of whoever alerts, to and fro, and does not come earlier each time', async () => {
+    const [fast, right] = [replica(60), replica(0)];
+    await fast.alerts();
+    await fast.queues('fast', 3600);
+    await right.alerts();
+    expect(await waits('fast')).toEqual([3600]);
+    await right.queues('right', 3600);
+    for (let times = 0; times < 5; times += 1) {
+      await fast.alerts();
+      await fast.queues(`fast-${times}`, 3600);
+      await right.alerts();
+    }
+    expect(await waits('fast', 'right', 'fast-0', 'fast-4')).toEqual([3600, 3600, 3600, 3600]);
+  });
+
+  test('a replica that reads with another clock makes nothing come earlier, however often another configuration comes', async () => {
+    const [reader, alerting] = [replica(60), replica(0)];
+    await alerting.alerts();
+    await alerting.queues('own', 3600);
+    await reader.queues('of the reader', 3600);
+    for (let times = 0; times < 5; times += 1) await alerting.alerts();
+    expect(await waits('own', 'of the reader')).toEqual([3600, 3660]);
+  });
+
+  test('a clock that is set while it alerts is that of what it writes then, for whoever takes over', async () => {
+    const [first, second] = [replica(0), replica(0)];
+    await first.alerts();
+    await first.queues('before', 3600);
+    first.steps(-1800);
+    await first.queues('behind', 3600);
+    await second.alerts();
+    expect(await waits('before', 'behind')).toEqual([3600, 3600]);
+    await first.alerts();
+    first.steps(1800 + 7200);
+    await first.queues('ahead', 3600);
+    await second.alerts();
+    expect((await waits('ahead'))[0]).toBe(3600);
+  });
+
+  test('a store’s clock that is set is no clock of ours: nothing is moved by it', async () => {
+    let aheadUs = 0;
+    const setStore = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
+    raw = await openSqliteStore({ path: ':memory:', clock: setStore });
+    onTestFinished(() => raw.close());
+    await raw.transaction((tx) => tx.ownership.take(ALERTING, 0));
+    const [first, second] = [replica(0), replica(0)];
+    await first.alerts();
+    await first.queues('one', 3600);
+    for (const stepUs of [HOUR_US, -2 * HOUR_US]) {
+      aheadUs += stepUs;
+      await clock.advance(60_000);
+      await first.works();
+      await second.alerts();
+      await first.alerts();
+    }
+    expect(await waits('one')).toEqual([3600 - 120]);
+  });
+
+  test('one that finds the store’s clock set back, since nothing ran, looks at what was written last', async () => {
+    let aheadUs = 0;
+    const setStore = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
+    raw = await openSqliteStore({ path: ':memory:', clock: setStore });
+    onTestFinished(() => raw.close());
+    await raw.transaction((tx) => tx.ownership.take(ALERTING, 0));
+    const before = replica(0);
+    await before.alerts();
+    await before.queues('before', 60);
+    aheadUs -= HOUR_US;
+    await replica(-3600).alerts();
+    expect(await waits('before')).toEqual([60 - 3600]);
+  });
 });

@@ -384,7 +384,9 @@ const OWNED = `
     since_us BIGINT NOT NULL DEFAULT 0,
     weight DOUBLE PRECISION NOT NULL DEFAULT 0,
     shown TEXT NOT NULL DEFAULT '',
-    shown_us BIGINT NOT NULL DEFAULT 0
+    shown_us BIGINT NOT NULL DEFAULT 0,
+    clock_ahead_us BIGINT,
+    clock_us BIGINT
   );
 `;
 

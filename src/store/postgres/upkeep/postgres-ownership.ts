@@ -1,12 +1,15 @@
 import { NestwatchError } from '../../../errors.ts';
-import type {
-  Lease,
-  OwnershipStore,
-  OwnershipView,
-  Renewal,
-  ReplicaRecord,
-  Showing,
-  ShownDuty,
+import {
+  ALERTING,
+  behindUs,
+  type ChangedClock,
+  type Lease,
+  type OwnershipStore,
+  type OwnershipView,
+  type Renewal,
+  type ReplicaRecord,
+  type Showing,
+  type ShownDuty,
 } from '../../ownership-store.ts';
 import { toldApart } from '../../rows/replica-names.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
@@ -53,6 +56,12 @@ const RENEW = `WITH renewed AS (
 const SHOW = `UPDATE duty SET weight = given.weight, shown = given.shown, shown_us = ${NOW_US}
   FROM ${given('name text, epoch bigint, weight float8, shown text')}
   WHERE duty.duty = given.name AND duty.epoch = given.epoch AND duty.owner <> 0`;
+
+const CHANGE_CLOCK = `WITH former AS (SELECT clock_ahead_us, clock_us FROM duty WHERE duty = $1)
+  UPDATE duty SET clock_ahead_us = $2::bigint - now_us, clock_us = now_us FROM (SELECT ${NOW_US} AS now_us) AS clock
+  WHERE duty = $1
+  RETURNING (SELECT clock_ahead_us FROM former) - clock_ahead_us AS behind_us,
+    clock_us - (SELECT clock_us FROM former) AS passed_us`;
 
 /** The columns of the other two are null. */
 interface ViewRow {
@@ -157,6 +166,11 @@ export class PostgresOwnership implements OwnershipStore {
       epoch,
     );
     if (!held) throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
+  }
+
+  async changeClock(nowUs: number): Promise<number | undefined> {
+    const changed = await this.#statements.first<ChangedClock>(CHANGE_CLOCK, ALERTING, nowUs);
+    return behindUs(changed);
   }
 
   async show(showings: readonly Showing[]): Promise<void> {

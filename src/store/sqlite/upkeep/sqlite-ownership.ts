@@ -1,15 +1,18 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type {
-  DutyRecord,
-  Lease,
-  OwnershipStore,
-  OwnershipView,
-  RefusedFile,
-  Renewal,
-  ReplicaRecord,
-  Showing,
-  ShownDuty,
+import {
+  ALERTING,
+  behindUs,
+  type ChangedClock,
+  type DutyRecord,
+  type Lease,
+  type OwnershipStore,
+  type OwnershipView,
+  type RefusedFile,
+  type Renewal,
+  type ReplicaRecord,
+  type Showing,
+  type ShownDuty,
 } from '../../ownership-store.ts';
 import { toldApart } from '../../rows/replica-names.ts';
 import type { Connection } from '../connection.ts';
@@ -74,6 +77,13 @@ export class SqliteOwnership implements OwnershipStore {
   async check({ duty, epoch }: Lease): Promise<void> {
     if (this.#duty.check.get(duty, epoch)) return;
     throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
+  }
+
+  async changeClock(nowUs: number): Promise<number | undefined> {
+    const storeUs = this.#clock.nowUs();
+    const former = this.#duty.clock.get(ALERTING, nowUs - storeUs, storeUs);
+    this.#duty.setClock.run(ALERTING, nowUs - storeUs, storeUs);
+    return behindUs(former);
   }
 
   async show(showings: readonly Showing[]): Promise<void> {
@@ -142,6 +152,10 @@ function prepareDuties(connection: Connection) {
     show: connection.prepare(
       `UPDATE duty SET weight = ?3, shown = ?4, shown_us = ?5 WHERE duty = ?1 AND epoch = ?2 AND owner <> 0`,
     ),
+    clock: connection.prepare<ChangedClock>(
+      'SELECT clock_ahead_us - ?2 AS behind_us, ?3 - clock_us AS passed_us FROM duty WHERE duty = ?1',
+    ),
+    setClock: connection.prepare('UPDATE duty SET clock_ahead_us = ?2, clock_us = ?3 WHERE duty = ?1'),
     shown: connection.prepare<ShownDuty>(
       `SELECT duty, shown_us AS shownUs, shown FROM duty WHERE shown <> '' ORDER BY duty`,
     ),
