@@ -10,6 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { hostname, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type App, openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -45,6 +46,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   const closings: (() => unknown)[] = [];
   /** What the receiver was sent: `firing Sort mail`. */
   const received: string[] = [];
+  const troubles: string[] = [];
   let folder: string;
   let server: PostgresServer;
   let hook: Server;
@@ -90,6 +92,7 @@ web: { listen: "127.0.0.1:0" }
   afterEach(async () => {
     for (const close of closings.splice(0).reverse()) await close();
     received.length = 0;
+    troubles.length = 0;
   }, 60_000);
 
   /** A replica in a process of its own; resolves to the address of its page. */
@@ -111,7 +114,10 @@ web: { listen: "127.0.0.1:0" }
     const own = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
     const { edge } = createTestEdge({ clock: own, hostName });
     const config = loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
-    const app = await openApp(edge, { config, isShared: true, logLevel: 'error', logFormat: 'json' });
+    const app = await openApp(edge, {
+      ...{ config, isShared: true, logLevel: 'error', logFormat: 'json' },
+      listener: (one) => void (one.what === 'trouble' && troubles.push(String(one.error))),
+    });
     const stop = new AbortController();
     const running = app.daemon.run(stop.signal);
     let ended: Promise<void> | undefined;
@@ -268,8 +274,25 @@ web: { listen: "127.0.0.1:0" }
     expect(doctor.stdout).toMatch(/that of replica web#1 is .* ahead of that of the server/);
     expect(doctor.stdout).toMatch(/web#2, version \S+, runs for .*, reads no region/);
 
+    const secondsAhead = async () => {
+      const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+      await admin.connect();
+      const { rows } = await admin.query<{ us: string }>(
+        "SELECT clock_ahead_us AS us FROM nestwatch.duty WHERE duty = 'alerting'",
+      );
+      await admin.end();
+      return Math.round(Math.abs(Number(rows[0]!.us)) / 1e7) * 10;
+    };
+    expect(await secondsAhead()).toBe(120);
+
     // Whoever is left needs no number.
     await wrong.end();
     await expect.poll(() => ownersAt(right.app.url), wait).toEqual({ eu: 'web', us: 'web' });
+
+    // It alerts by its own clock now, and what waits has moved along.
+    fails('eu', 'Sort mail');
+    await expect.poll(() => received, wait).toContain('firing Sort mail');
+    expect(await secondsAhead()).toBe(0);
+    expect(troubles).toEqual([]);
   });
 });
