@@ -9,6 +9,7 @@ import type { Report } from '../report.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
+import { FailingOperations } from './failing-operations.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { type Outcome, Pace } from './pace.ts';
 
@@ -50,6 +51,7 @@ export class Exchange {
   readonly #report: Report;
   readonly #closing = new AbortController();
   readonly pace: Pace;
+  readonly #failing = new FailingOperations();
   #refusedToken: string | undefined;
   #cancelTokenCheck = () => {};
 
@@ -149,6 +151,7 @@ export class Exchange {
       );
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
+      this.#failing.answered(operation.id, this.#clock.monotonicMs());
       permit.settle({ met: 'answer' });
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs });
       return value;
@@ -162,8 +165,9 @@ export class Exchange {
       }
       // What is refused of one Nest says nothing about the token: it may have no rights there. To a probe it is an answer.
       const isOfNest = operation.path.includes('{nestId}');
-      if (outcome.met === 'forbidden' && isOfNest && this.pace.health().health === 'up')
-        outcome = { met: 'nothing' };
+      const isUp = this.pace.health().health === 'up';
+      if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
+      if (this.#failsAlone(operation, outcome) && isUp) outcome = { met: 'nothing' };
       permit.settle(outcome);
       if (failure === 'too_large') {
         const limit = (error instanceof NestwatchError && error.facts.limit) || 'answer_bytes';
@@ -174,6 +178,13 @@ export class Exchange {
     } finally {
       response?.release?.();
     }
+  }
+
+  /** Whether the operation failed, as it does alone. */
+  #failsAlone({ id }: Operation, { met }: Outcome): boolean {
+    const nowMs = this.#clock.monotonicMs();
+    if (met === 'answer') this.#failing.answered(id, nowMs);
+    return met === 'failure' && this.#failing.failed(id, nowMs);
   }
 
   /** The header is the raw token, without a scheme (specification, Authentication). */

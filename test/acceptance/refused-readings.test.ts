@@ -66,3 +66,37 @@ test('a Bird is watched though the service fails to list anything but its latest
     expect(stage.forwarded()).toEqual(keys);
   }
 });
+
+test('a region of which one operation fails is not down: whatever else it answers is read', async () => {
+  const birdIds: string[] = [];
+  let isFailing = false;
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      for (let at = 0; at < 40; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+    },
+    between: (service) => ({
+      ...service,
+      send: (request) =>
+        isFailing && /\/birds\/\d+\/logs/.test(request.url)
+          ? Promise.resolve({ status: 500, headers: {}, body: '' })
+          : service.send(request),
+    }),
+  });
+  await stage.minutesPass(2);
+  isFailing = true;
+  const world = stage.worlds.eu!;
+  const keys: string[] = [];
+  for (const birdId of birdIds.slice(0, 10)) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(1);
+    expect(stage.forwarded()).toEqual(keys);
+  }
+  const healths = stage.happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
+  expect(healths).toEqual(['up']);
+});
