@@ -14,13 +14,13 @@ export interface QueueEntry<T> {
   readonly atMs: number;
 }
 
-/** A shorter queue is not worth tidying. */
-const TIDY_FROM = 256;
+/** So few entries are not worth tidying. */
+const TIDY_FROM = 64;
 
 export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => boolean): InstantQueue<T> {
   // Two lists, since a list of numbers alone takes a fraction of the room of an object for each entry.
-  const items: T[] = [];
-  const instantsMs: number[] = [];
+  let items: T[] = [];
+  let instantsMs: number[] = [];
   let head = 0;
   let tidyFrom = TIDY_FROM;
 
@@ -37,6 +37,14 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     instantsMs.length = kept;
     head = 0;
     tidyFrom = Math.max(TIDY_FROM, 2 * kept);
+  }
+
+  /** Drops what was passed at the front, once it is half of all: a queue to which nothing is added any more holds nothing. */
+  function dropFront(): void {
+    if (head < TIDY_FROM || 2 * head < items.length) return;
+    items = items.slice(head);
+    instantsMs = instantsMs.slice(head);
+    head = 0;
   }
 
   /** The place of a new entry: after all entries of the same instant or earlier. */
@@ -66,6 +74,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     },
     first() {
       while (head < items.length && !isCurrent(items[head]!, instantsMs[head]!)) head += 1;
+      dropFront();
       return head < items.length ? { item: items[head]!, atMs: instantsMs[head]! } : undefined;
     },
   };

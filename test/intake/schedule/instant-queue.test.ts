@@ -50,6 +50,24 @@ test('any mixture of adding, moving on and taking gives the order of a sorted li
   );
 });
 
+test('however many were taken from the front, the others come as they would have, and so does what is added then', () => {
+  let next = 0;
+  const queue = createInstantQueue<number>((item) => item >= next);
+  const add = (from: number, to: number) => {
+    for (let item = from; item < to; item += 1) queue.add(item, item);
+  };
+  const take = (to: number) => {
+    for (; next < to; next += 1) expect(queue.first()).toEqual({ item: next, atMs: next });
+  };
+  add(0, 500);
+  take(400);
+  add(500, 700);
+  take(700);
+  expect(queue.first()).toBeUndefined();
+  add(700, 800);
+  take(800);
+});
+
 test('entries of items that moved on are dropped though nobody takes from the front', () => {
   let asked = 0;
   let now = 0;
