@@ -18,27 +18,22 @@ export interface Column {
 }
 
 interface Numbers extends Column {
-  /** Makes room for so many rows and keeps the numbers that are there. */
-  grow(rows: number): void;
-  clear(row: number): void;
+  /** Makes room for the row and gives it the first value. */
+  begin(row: number): void;
 }
 
-const FIRST_ROOM = 64;
+/** Rows of which a column keeps the numbers together. */
+const BLOCK_ROWS = 1024;
 
 export function createColumns(): Columns {
   const columns: Numbers[] = [];
   const free: number[] = [];
   let used = 0;
-  let room = 0;
 
   return {
     addRow() {
       const row = free.pop() ?? used++;
-      if (row >= room) {
-        room = Math.max(FIRST_ROOM, Math.ceil(room * 1.5));
-        for (const column of columns) column.grow(room);
-      }
-      for (const column of columns) column.clear(row);
+      for (const column of columns) column.begin(row);
       return row;
     },
     removeRow(row) {
@@ -52,20 +47,18 @@ export function createColumns(): Columns {
   };
 }
 
+/** Block after block: a single array that grows with the rows leaves a hole of its former size each time. */
 function createNumbers(first: number): Numbers {
-  let numbers = new Float64Array(0);
+  const blocks: Float64Array[] = [];
+  const blockOf = (row: number) => blocks[Math.trunc(row / BLOCK_ROWS)]!;
   return {
-    get: (row) => numbers[row]!,
+    get: (row) => blockOf(row)[row % BLOCK_ROWS]!,
     set(row, value) {
-      numbers[row] = value;
+      blockOf(row)[row % BLOCK_ROWS] = value;
     },
-    grow(rows) {
-      const before = numbers;
-      numbers = new Float64Array(rows);
-      numbers.set(before);
-    },
-    clear(row) {
-      numbers[row] = first;
+    begin(row) {
+      if (row === blocks.length * BLOCK_ROWS) blocks.push(new Float64Array(BLOCK_ROWS));
+      blockOf(row)[row % BLOCK_ROWS] = first;
     },
   };
 }
