@@ -13,7 +13,7 @@ import type { Hints } from './hints.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { Polled, Schedule } from './schedule/schedule.ts';
 import type { ServiceClock } from './service-clock.ts';
-import { birdIdOf, feedOf, flightsName, INVENTORY } from './stream-name.ts';
+import { birdIdOf, feedOf, INVENTORY } from './stream-name.ts';
 import type { Reading, Streams } from './streams.ts';
 
 interface PollsOptions {
@@ -38,7 +38,6 @@ interface Poll {
   readonly feed: Feed | 'inventory';
   readonly birdId: string;
   readonly beganMs: number;
-  readonly beganUs: number;
   /** Each stream is read only once. */
   readonly once: boolean;
 }
@@ -89,8 +88,6 @@ export class Polls {
   /** By the name of the stream whose last poll failed. */
   readonly #failures = new Map<string, Failures>();
   readonly #lastSuccessUs = new Map<Feed, number>();
-  /** When the last successful poll of a Bird's Flights began, by the stream's name. */
-  readonly #flightsReadUs = new Map<string, number>();
   #isInventoryRead = false;
   #wasInventoryTried = false;
   #areNestsListed = false;
@@ -137,22 +134,12 @@ export class Polls {
     return this.#lastSuccessUs;
   }
 
-  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
-  flightsReadUs(birdId: string): number | undefined {
-    return this.#flightsReadUs.get(flightsName(birdId));
-  }
-
-  /** The same of each Bird of which there was one. */
-  flightReads(): Iterable<readonly [birdId: string, us: number]> {
-    return this.#flightsReadUs.entries().map(([name, us]) => [birdIdOf(name), us] as const);
-  }
-
   /** Polls a stream that was taken from the schedule, and gives it back. Never throws what the service threw. */
   async poll(name: string, signal: AbortSignal, once: boolean): Promise<void> {
     const { schedule, streams, bell, clock } = this.#options;
     const feed = feedOf(name);
     const birdId = birdIdOf(name);
-    const poll = { name, feed, birdId, beganMs: clock.monotonicMs(), beganUs: clock.nowUs(), once };
+    const poll = { name, feed, birdId, beganMs: clock.monotonicMs(), once };
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     try {
       const reading = await this.#read(poll, signal);
@@ -189,10 +176,7 @@ export class Polls {
     // Notifications name Birds, and Nests that are not watched: they wait for the first reading of the inventory,
     // of which the Nests will do where the Birds of an earlier life are known, or for its failure.
     const areKnown = this.#wasInventoryTried || (this.#areNestsListed && inventory.birds().length > 0);
-    for (const name of streams.follow(areKnown)) {
-      this.#failures.delete(name);
-      this.#flightsReadUs.delete(name);
-    }
+    for (const name of streams.follow(areKnown)) this.#failures.delete(name);
   }
 
   async #read({ name, once }: Poll, signal: AbortSignal): Promise<Reading> {
@@ -215,11 +199,10 @@ export class Polls {
     return { soon: undefined, fresh: [], requests: inventory.cost() };
   }
 
-  async #succeeded({ name, feed, birdId, beganMs, beganUs, once }: Poll, { fresh }: Reading): Promise<void> {
+  async #succeeded({ name, feed, birdId, beganMs, once }: Poll, { fresh }: Reading): Promise<void> {
     const { region, streams, hints, health, clock, report } = this.#options;
     this.#failures.delete(name);
     if (feed !== 'inventory') this.#lastSuccessUs.set(feed, clock.nowUs());
-    if (feed === 'flight' && streams.has(name)) this.#flightsReadUs.set(name, beganUs);
     const durationMs = clock.monotonicMs() - beganMs;
     report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs() });
     await health.answered(once);

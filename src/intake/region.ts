@@ -148,12 +148,12 @@ export class RegionIntake {
 
   /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
   flightsReadUs(birdId: string): number | undefined {
-    return this.#polls.flightsReadUs(birdId);
+    return this.#streams.flightsReadUs(birdId);
   }
 
   /** The same of each Bird of which there was one. */
   flightReads(): Iterable<readonly [birdId: string, us: number]> {
-    return this.#polls.flightReads();
+    return this.#streams.flightReads();
   }
 
   /** Asks the service at once, though it is only probed now and then. */

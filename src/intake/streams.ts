@@ -16,7 +16,7 @@ import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
 import { recallSeen } from './schedule/recall.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
-import { flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
+import { birdIdOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
 interface StreamsOptions {
   readonly region: string;
@@ -128,6 +128,18 @@ export class Streams {
     if (!watch) return { soon: undefined, fresh: [], requests: 0 };
     const { again, more, ...rest } = await watch.poll({ isOnly });
     return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
+  }
+
+  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  flightsReadUs(birdId: string): number | undefined {
+    return this.#flights.get(flightsName(birdId))?.readUs() || undefined;
+  }
+
+  /** The same of each Bird of which there was one. */
+  *flightReads(): Iterable<readonly [birdId: string, us: number]> {
+    for (const [name, watch] of this.#flights) {
+      if (watch.readUs() > 0) yield [birdIdOf(name), watch.readUs()];
+    }
   }
 
   /** From now on the notifications are audited, too. */

@@ -127,6 +127,7 @@ export class FlightWatch {
   #polled = false;
   #openFlights = 0;
   #lastPolledUs = 0;
+  #readUs = 0;
   /** When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it never was in this life. */
   #unpublishedMs = Number.NEGATIVE_INFINITY;
   readonly #rescan: FlightRescan;
@@ -145,6 +146,11 @@ export class FlightWatch {
   /** Flights that started up to here are known, be it from an earlier life; 0 before that was checked. */
   verifiedUs(): number {
     return this.#rescan.verifiedUs() || this.#flights.gaps.verifiedUs(this.#birdId);
+  }
+
+  /** When the last poll that succeeded began, on our clock; 0 before the first. */
+  readUs(): number {
+    return this.#readUs;
   }
 
   /** How many Flights are open. */
@@ -178,7 +184,8 @@ export class FlightWatch {
    */
   async poll({ isOnly = false } = {}): Promise<Polled> {
     const { options, finder, gaps } = this.#flights;
-    const { region, report } = options;
+    const { region, report, clock } = options;
+    const beganUs = clock.nowUs();
     const stream = await this.#open();
     const read = () =>
       this.#read(stream, isOnly).catch(async (error: unknown) => {
@@ -222,6 +229,7 @@ export class FlightWatch {
     if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
+    this.#readUs = beganUs;
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
