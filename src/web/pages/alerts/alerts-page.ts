@@ -1,23 +1,15 @@
 /** The page of all alerts: those that fire by their causes, or each by itself; and those that are over. */
 import { html } from 'hono/html';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
-import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, where } from '../frame/page-frame.ts';
-import {
-  alertPlace,
-  alertTitle,
-  MESSAGE_LENGTH,
-  regionWord,
-  severityTone,
-  severityWord,
-} from '../frame/page-words.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
 import { alertItem, lasting, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or an alert. */
@@ -36,9 +28,6 @@ export interface AlertsView {
   readonly problem: string;
 }
 
-/** Those that a configuration mostly uses. */
-const SEVERITIES = ['critical', 'warning', 'info'];
-
 export function renderAlertsPage(page: Page, view: AlertsView): Html {
   const { words } = page;
   const { given, entries, problem, firingTotal } = view;
@@ -48,7 +37,7 @@ export function renderAlertsPage(page: Page, view: AlertsView): Html {
   const list =
     entries.length > 0
       ? html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
-      : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([name, value]) => name !== 'zone' && value) ? words.alerts.none : words.list.nothing}</p>`;
+      : html`<p class="sheet empty">${firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing}</p>`;
   return listPage(page, {
     ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
     json: `api/v1/alerts?${query}`,
@@ -69,21 +58,8 @@ function fieldsOf(page: Page, { regions }: AlertsView): FilterField[] {
       any: words.alerts.stateFiring,
       choices: [{ value: 'resolved', text: words.alerts.stateResolved }],
     },
-    filterField(
-      page,
-      'region',
-      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
-    ),
-    filterField(
-      page,
-      'severity',
-      SEVERITIES.map((severity) => ({ value: severity, text: severityWord(words, severity) })),
-    ),
-    filterField(
-      page,
-      'name',
-      ALERT_KINDS.map((name) => ({ value: name, text: alertTitle(words, name) })),
-    ),
+    regionField(page, regions),
+    ...alertFields(page),
     { name: 'acknowledged', label: words.alerts.acknowledged, choices: yesOrNo },
     { name: 'silenced', label: words.alerts.silenced, choices: yesOrNo },
     ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),

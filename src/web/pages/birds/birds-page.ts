@@ -5,7 +5,7 @@ import { publicPath } from '../../../http/page-path.ts';
 import type { ShownBird } from '../../../operator/taken-up.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { filterField, regionField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
@@ -104,14 +104,6 @@ function table<Item>(
   const list =
     items.length > 0 ? dataTable(title, columns, items) : html`<p class="sheet empty">${nothing}</p>`;
   return { title, given, next, problem, list };
-}
-
-function regionField(page: Page, regions: readonly string[]): FilterField {
-  return filterField(
-    page,
-    'region',
-    regions.map((value) => ({ value, text: regionWord(page.words, value) })),
-  );
 }
 
 function place(page: Page, one: BirdOverview | NestOverview): Html {

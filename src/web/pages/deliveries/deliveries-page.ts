@@ -4,11 +4,11 @@ import { deliveryPath } from '../../../http/page-path.ts';
 import { DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH, regionWord } from '../frame/page-words.ts';
+import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 export interface DeliveriesView {
   readonly given: URLSearchParams;
@@ -75,11 +75,7 @@ function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterFie
       label: words.alert.receiver,
       choices: receivers.map((name) => ({ value: name, text: plainText(name, NAME_LENGTH) })),
     },
-    filterField(
-      page,
-      'region',
-      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
-    ),
+    regionField(page, regions),
     ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
   ];
 }

@@ -4,18 +4,11 @@ import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { eventPath } from '../../../http/page-path.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';
-import {
-  eventTitle,
-  eventTone,
-  MESSAGE_LENGTH,
-  NAME_LENGTH,
-  placeName,
-  regionWord,
-} from '../frame/page-words.ts';
+import { eventTitle, eventTone, MESSAGE_LENGTH, NAME_LENGTH, placeName } from '../frame/page-words.ts';
 
 export interface EventsView {
   readonly given: URLSearchParams;
@@ -45,11 +38,7 @@ function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
   const { words } = page;
   const types = FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
   return [
-    filterField(
-      page,
-      'region',
-      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
-    ),
+    regionField(page, regions),
     {
       name: 'feed',
       label: words.events.feed,

@@ -1,11 +1,13 @@
 /** The form by which people narrow a list down: every list of the pages has it, with the fields that apply to it. */
 import { html } from 'hono/html';
+import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { isZone } from '../../../text/zone-time.ts';
 import { MAX_VALUE_LENGTH } from '../../asked/query.ts';
 import { FILTERS, type FilterName } from '../../asked/read-filter.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
+import { alertTitle, regionWord, severityWord } from './page-words.ts';
 
 export interface FilterField {
   /** The parameter of the address. */
@@ -24,6 +26,9 @@ interface Choice {
   readonly text: string;
 }
 
+/** Those that a configuration mostly uses. */
+export const SEVERITIES: readonly string[] = ['critical', 'warning', 'info'];
+
 type FieldName = Exclude<FilterName, 'zone'>;
 
 /** A field that many lists have; `choices` where it can be chosen. */
@@ -40,6 +45,28 @@ export function filterField(page: Page, name: FieldName, choices?: readonly Choi
   const hint = hints[name];
   const label = name === 'since' || name === 'until' ? list[name](typedZone(page)) : list[name];
   return { name, label, ...(choices && { choices }), ...(hint !== undefined && { hint }) };
+}
+
+/** The field by which every list is narrowed down to a region. */
+export function regionField(page: Page, regions: readonly string[]): FilterField {
+  return filterField(
+    page,
+    'region',
+    regions.map((value) => ({ value, text: regionWord(page.words, value) })),
+  );
+}
+
+/** The fields of what an alert, or an alert that a silence hides, is about: how severe it is, and of what kind. */
+export function alertFields(page: Page): readonly FilterField[] {
+  const { words } = page;
+  const severities = SEVERITIES.map((value) => ({ value, text: severityWord(words, value) }));
+  const kinds = ALERT_KINDS.map((value) => ({ value, text: alertTitle(words, value) }));
+  return [filterField(page, 'severity', severities), filterField(page, 'name', kinds)];
+}
+
+/** Whether the address asks for less than all there is. */
+export function isNarrowed(given: URLSearchParams): boolean {
+  return [...given].some(([name, value]) => name !== 'zone' && value !== '');
 }
 
 /**

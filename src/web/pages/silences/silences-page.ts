@@ -5,7 +5,14 @@ import { formatMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { type FilterField, filterField } from '../frame/filter-form.ts';
+import {
+  alertFields,
+  type FilterField,
+  filterField,
+  isNarrowed,
+  regionField,
+  SEVERITIES,
+} from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, marked, when } from '../frame/page-frame.ts';
@@ -32,15 +39,11 @@ export interface SilencesView {
   readonly problem: string;
 }
 
-/** Those that a configuration mostly uses. */
-const SEVERITIES = ['critical', 'warning', 'info'];
-
 export function renderSilencesPage(page: Page, view: SilencesView): Html {
   const { words } = page;
   const { expired, given, problem } = view;
   const { shown, total } = view.silences;
   const more = total - shown.length;
-  const isFiltered = [...given].some(([name, value]) => name !== 'zone' && value);
   return listPage(page, {
     ...{ section: 'silences', title: words.frame.silences, lead: words.silences.lead },
     ...{ json: `api/v2/silences?${given}`, given, problem, fields: fieldsOf(page, view), next: undefined },
@@ -48,7 +51,7 @@ export function renderSilencesPage(page: Page, view: SilencesView): Html {
 ${
   shown.length > 0
     ? html`<ul class="sheet" id="silences">${shown.map((one) => silenceItem(page, one))}</ul>`
-    : html`<p class="sheet empty">${isFiltered ? words.list.nothing : words.silences.none}</p>`
+    : html`<p class="sheet empty">${isNarrowed(given) ? words.list.nothing : words.silences.none}</p>`
 }
 ${more > 0 ? html`<p class="small soft after">${marked(words.silences.more(more))}</p>` : ''}
 ${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}`,
@@ -58,23 +61,9 @@ ${choiceForm(page, view)}`,
 }
 
 function fieldsOf(page: Page, { regions }: SilencesView): FilterField[] {
-  const { words } = page;
   return [
-    filterField(
-      page,
-      'region',
-      regions.map((one) => ({ value: one, text: regionWord(words, one) })),
-    ),
-    filterField(
-      page,
-      'severity',
-      SEVERITIES.map((one) => ({ value: one, text: severityWord(words, one) })),
-    ),
-    filterField(
-      page,
-      'name',
-      ALERT_KINDS.map((one) => ({ value: one, text: alertTitle(words, one) })),
-    ),
+    regionField(page, regions),
+    ...alertFields(page),
     ...(['nest', 'bird', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
   ];
 }
