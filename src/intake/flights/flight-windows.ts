@@ -16,6 +16,8 @@ import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { collect, type FlightRows, type Listed } from './flight-rows.ts';
 
+const HOUR_MS = 3_600_000;
+
 /** Answers with fewer Flights are taken as whole. */
 const SUSPICIOUS_ROWS = 20;
 
@@ -54,8 +56,11 @@ interface FlightWindow {
 
 export class FlightWindows {
   readonly #options: FlightReadingOptions;
-  /** The longest list of Flights that the region ever answered, whichever Bird's: a cap shows there. */
-  #longestAnswer = 0;
+  /**
+   * The longest list of Flights that the region answered in an hour and in the one before, whichever Bird's: a cap shows
+   * there, and the service may have set it since. Each Bird's last day is listed once an hour.
+   */
+  #longest = { hour: 0, now: 0, before: 0 };
   /** Where answers were seen to be cut; Infinity as long as none was. */
   #cap = Number.POSITIVE_INFINITY;
 
@@ -125,7 +130,8 @@ export class FlightWindows {
       // As many, and others among them: the answer about the larger window was cut.
       const isCut = whole?.size === listed.size && [...listed.keys()].some((id) => !whole.has(id));
       if (isCut && this.#isSuspicious(listed)) this.#cap = listed.size;
-      this.#longestAnswer = Math.max(this.#longestAnswer, listed.size);
+      const longest = this.#longestOfLate();
+      longest.now = Math.max(longest.now, listed.size);
       return listed;
     } catch (error) {
       if (!(error instanceof NestwatchError && error.code === 'too_large')) throw error;
@@ -134,9 +140,17 @@ export class FlightWindows {
     }
   }
 
-  /** Whether an answer may be cut: it is as long as the longest ever seen. */
+  /** Whether an answer may be cut: it is as long as the longest of late. */
   #isSuspicious({ size }: Listed): boolean {
-    return size >= Math.max(SUSPICIOUS_ROWS, this.#longestAnswer);
+    const { now, before } = this.#longestOfLate();
+    return size >= Math.max(SUSPICIOUS_ROWS, now, before);
+  }
+
+  #longestOfLate() {
+    const hour = Math.floor(this.#options.clock.monotonicMs() / HOUR_MS);
+    const { hour: last, now } = this.#longest;
+    if (hour !== last) this.#longest = { hour, now: 0, before: hour === last + 1 ? now : 0 };
+    return this.#longest;
   }
 
   /**

@@ -399,6 +399,23 @@ describe('a poll', () => {
     await expect(stage.watch.poll()).rejects.toThrow('a bug');
   });
 
+  test('finds within hours what an answer lacked that was cut where longer ones had come before', async () => {
+    for (let at = 0; at < 60; at += 1)
+      stage.show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
+    expect((await stage.watch.poll()).fresh).toHaveLength(60);
+    stage.world.behaviours.flightsOrder = 'newest_first';
+    stage.world.behaviours.flightsCap = 25;
+    await stage.pass(600);
+    for (let at = 0; at < 40; at += 1)
+      stage.show(`n${at}`, at * 10, { status: 'succeeded', durationSeconds: 1 });
+    const seen: string[] = [];
+    for (let poll = 0; poll < 10; poll += 1) {
+      seen.push(...(await stage.poll()));
+      await stage.pass(1_200);
+    }
+    expect(seen.sort()).toEqual(Array.from({ length: 40 }, (_, at) => `flight.succeeded n${at}`).sort());
+  });
+
   test('asks for one or two open Flights that the list lacks by their ids, for more by their status', async () => {
     for (const id of ['a', 'b', 'c']) stage.show(id, 20);
     await stage.watch.poll();
