@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alert, delivery, event, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import { alert, event, giveUpThree, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeDigests(run: Run): void {
@@ -178,20 +178,7 @@ export function describeDigests(run: Run): void {
           suppression('ops', 'silenced', NOW_US + 3),
           suppression('pager', 'silenced', NOW_US + 2),
         ]);
-        await tx.outbox.enqueue(notification('n'), [
-          delivery('x'),
-          delivery('y', { position: 1 }),
-          delivery('z', { receiver: 'lake' }),
-        ]);
-        const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
-        await tx.outbox.settle(
-          [
-            { id: 'x', ...dead },
-            { id: 'z', ...dead },
-          ],
-          NOW_US + 1,
-        );
-        await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
+        await giveUpThree(tx);
       });
       expect(await run((tx) => tx.digests.countSuppressed('ops', NOW_US, NOW_US + 3))).toEqual([
         { reason: 'silenced', count: 2 },

@@ -5,6 +5,7 @@ import type { Notification } from '../../../src/domain/grouping/notification.ts'
 import type { FlightRecord } from '../../../src/store/flight-store.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
 import type { Renewal } from '../../../src/store/ownership-store.ts';
+import type { Transaction } from '../../../src/store/store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 
@@ -140,6 +141,24 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
     lastError: '',
     ...changes,
   };
+}
+
+/** Deliveries that were given up: of `ops` one a microsecond after `NOW_US` and one after three, of `lake` one after one. */
+export async function giveUpThree(tx: Transaction): Promise<void> {
+  await tx.outbox.enqueue(notification('n'), [
+    delivery('x'),
+    delivery('y', { position: 1 }),
+    delivery('z', { receiver: 'lake' }),
+  ]);
+  const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
+  await tx.outbox.settle(
+    [
+      { id: 'x', ...dead },
+      { id: 'z', ...dead },
+    ],
+    NOW_US + 1,
+  );
+  await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
 }
 
 /** A replica lives for a minute more, and all is well with it. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { delivery, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
+import { delivery, giveUpThree, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 const NONE = {
@@ -49,22 +49,7 @@ export function describeTroubles(run: Run): void {
     });
 
     test('are deliveries that were given up in the time that is asked for, by receiver', async () => {
-      await run(async (tx) => {
-        await tx.outbox.enqueue(notification('n'), [
-          delivery('x'),
-          delivery('y', { position: 1 }),
-          delivery('z', { receiver: 'lake' }),
-        ]);
-        const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
-        await tx.outbox.settle(
-          [
-            { id: 'x', ...dead },
-            { id: 'z', ...dead },
-          ],
-          NOW_US + 1,
-        );
-        await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
-      });
+      await run(giveUpThree);
       const both = [
         { receiver: 'lake', count: 1 },
         { receiver: 'ops', count: 2 },
