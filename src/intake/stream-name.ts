@@ -20,7 +20,8 @@ export function feedOf(name: string): Feed | 'inventory' {
   return name.startsWith('logs/') ? 'bird_log' : 'flight';
 }
 
-/** The Bird whose stream it is; empty for a stream of the whole region. */
+/** The Bird whose stream it is, whose id may hold a slash; empty for a stream of the whole region. */
 export function birdIdOf(name: string): string {
-  return name.split('/')[1] ?? '';
+  const slashAt = name.indexOf('/');
+  return slashAt < 0 ? '' : name.slice(slashAt + 1);
 }

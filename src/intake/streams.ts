@@ -16,7 +16,7 @@ import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
 import { recallSeen } from './schedule/recall.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
-import { birdIdOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
+import { birdIdOf, feedOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
 interface StreamsOptions {
   readonly region: string;
@@ -149,10 +149,10 @@ export class Streams {
 
   /** What a stream is called, for people. */
   describe(name: string): string {
-    const [streams, birdId = ''] = name.split('/');
+    const birdId = birdIdOf(name);
     if (birdId === '') return `the ${name}`;
     const bird = `${birdId} (${plainText(this.#inventory.bird(birdId), 100)})`;
-    return streams === 'logs' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
+    return feedOf(name) === 'bird_log' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
   }
 
   /** How far each feed has been read and verified. */
