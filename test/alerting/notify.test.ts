@@ -408,6 +408,33 @@ describe("a receiver's cap", () => {
   const route = { groupBy: ['bird'] };
   const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
 
+  test('tells nothing past what is held back, though its turn comes late', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    await desk.fails('B');
+    await desk.pass(4.75);
+    await desk.fails('A');
+    await desk.pass(54);
+    await desk.fails('A');
+    // The group of A comes due before what is held back, and both are looked at after that.
+    desk.clock.stall(3 * MINUTE_MS);
+    await desk.pass(150);
+    expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
+  });
+
+  test('of a second receiver tells the end once of what was escalated meanwhile', async () => {
+    const desk = await open({
+      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
+      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
+    });
+    await desk.fails('B');
+    await desk.pass(5);
+    await desk.fails('A');
+    await desk.pass(67);
+    await desk.succeeds('A');
+    await desk.pass(300);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@75 resolved: A resolved +1']);
+  });
+
   test('holds back what is over it and tells all of it as one when there is room, each event once', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(10));

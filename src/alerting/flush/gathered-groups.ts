@@ -2,7 +2,13 @@
  * Groups that gather what the alerts' groups of sort `route` did not notify of: `held_back` and `catch_up`. What such
  * a group notifies of, these groups must not notify of again; what it never will, they must.
  */
-import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
+import {
+  type AlertInGroup,
+  type Group,
+  type GroupMember,
+  type GroupSort,
+  HAS_LEFT,
+} from '../../domain/grouping/group.ts';
 import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
@@ -17,27 +23,49 @@ export async function holdBack(
   changed: readonly GroupMember[],
   freeAtUs: number,
 ): Promise<void> {
-  const key = heldBackKey(route.receiver);
   const ids = new Set(changed.map((member) => member.alertId));
-  const known = (await tx.groups.membersOfAlerts([...ids])).filter((member) => member.groupKey === key);
-  const isNew = (await tx.groups.list([key])).length === 0;
-  if (isNew) await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
+  const known = await heldBackOf(tx, route.receiver, changed);
+  const key = heldBackKey(route.receiver);
+  const [group] = await tx.groups.list([key]);
+  if (!group) await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
+  // It may wait for what is muted in it, and not for the receiver.
+  else if (group.nextFlushAtUs > freeAtUs) await tx.groups.put([{ ...group, nextFlushAtUs: freeAtUs }]);
   const knownIds = new Set(known.map((member) => member.alertId));
   await tx.groups.putMembers(heldBackMembers(route.receiver, open, ids, knownIds));
 }
 
+/** Whether something of one of these alerts is held back from the receiver. */
+export async function isAnyHeldBack(
+  tx: Transaction,
+  receiver: string,
+  members: readonly GroupMember[],
+): Promise<boolean> {
+  return (await heldBackOf(tx, receiver, members)).length > 0;
+}
+
+/** The members of the same alerts in what is held back from the receiver. */
+async function heldBackOf(
+  tx: Transaction,
+  receiver: string,
+  members: readonly GroupMember[],
+): Promise<GroupMember[]> {
+  const key = heldBackKey(receiver);
+  const all = await tx.groups.membersOfAlerts(members.map(({ alertId }) => alertId));
+  return all.filter(({ groupKey }) => groupKey === key);
+}
+
 /**
- * Notes in the receiver's groups of sort `route` of which events a held-back group has notified: it does so up to the
- * present moment, with events that these groups have not come to yet. A group that has notified of nothing of an alert
- * begins with it as always.
+ * Notes in the receiver's other groups of which events a held-back group has notified: it does so up to the present
+ * moment, with events, or the end, that these groups have not come to yet. A group that has notified of nothing of an
+ * alert begins with it as always.
  */
-export async function noteInRoutes(
+export async function noteInOthers(
   tx: Transaction,
   receiver: string,
   notified: readonly GroupMember[],
 ): Promise<void> {
   const byAlert = new Map(notified.map((member) => [member.alertId, member]));
-  const members = (await membersInRoutes(tx, receiver, [...byAlert.keys()])).filter(
+  const members = (await membersFor(tx, receiver, [...byAlert.keys()], OWN_SORTS)).filter(
     ({ notifiedSeq, notifiedState }) =>
       notifiedSeq !== HAS_LEFT && (notifiedState === 'firing' || notifiedState === 'resolved'),
   );
@@ -57,7 +85,7 @@ export async function noteInRoutes(
 export async function giveBack(tx: Transaction, receiver: string): Promise<void> {
   for (const { key } of await tx.groups.list([heldBackKey(receiver), catchUpKey(receiver)])) {
     const gathered = new Map((await tx.groups.members(key)).map(({ member }) => [member.alertId, member]));
-    const members = await membersInRoutes(tx, receiver, [...gathered.keys()]);
+    const members = await membersFor(tx, receiver, [...gathered.keys()], ['route']);
     await tx.groups.putMembers(members.map((member) => asBefore(member, gathered.get(member.alertId)!)));
     await tx.groups.delete([key]);
   }
@@ -103,13 +131,17 @@ export function receiverOf(root: Route, group: Group): string {
   return routeAt(root, group.route)?.receiver ?? group.receiver;
 }
 
-/** The members of these alerts in groups of sort `route` that notify this receiver. */
-async function membersInRoutes(
+/** Groups that gather nothing: what is held back comes from these. */
+const OWN_SORTS: readonly GroupSort[] = ['route', 'escalation'];
+
+/** The members of these alerts in groups of these sorts that notify this receiver. */
+async function membersFor(
   tx: Transaction,
   receiver: string,
   alertIds: readonly string[],
+  sorts: readonly GroupSort[],
 ): Promise<GroupMember[]> {
-  const members = (await tx.groups.membersOfAlerts(alertIds)).filter(({ sort }) => sort === 'route');
+  const members = (await tx.groups.membersOfAlerts(alertIds)).filter(({ sort }) => sorts.includes(sort));
   const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
   const own = new Set(groups.filter((group) => group.receiver === receiver).map(({ key }) => key));
   return members.filter(({ groupKey }) => own.has(groupKey));

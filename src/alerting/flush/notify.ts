@@ -17,7 +17,7 @@ import type { Route } from '../../domain/routing/route.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
-import { holdBack, noteInRoutes } from './gathered-groups.ts';
+import { holdBack, isAnyHeldBack, noteInOthers } from './gathered-groups.ts';
 
 const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well.';
 
@@ -43,7 +43,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await tx.groups.putMembers(escalation.members);
   }
   const receiver = config.receivers.find((one) => one.name === route.receiver);
-  const { freeAtUs, notices } = await admit(context, receiver, group);
+  const { freeAtUs, notices } = await admit(context, receiver, flushed);
   if (freeAtUs !== null && SORTS[group.sort].gathers) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
   }
@@ -53,7 +53,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     tally.happenings.push({ what: 'suppressed', reason: 'receiver_cap', count: 1 });
     return done;
   }
-  if (group.sort === 'held_back') await noteInRoutes(tx, route.receiver, flushed.members);
+  if (group.sort === 'held_back') await noteInOthers(tx, route.receiver, flushed.members);
   if (!receiver?.integrations.length) {
     await suppress(context, muted, flushed, 'no_integration', 'the receiver has no integration');
   }
@@ -72,12 +72,14 @@ function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<F
 async function admit(
   { tx, nowUs }: FlushContext,
   receiver: Receiver | undefined,
-  group: Group,
+  { group, members }: Flush,
 ): Promise<{ readonly freeAtUs: number | null; readonly notices: readonly string[] }> {
   const isThrottled = receiver?.maxNotificationsPerHour !== undefined || receiver?.foldStormsMs !== undefined;
   if (!receiver || !isThrottled) return { freeAtUs: null, notices: [] };
   const before = await tx.receivers.pace(receiver.name);
-  const throttled = throttle(receiver, before, group.sort === 'held_back', nowUs);
+  const isHeldBack = group.sort === 'held_back';
+  const isBehind = !isHeldBack && before.heldBack > 0 && (await isAnyHeldBack(tx, receiver.name, members));
+  const throttled = throttle(receiver, before, isHeldBack, nowUs, isBehind);
   await tx.receivers.putPace(throttled.pace);
   return throttled;
 }

@@ -27,19 +27,24 @@ interface Throttled {
   readonly notices: readonly string[];
 }
 
-/** Whether a receiver may be notified now. `isHeldBack`: it is to be notified of what was held back before. */
+/**
+ * Whether a receiver may be notified now. `isHeldBack`: it is to be notified of what was held back before. `isBehind`: of
+ * alerts of which something is held back still, so that what is new of them must not go past that: it would be in both
+ * messages.
+ */
 export function throttle(
   { maxNotificationsPerHour: max, foldStormsMs: foldMs }: Limits,
   pace: ReceiverPace,
   isHeldBack: boolean,
   nowUs: number,
+  isBehind = false,
 ): Throttled {
   const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
-  if (cappedUs !== null || stormUs !== null) {
+  if (cappedUs !== null || stormUs !== null || isBehind) {
     // A held-back group that has to wait once more is counted already.
     const heldBack = pace.heldBack + (isHeldBack ? 0 : 1);
-    const freeAtUs = Math.max(cappedUs ?? 0, stormUs ?? 0);
+    const freeAtUs = Math.max(cappedUs ?? nowUs, stormUs ?? nowUs);
     return { pace: { ...pace, queuedAtUs: recentUs, heldBack }, freeAtUs, notices: [] };
   }
   const folded = isHeldBack && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
