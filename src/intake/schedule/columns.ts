@@ -22,8 +22,10 @@ interface Numbers extends Column {
   begin(row: number): void;
 }
 
-/** Rows of which a column keeps the numbers together. */
-const BLOCK_ROWS = 1024;
+/** A column keeps the numbers of so many rows together: a power of two, since every choice of a turn looks some up. */
+const BLOCK_BITS = 10;
+const BLOCK_ROWS = 1 << BLOCK_BITS;
+const WITHIN_BLOCK = BLOCK_ROWS - 1;
 
 export function createColumns(): Columns {
   const columns: Numbers[] = [];
@@ -50,15 +52,15 @@ export function createColumns(): Columns {
 /** Block after block: a single array that grows with the rows leaves a hole of its former size each time. */
 function createNumbers(first: number): Numbers {
   const blocks: Float64Array[] = [];
-  const blockOf = (row: number) => blocks[Math.trunc(row / BLOCK_ROWS)]!;
+  const blockOf = (row: number) => blocks[row >> BLOCK_BITS]!;
   return {
-    get: (row) => blockOf(row)[row % BLOCK_ROWS]!,
+    get: (row) => blockOf(row)[row & WITHIN_BLOCK]!,
     set(row, value) {
-      blockOf(row)[row % BLOCK_ROWS] = value;
+      blockOf(row)[row & WITHIN_BLOCK] = value;
     },
     begin(row) {
       if (row === blocks.length * BLOCK_ROWS) blocks.push(new Float64Array(BLOCK_ROWS));
-      blockOf(row)[row % BLOCK_ROWS] = first;
+      blockOf(row)[row & WITHIN_BLOCK] = first;
     },
   };
 }

@@ -21,6 +21,15 @@ test('a row that was given back is used again, and remembers nothing', () => {
   expect([column.get(third), column.get(second)]).toEqual([7, 2]);
 });
 
+test('thousands of rows keep their own numbers', () => {
+  const table = createColumns();
+  const column = table.add(-1);
+  const rows = Array.from({ length: 5_000 }, () => table.addRow());
+  expect(new Set(rows).size).toBe(5_000);
+  for (const row of rows) if (row % 2 === 0) column.set(row, row);
+  expect(rows.filter((row) => column.get(row) !== (row % 2 === 0 ? row : -1))).toEqual([]);
+});
+
 test('whatever is added, set and given back, each row keeps its own numbers', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant({ act: 'add' } as const) },
