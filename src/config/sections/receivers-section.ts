@@ -34,7 +34,7 @@ const receiverShape = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Messages in any hour at the most, beside digests and what comes as the `fallback` of another. What comes beyond is held back, counted, and sent in one message as soon as there is room. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager, which need each change by itself.',
+      'Messages in any hour at the most. What comes beyond is held back, counted, and sent in one message as soon as there is room. Digests, and what comes as the `fallback` of another, are not counted. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager, which need each change by itself.',
     ),
   fold_storms: duration(60_000, 1_800_000)
     .optional()
