@@ -4,6 +4,7 @@
  * that a crash between two steps repeats none and forgets none. In the order in which they run:
  *
  *   endRemovedRegions   resolves the alerts of regions that the configuration no longer has
+ *   releaseHeldBack     notifies first of what was held back from receivers that are capped no more
  *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
@@ -30,6 +31,7 @@ import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { endRemovedRegions } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
+import { releaseHeldBack } from './flush/gathered-groups.ts';
 import { flushGroups } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
@@ -128,6 +130,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
       await steps.run('endRemovedRegions', (tx) =>
         endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()),
       );
+      await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     }
     hasBegun = true;
     await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));

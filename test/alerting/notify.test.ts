@@ -421,6 +421,27 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
   });
 
+  test('that is taken away has what it held back told at once, each event once', async () => {
+    const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
+      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
+      route,
+    };
+    const desk = await open(options);
+    await desk.fails('B');
+    await desk.pass(5);
+    await desk.fails('A');
+    await desk.pass(5);
+    options.receivers = [hook('ops')];
+    await desk.restart();
+    await desk.fails('A');
+    await desk.pass(100);
+    expect(desk.lines()).toEqual([
+      'ops@0 firing: B firing +1',
+      'ops@10 firing: A firing +1',
+      'ops@10 firing: A firing +1',
+    ]);
+  });
+
   test('of a second receiver tells the end once of what was escalated meanwhile', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],

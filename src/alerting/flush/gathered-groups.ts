@@ -2,6 +2,7 @@
  * Groups that gather what the alerts' groups of sort `route` did not notify of: `held_back` and `catch_up`. What such
  * a group notifies of, these groups must not notify of again; what it never will, they must.
  */
+import type { Receiver } from '../../channels/receiver.ts';
 import {
   type AlertInGroup,
   type Group,
@@ -14,6 +15,7 @@ import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
 import { type Route, routeAt } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
+import { NOTHING, type Step } from '../step.ts';
 import type { MutedGroup } from './flush-context.ts';
 
 /** Keeps what a flush would have notified of, and would have changed, until the receiver is free again. */
@@ -32,6 +34,19 @@ export async function holdBack(
   else if (group.nextFlushAtUs > freeAtUs) await tx.groups.put([{ ...group, nextFlushAtUs: freeAtUs }]);
   const knownIds = new Set(known.map((member) => member.alertId));
   await tx.groups.putMembers(heldBackMembers(route.receiver, open, ids, knownIds));
+}
+
+/**
+ * Has what is held back from receivers that are capped no more notified first of all: their groups do not wait for it. To
+ * be called when a configuration comes into force.
+ */
+export async function releaseHeldBack(tx: Transaction, receivers: readonly Receiver[]): Promise<Step> {
+  const free = receivers.filter(
+    ({ maxNotificationsPerHour, foldStormsMs }) => (maxNotificationsPerHour ?? foldStormsMs) === undefined,
+  );
+  const groups = await tx.groups.list(free.map(({ name }) => heldBackKey(name)));
+  await tx.groups.put(groups.map((group) => ({ ...group, nextFlushAtUs: 0 })));
+  return NOTHING;
 }
 
 /** Whether something of one of these alerts is held back from the receiver. */
