@@ -82,11 +82,11 @@ const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
 
 /** Tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
 const SIMPLE = [
-  'DELETE FROM quarantine WHERE entry IN (SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2)',
-  'DELETE FROM silence WHERE id IN (SELECT id FROM silence WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2)',
+  'DELETE FROM quarantine WHERE entry = ANY(ARRAY(SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2))',
+  'DELETE FROM silence WHERE id = ANY(ARRAY(SELECT id FROM silence WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2))',
   `DELETE FROM episode WHERE (alert_id, starts_us) IN (
      SELECT alert_id, starts_us FROM episode WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
-  'DELETE FROM write_request WHERE seq IN (SELECT seq FROM write_request WHERE at_us < $1 ORDER BY at_us LIMIT $2)',
+  'DELETE FROM write_request WHERE seq = ANY(ARRAY(SELECT seq FROM write_request WHERE at_us < $1 ORDER BY at_us LIMIT $2))',
   `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
      SELECT region, nest_id, hour FROM nest_hour WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
 ];

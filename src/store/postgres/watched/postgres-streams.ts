@@ -174,15 +174,16 @@ export class PostgresStreams implements StreamStore {
 
   /** As many as came in went beyond the bounds. */
   async #forgetOldest(stream: number, kept: number): Promise<void> {
-    const beyond = `(SELECT entry FROM quarantine WHERE stream = $1
-      ORDER BY kept_us DESC, entry DESC LIMIT $2 OFFSET $3)`;
+    // An array is read once. A list of rows may be gone through for each row, where the server takes the table for small.
+    const beyond = `ANY(ARRAY(SELECT entry FROM quarantine WHERE stream = $1
+      ORDER BY kept_us DESC, entry DESC LIMIT $2 OFFSET $3))`;
     await this.#statements.run(
-      `UPDATE quarantine SET raw = '' WHERE entry IN ${beyond}`,
+      `UPDATE quarantine SET raw = '' WHERE entry = ${beyond}`,
       stream,
       kept,
       MAX_TEXTS,
     );
-    await this.#statements.run(`DELETE FROM quarantine WHERE entry IN ${beyond}`, stream, kept, MAX_KNOWN);
+    await this.#statements.run(`DELETE FROM quarantine WHERE entry = ${beyond}`, stream, kept, MAX_KNOWN);
   }
 }
 
