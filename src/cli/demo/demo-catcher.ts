@@ -20,7 +20,9 @@ interface Caught {
   readonly mails: CaughtMail[];
   /** Ids of the webhook calls that were accepted. */
   readonly webhooks: string[];
-  /** Keys of forwarded events, in the order of their arrival, repeats included. */
+  /** Calls that came again under the id of one before, as after an answer that came too late: receivers drop them. */
+  webhooksAgain: number;
+  /** Keys of forwarded events, in the order of their arrival, with those that came twice but for calls that came again. */
   readonly eventKeys: string[];
 }
 
@@ -33,7 +35,7 @@ interface Catcher {
 }
 
 export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<Catcher> {
-  const caught: Caught = { mails: [], webhooks: [], eventKeys: [] };
+  const caught: Caught = { mails: [], webhooks: [], webhooksAgain: 0, eventKeys: [] };
 
   const smtp = new SMTPServer({
     disabledCommands: ['AUTH', 'STARTTLS'],
@@ -51,6 +53,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
   smtp.listen(0, '127.0.0.1');
   await once(smtp.server, 'listening');
 
+  const ids = new Set<unknown>();
   const http = createServer(async (request, response) => {
     if (request.method === 'GET') {
       response.setHeader('content-security-policy', CONTENT_POLICY);
@@ -61,8 +64,11 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const id = request.headers['webhook-id'];
-    if (typeof id === 'string') caught.webhooks.push(id);
-    if (request.headers['content-type']?.startsWith('application/cloudevents-batch+json')) {
+    const isAgain = typeof id === 'string' && ids.has(id);
+    if (isAgain) caught.webhooksAgain += 1;
+    else if (typeof id === 'string') caught.webhooks.push(id);
+    ids.add(id);
+    if (!isAgain && request.headers['content-type']?.startsWith('application/cloudevents-batch+json')) {
       const events = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: string }[];
       caught.eventKeys.push(...events.map((event) => event.id));
     }

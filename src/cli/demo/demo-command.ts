@@ -105,6 +105,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     })),
     mails: catcher.caught.mails.length,
     webhooks: catcher.caught.webhooks.length,
+    webhooksAgain: catcher.caught.webhooksAgain,
     underWaySinceUs,
     // What happened after the look at the truth is neither lost nor invented.
     eventKeys: catcher.caught.eventKeys.filter((key) => asked.has(key) || !later.has(key)),

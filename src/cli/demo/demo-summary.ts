@@ -14,6 +14,8 @@ interface DemoFigures {
   }[];
   readonly mails: number;
   readonly webhooks: number;
+  /** Calls beyond these that came again under the id of one before. */
+  readonly webhooksAgain: number;
   readonly eventKeys: readonly string[];
   /** What became visible after this instant was still under way when the demo was stopped. */
   readonly underWaySinceUs: number;
@@ -44,6 +46,11 @@ export function summarise(figures: DemoFigures): DemoSummary {
     ...lines,
     `  ${figures.mails} mails and ${figures.webhooks} webhooks received`,
     `  ${lost} lost, ${repeated} repeated, ${invented} invented, checked against the simulated service's own truth`,
+    ...(figures.webhooksAgain > 0
+      ? [
+          `  ${howMany(figures.webhooksAgain, 'webhook')} came again under the id of the first try, since its answer was late`,
+        ]
+      : []),
     ...(underWay > 0 ? [`  ${howMany(underWay, 'event')} still under way when it was stopped`] : []),
   ].join('\n');
   return { text, lost, repeated, invented };

@@ -47,7 +47,7 @@ test('fits a phone, and nothing in a mail can run or load', async () => {
   );
 });
 
-test('counts webhooks and the events in batches, repeats included', async () => {
+test('counts webhooks and the events in batches, repeats included but for a call that comes again under its id', async () => {
   const { catcher } = await setUp();
   const post = (id: string, type: string, body: unknown) =>
     fetch(catcher.url, {
@@ -58,8 +58,10 @@ test('counts webhooks and the events in batches, repeats included', async () => 
   expect((await post('w1', 'application/json', {})).status).toBe(204);
   await post('w2', 'application/cloudevents-batch+json', [{ id: 'eu/flight/a/failed' }, { id: 'b' }]);
   await post('w2', 'application/cloudevents-batch+json', [{ id: 'b' }]);
+  await post('w3', 'application/cloudevents-batch+json', [{ id: 'b' }]);
   expect(catcher.caught).toMatchObject({
-    webhooks: ['w1', 'w2', 'w2'],
+    webhooks: ['w1', 'w2', 'w3'],
+    webhooksAgain: 1,
     eventKeys: ['eu/flight/a/failed', 'b', 'b'],
   });
 });

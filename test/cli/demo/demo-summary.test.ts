@@ -8,10 +8,11 @@ function happened(key: string, visibleAtUs: number): TrueEvent {
 }
 
 /** The end of the text, of a demo in which three events happened at 1, 2 and 3 µs. */
-function endOf(eventKeys: readonly string[], underWaySinceUs: number): string {
+function endOf(eventKeys: readonly string[], underWaySinceUs: number, webhooksAgain = 0): string {
   const truth = ['a', 'b', 'c'].map((key, at) => happened(key, at + 1));
   const regions = [{ region: 'eu', truth, fired: [], resolved: [] }];
-  const { text } = summarise({ seconds: 9, regions, mails: 1, webhooks: 2, eventKeys, underWaySinceUs });
+  const caught = { mails: 1, webhooks: 2, webhooksAgain, eventKeys };
+  const { text } = summarise({ seconds: 9, regions, ...caught, underWaySinceUs });
   return text.slice(text.indexOf('received\n') + 'received\n'.length);
 }
 
@@ -26,5 +27,11 @@ test('what did not arrive is lost, what arrived twice is repeated, and what neve
 test('what happened just before somebody stopped it is not called lost', () => {
   expect(endOf(['a'], 2)).toBe(
     `  1 lost, 0 repeated, 0 invented, ${CHECKED}\n  1 event still under way when it was stopped`,
+  );
+});
+
+test('a call that came again under its id is named, and repeats nothing', () => {
+  expect(endOf(['a', 'b', 'c'], 9, 2)).toBe(
+    `  0 lost, 0 repeated, 0 invented, ${CHECKED}\n  2 webhooks came again under the id of the first try, since its answer was late`,
   );
 });
