@@ -143,7 +143,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** What a failed call carries beside its code. */
-interface ErrorFacts {
+export interface ErrorFacts {
   /** HTTP status, where one came. */
   readonly status?: number;
   /** The service's ProblemDetails, whole. */
@@ -152,6 +152,8 @@ interface ErrorFacts {
   readonly text?: string;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
+  /** The service refuses this operation alone, while it answers others. */
+  readonly isOfOperation?: boolean;
   /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */
   readonly limit?: LimitName;
 }

@@ -40,6 +40,9 @@ type Read<T> = (response: HttpResponse, where: string) => T | Promise<T>;
 const RETRIES = 3;
 const FIRST_BACKOFF_MS = 500;
 
+/** A call of an operation that is left for now is refused after this: so time passes for who asks again at once. */
+const LEFT_ANSWER_MS = 1;
+
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
@@ -92,7 +95,8 @@ export class Exchange {
         // it is read anew and asked with once more.
         const mayHelp =
           error instanceof NestwatchError && (error.retryable || outcomeOf(error).met === 'unauthorized');
-        if (!mayHelp || this.pace.health().health !== 'up' || !this.pace.takeRetry()) return false;
+        const isWorthIt = mayHelp && !this.#isLeft(operation) && this.pace.health().health === 'up';
+        if (!isWorthIt || !this.pace.takeRetry()) return false;
         await sleep(
           this.#clock,
           this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1),
@@ -137,6 +141,7 @@ export class Exchange {
     body: string | undefined,
     read: Read<T>,
   ): Promise<T> {
+    await this.#refuseLeft(operation);
     const permit = await this.pace.admit();
     const where = `${operation.id} of ${this.#region.name}`;
     const startedMs = this.#clock.monotonicMs();
@@ -167,24 +172,40 @@ export class Exchange {
       const isOfNest = operation.path.includes('{nestId}');
       const isUp = this.pace.health().health === 'up';
       if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
-      if (this.#failsAlone(operation, outcome) && isUp) outcome = { met: 'nothing' };
+      const isRefusal = outcome.met === 'refusal';
+      const isAlone = this.#failsAlone(operation, outcome, startedMs, error) && isUp;
+      if (isAlone) outcome = { met: 'nothing' };
       permit.settle(outcome);
       if (failure === 'too_large') {
         const limit = (error instanceof NestwatchError && error.facts.limit) || 'answer_bytes';
         this.#report({ what: 'limit_reached', region: this.#region.name, limit });
       }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
-      throw error;
+      throw isAlone && isRefusal ? refusedAlone(error) : error;
     } finally {
       response?.release?.();
     }
   }
 
-  /** Whether the operation failed, as it does alone. */
-  #failsAlone({ id }: Operation, { met }: Outcome): boolean {
+  /** Whether the operation failed or was refused, as it is alone. */
+  #failsAlone({ id }: Operation, { met }: Outcome, sentAtMs: number, error: unknown): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (met === 'answer') this.#failing.answered(id, nowMs);
+    if (met === 'refusal') return this.#failing.refused(id, sentAtMs, error as NestwatchError, nowMs);
     return met === 'failure' && this.#failing.failed(id, nowMs);
+  }
+
+  #isLeft(operation: Operation): boolean {
+    return this.#failing.leftFor(operation.id, this.#clock.monotonicMs()) !== undefined;
+  }
+
+  /** Throws the last refusal of an operation that is left for now. A write is sent all the same: a person waits for it. */
+  async #refuseLeft(operation: Operation): Promise<void> {
+    if (operation.writes || this.pace.health().health !== 'up') return;
+    const refusal = this.#failing.leftFor(operation.id, this.#clock.monotonicMs());
+    if (refusal === undefined) return;
+    await sleep(this.#clock, LEFT_ANSWER_MS, this.#closing.signal);
+    throw refusal;
   }
 
   /** The header is the raw token, without a scheme (specification, Authentication). */
@@ -210,6 +231,13 @@ function withoutToken(response: HttpResponse, token: string): HttpResponse {
   const clean = (text: string) => withoutSecrets(text, [token]);
   const headers = Object.entries(response.headers).map(([name, value]) => [name, clean(value)] as const);
   return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
+}
+
+/** The same refusal, of which is said that it is the operation's alone. */
+function refusedAlone(error: unknown): unknown {
+  if (!(error instanceof NestwatchError)) return error;
+  const facts = { ...error.facts, isOfOperation: true };
+  return new NestwatchError(error.code, error.message, { cause: error.cause, facts });
 }
 
 /** What a failed try says about the region, rather than about the one thing that was asked. */

@@ -1,5 +1,6 @@
 /** What the service refuses to one stream alone, or only some of what is asked about it. */
 import { afterEach, expect, test } from 'vitest';
+import type { HttpResponse } from '../../src/http/transport.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -99,4 +100,57 @@ test('a region of which one operation fails is not down: whatever else it answer
   }
   const healths = stage.happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
   expect(healths).toEqual(['up']);
+});
+
+test.each([
+  ['429', 429, {}],
+  ['429, asking for a pause', 429, { 'retry-after': '30' }],
+  ['503', 503, {}],
+  ['503, asking for a pause', 503, { 'retry-after': '30' }],
+])('an operation that is answered %s for good holds up nothing else', async (_, status, headers) => {
+  const birdIds: string[] = [];
+  let isRefusing = false;
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      for (let at = 0; at < 40; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+    },
+    between: (service) => ({
+      ...service,
+      send: (request) =>
+        isRefusing && /\/birds\/\d+\/logs/.test(request.url)
+          ? Promise.resolve({ status, headers, body: '' } as HttpResponse)
+          : service.send(request),
+    }),
+  });
+  await stage.minutesPass(2);
+  isRefusing = true;
+  // So long it may be the region that refuses.
+  await stage.minutesPass(4);
+  const world = stage.worlds.eu!;
+  const keys: string[] = [];
+  for (const birdId of birdIds.slice(0, 10)) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(1);
+    expect(stage.forwarded()).toEqual(keys);
+  }
+  const healths = stage.happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
+  expect(healths).toEqual(['up']);
+
+  isRefusing = false;
+  await stage.minutesPass(2);
+  const before = stage.forwarded().length;
+  world.suspend(birdIds[0]!);
+  await stage.minutesPass(2);
+  expect(
+    stage
+      .forwarded()
+      .slice(before)
+      .filter((key) => key.includes('/bird_log/')),
+  ).toHaveLength(1);
 });

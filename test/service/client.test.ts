@@ -296,6 +296,24 @@ describe('being slowed down', () => {
   });
 });
 
+test('an operation that is refused while others are answered is left, and the others are not', async () => {
+  const { client, sent, ends, clock, outcomes } = openRegion(({ url, method }) =>
+    method === 'GET' && url.includes('/flights') ? { status: 503, headers: {} } : json([]),
+  );
+  for (let round = 0; round < 9; round += 1) {
+    await ends(client.getFlight('n1', 'b1', 'f1').catch(() => {}));
+    await ends(client.searchNests());
+    await clock.advance(10_000);
+  }
+  const before = sent.length;
+  const failure = await ends(client.getFlight('n1', 'b1', 'f1').catch((error: NestwatchError) => error));
+  expect(failure).toMatchObject({ code: 'unavailable', facts: { status: 503, isOfOperation: true } });
+  expect(sent.length).toBe(before);
+  await ends(client.searchNests());
+  expect(outcomes().at(-1)).toBe('ok');
+  expect(client.health().health).toBe('up');
+});
+
 describe('the region', () => {
   test('goes down with failures, reports it, and comes back with a probe', async () => {
     let isDown = true;

@@ -101,5 +101,6 @@ export class OpenFlights {
 /** Whether an error is the region's. While that is up, an error is about what was asked for. */
 export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>): boolean {
   if (!(error instanceof NestwatchError) || isStoreFailure(error)) return true;
-  return error.code === 'cancelled' || error.code === 'rate_limited' || client.health().health !== 'up';
+  if (error.code === 'cancelled' || client.health().health !== 'up') return true;
+  return error.code === 'rate_limited' && !error.facts.isOfOperation;
 }
