@@ -84,7 +84,7 @@ export class FailingOperations {
     if (one?.refusal === undefined || nowMs >= one.leftUntilMs) return undefined;
     const { code, message, facts } = one.refusal;
     const waitMs = one.leftUntilMs - nowMs;
-    const text = `${message} ${one.refusals} times in a row; it is asked again in ${Math.ceil(waitMs / 1000)} s`;
+    const text = `${message}, ${one.refusals} times in a row; it is asked again in ${Math.ceil(waitMs / 1000)} s`;
     const ownFacts: ErrorFacts = { ...facts, retryAfterMs: waitMs, isOfOperation: one.isRefusedAlone };
     return new NestwatchError(code, text, { facts: ownFacts });
   }

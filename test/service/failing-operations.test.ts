@@ -36,7 +36,7 @@ describe('an operation that is refused', () => {
     expect(failing.leftFor('getBirdLogs', 5_029)?.facts).toEqual({ retryAfterMs: 1, isOfOperation: false });
     expect(failing.leftFor('getBirdLogs', 5_030)).toBeUndefined();
     for (const atMs of [6_000, 20_000, 40_000]) expect(refuse(atMs)).toBe(false);
-    expect(failing.leftFor('getBirdLogs', 49_999)?.message).toContain('429 7 times in a row; it is asked');
+    expect(failing.leftFor('getBirdLogs', 49_999)?.message).toContain('429, 7 times in a row; it is asked');
     expect(failing.leftFor('getBirdLogs', 50_000)).toBeUndefined();
     expect(failing.leftFor('searchFlights', 49_999)).toBeUndefined();
   });
