@@ -146,6 +146,8 @@ export type ErrorCode = keyof typeof ERRORS;
 export interface ErrorFacts {
   /** HTTP status, where one came. */
   readonly status?: number;
+  /** Of an answer that did not come whole: what its headers say of time (`server-time.ts`), where they say it. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** The service's ProblemDetails, whole. */
   readonly problem?: Readonly<Record<string, unknown>>;
   /** The beginning of a body of the service that is no JSON; never logged. */

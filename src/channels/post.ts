@@ -89,7 +89,7 @@ export function openSender(options: ChannelOptions): Sender {
         return answered(response, sent, clock.nowUs(), judge);
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
-        return unanswered(error, judge !== undefined);
+        return unanswered(error, judge !== undefined, clock.nowUs());
       }
     },
 
@@ -154,11 +154,11 @@ const BROKEN = new Set(['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EP
  * Without a whole answer: a status that came all the same decides, else whether the request can have arrived. A status of
  * 2xx says nothing where the words that did not come would have been judged.
  */
-function unanswered(error: NestwatchError, isJudged: boolean): Outcome {
-  const { status } = error.facts;
+function unanswered(error: NestwatchError, isJudged: boolean, nowUs: number): Outcome {
+  const { status, headers = {} } = error.facts;
   const isUndecided = isJudged && status !== undefined && status >= 200 && status < 300;
   if (status !== undefined && !isUndecided) {
-    return answered({ status, headers: {}, body: '' }, [], 0);
+    return answered({ status, headers, body: '' }, [], nowUs);
   }
   const cause = codeOfCause(error.cause);
   const neverSent =

@@ -43,6 +43,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.#status;
   }
 
+  /** Of the answer; none while none has begun. */
+  get headers(): IncomingHttpHeaders {
+    return this.#headers;
+  }
+
   /** Once. Rejects with undici's errors; with `RequestAbortedError` where it took longer than `timeoutMs`. */
   async through(dispatcher: Dispatcher, request: ExchangeRequest, timeoutMs: number): Promise<Answer> {
     // A timer of ours costs a fraction of what `AbortSignal.timeout` does.

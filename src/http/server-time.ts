@@ -1,8 +1,11 @@
 /** What a server says of time in an answer: what its clock shows, and when it wants to be asked again. */
 import { LIMITS } from '../limits.ts';
-import type { HttpResponse } from './transport.ts';
 
-type Headers = Pick<HttpResponse, 'headers'>;
+/** Of an answer. */
+interface Headers {
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+}
 
 /** The last instant of the year 9999. */
 const LATEST_MS = 253_402_300_799_999;
@@ -22,4 +25,11 @@ export function retryAfterMs(response: Headers, nowUs: number): number | undefin
   const isDate = /^[A-Za-z]{3,9},? /.test(value);
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - sinceMs : NaN;
   return Number.isNaN(ms) ? undefined : Math.min(LIMITS.retry_after_ms.most, Math.max(0, ms));
+}
+
+/** Of an answer's headers those that are read here. */
+export function timeHeaders(headers: Headers['headers']): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => name === 'date' || name === 'retry-after'),
+  );
 }

@@ -7,6 +7,7 @@ import type { BytesInFlight } from './bytes-in-flight.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { Exchange } from './http-exchange.ts';
 import type { ConnectionSettings } from './http-settings.ts';
+import { timeHeaders } from './server-time.ts';
 
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
 export interface HttpRequest {
@@ -104,7 +105,7 @@ export function openTransport(options: TransportOptions): Transport {
         return { status, ...read, ...(release && { release }) };
       } catch (error) {
         inFlight?.release(exchange);
-        throw failure(error, target.host, timeoutMs, maxBodyBytes, exchange.status);
+        throw failure(error, target.host, timeoutMs, maxBodyBytes, exchange);
       }
     },
 
@@ -172,10 +173,11 @@ function failure(
   host: string,
   timeoutMs: number,
   maxBodyBytes: number,
-  /** Undefined while no answer has begun. */
-  status: number | undefined,
+  { status, headers }: Pick<Exchange, 'status' | 'headers'>,
 ): NestwatchError {
-  const options = { cause: error, ...(status !== undefined && { facts: { status } }) };
+  // A refusal asks for a pause in its headers, whatever became of its words.
+  const facts = status !== undefined && { status, headers: timeHeaders(joined(headers)) };
+  const options = { cause: error, ...(facts && { facts }) };
   const refusal = error instanceof Error && PROXY_REFUSAL.exec(error.message)?.[1];
   if (refusal) {
     return new NestwatchError(

@@ -150,10 +150,8 @@ export class Exchange {
     let response: HttpResponse | undefined;
     try {
       token = this.#region.token.reveal();
-      response = withoutToken(
-        await this.#transport.send(this.#requestOf(operation, target, body, token)),
-        token,
-      );
+      const request = this.#requestOf(operation, target, body, token);
+      response = withoutToken(await this.#transport.send(request).catch(asRefusal), token);
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
       this.#failing.answered(operation.id, this.#clock.monotonicMs());
@@ -238,6 +236,13 @@ function refusedAlone(error: unknown): unknown {
   if (!(error instanceof NestwatchError)) return error;
   const facts = { ...error.facts, isOfOperation: true };
   return new NestwatchError(error.code, error.message, { cause: error.cause, facts });
+}
+
+/** A refusal is one whatever became of its words: how long to wait stands in its headers. Throws what is none. */
+function asRefusal(error: unknown): HttpResponse {
+  const { status, headers = {} } = error instanceof NestwatchError ? error.facts : {};
+  if (status !== 429 && status !== 503) throw error;
+  return { status, headers, body: '' };
 }
 
 /** What a failed try says about the region, rather than about the one thing that was asked. */

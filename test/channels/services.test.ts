@@ -120,6 +120,14 @@ describe('each service', () => {
     expect(outcome).toMatchObject({ kind: 'failed', retryAfterMs: 30_000 });
   });
 
+  test.each([429, 503])('with %i is asked to wait also where its words were cut off', async (status) => {
+    const facts = { status, headers: { 'retry-after': '30' } };
+    const cut = new NestwatchError('not_json', 'cut', { facts });
+    for (const integration of ALL) {
+      expect(await service(cut).send(integration)).toMatchObject({ kind: 'failed', retryAfterMs: 30_000 });
+    }
+  });
+
   test('what it repeats of a key is not passed on', async () => {
     for (const integration of ALL) {
       const body = 'no T0canary and no routing-canary';

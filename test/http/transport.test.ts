@@ -172,6 +172,20 @@ describe('failures', () => {
     await expect(open().send(get(url))).rejects.toEqual(failsWith('not_json'));
   });
 
+  test('of a refusal that was cut short, what it asks for is known', async () => {
+    const url = await serve((request, response) => {
+      const date = 'Thu, 02 Jul 2026 15:00:00 GMT';
+      response.writeHead(429, { date, 'content-length': '1000', 'retry-after': '30', 'x-canary': 'c' });
+      response.write('slow', () => request.socket.destroy());
+    });
+    const headers = { date: 'Thu, 02 Jul 2026 15:00:00 GMT', 'retry-after': '30' };
+    await expect(open().send(get(url))).rejects.toMatchObject({
+      code: 'not_json',
+      facts: { status: 429, headers },
+    });
+    await expect(open().send(get(url))).rejects.not.toHaveProperty('facts.headers.x-canary');
+  });
+
   test('a body over the limit is too_large and its connection is given up', async () => {
     const closed = Promise.withResolvers<void>();
     const url = await serve((request, response) => {

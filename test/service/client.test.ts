@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ErrorCode, NestwatchError } from '../../src/errors.ts';
+import { type ErrorCode, NestwatchError } from '../../src/errors.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
@@ -270,6 +270,19 @@ describe('being slowed down', () => {
     const pauseMs = at[1]! - at[0]!;
     expect(pauseMs).toBeGreaterThanOrEqual(leastMs);
     expect(pauseMs).toBeLessThan(leastMs * 1.1 + 500);
+  });
+
+  test.each([429, 503])('the pause that a %i names holds also where its body was cut off', async (status) => {
+    const at: number[] = [];
+    const facts = { status, headers: { 'retry-after': '7' } };
+    const cut = () => new NestwatchError('not_json', 'eu.example cut its answer short', { facts });
+    const { client, clock, ends, outcomes } = openRegion((_request, number) => {
+      at.push(clock.monotonicMs());
+      return number === 1 ? cut() : { body: '[]' };
+    });
+    await ends(client.searchNests());
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(7_000);
+    expect(outcomes()).toEqual([status === 429 ? 'rate_limited' : 'unavailable', 'ok']);
   });
 
   test('a date is meant on the service’s clock', async () => {
