@@ -1,5 +1,5 @@
 /** What the store knows of how the watch stands, so that a restart forgets nothing of it. */
-import { takesAlerts } from '../channels/traits.ts';
+import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -51,15 +51,24 @@ function isConfigured(
   return one?.integrations[position]?.kind === integration;
 }
 
-/** Of the receivers that take alerts and were tried at all, one must have all its integrations accept. */
+/**
+ * Of the receivers that take alerts and were tried at all, one must accept them by one of its integrations. Which of them
+ * was tried is not kept: where the receiver has never accepted anything, what does not fail was not tried.
+ */
 function isNobodyReached(
   receivers: Config['receivers'],
   failing: readonly FailingIntegration[],
   delivered: readonly string[],
 ): boolean {
-  const isFailing = (name: string) => failing.some(({ receiver }) => receiver === name);
   const tried = receivers.filter(
-    (one) => takesAlerts(one) && (isFailing(one.name) || delivered.includes(one.name)),
+    (one) =>
+      takesAlerts(one) &&
+      (delivered.includes(one.name) || failing.some(({ receiver }) => receiver === one.name)),
   );
-  return tried.length > 0 && tried.every(({ name }) => isFailing(name));
+  const acceptsNothing = ({ name, integrations }: Config['receivers'][number]) => {
+    if (!delivered.includes(name)) return true;
+    const positions = failing.flatMap(({ receiver, position }) => (receiver === name ? [position] : []));
+    return integrations.every((one, position) => traitsOf(one).takesEvents || positions.includes(position));
+  };
+  return tried.length > 0 && tried.every(acceptsNothing);
 }

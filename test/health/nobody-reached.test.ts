@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { readKept } from '../../src/health/read-kept.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { delivery, email, group, NOW_US, webhook } from '../channels/sample-notifications.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const EVENTS_ALONE = webhook({ format: 'cloudevents' });
+
+/** Whether nobody is reached, after one try of each integration: `+` accepted it, `-` did not, `.` was not tried. */
+async function isNobodyReached(tries: Readonly<Record<string, string>>, receivers: readonly Receiver[]) {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const answer = await store.transaction(async (tx) => {
+    for (const [receiver, marks] of Object.entries(tries)) {
+      for (const [position, mark] of [...marks].entries()) {
+        if (mark === '.') continue;
+        const id = `${receiver}-${position}`;
+        const { kind } = receivers.find(({ name }) => name === receiver)!.integrations[position]!;
+        const one = delivery({ id, notificationId: id, receiver, integration: kind, position });
+        await tx.outbox.enqueue(group({ id }), [one]);
+        await tx.outbox.claim(receiver, position, NOW_US, 1);
+        const [state, failed] = mark === '+' ? (['delivered', false] as const) : (['retry', true] as const);
+        await tx.outbox.settle([{ id, state, failed, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US);
+      }
+    }
+    return (await readKept(tx, receivers, NOW_US)).isNobodyReached;
+  });
+  await store.close();
+  return answer;
+}
+
+const TWO: Receiver = { name: 'two', integrations: [email(), webhook()] };
+const ONE: Receiver = { name: 'one', integrations: [webhook()] };
+const LAKE: Receiver = { name: 'lake', integrations: [EVENTS_ALONE] };
+const BOTH: Receiver = { name: 'both', integrations: [webhook(), EVENTS_ALONE] };
+
+test.each<[string, Record<string, string>, readonly Receiver[], boolean]>([
+  ['nothing was tried', {}, [TWO], false],
+  ['a receiver has one of two ways left', { two: '+-' }, [TWO], false],
+  ['both ways of it fail', { two: '--' }, [TWO], true],
+  ['one way fails, and nothing was accepted yet', { two: '.-' }, [TWO], true],
+  ['another receiver accepts', { two: '--', one: '+' }, [TWO, ONE], false],
+  ['another receiver has never been tried', { two: '--' }, [TWO, ONE], true],
+  ['each fails whole', { two: '--', one: '-' }, [TWO, ONE], true],
+  ['one fails whole and the other in part', { two: '+-', one: '-' }, [TWO, ONE], false],
+  ['only events are accepted, which call nobody', { both: '-+' }, [BOTH], true],
+  ['who takes events alone accepts', { one: '-', lake: '+' }, [ONE, LAKE], true],
+  ['who takes events alone fails', { one: '+', lake: '-' }, [ONE, LAKE], false],
+])('where %s: %j', async (_, tries, receivers, expected) => {
+  expect(await isNobodyReached(tries, receivers)).toBe(expected);
+});
