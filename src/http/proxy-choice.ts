@@ -30,8 +30,13 @@ function names(entry: string, host: string, port: string): boolean {
   const match = /^\[(.+)\](?::(\d+))?$/.exec(entry) ?? (isIP(entry) ? null : /^([^:]+):(\d+)$/.exec(entry));
   if (match?.[2] !== undefined && match[2] !== port) return false;
   const name = (match?.[1] ?? entry).replace(/^\*(?=\.)/, '');
-  if (isIP(name)) return name === host;
+  if (isIP(name)) return asInUrl(name) === host;
   return name.startsWith('.') ? host.endsWith(name) : host === name || host.endsWith(`.${name}`);
+}
+
+/** An address as a URL writes it: of version 6 there are many ways. One with a zone stands in no URL. */
+function asInUrl(address: string): string | undefined {
+  return isIP(address) === 6 ? URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) : address;
 }
 
 function isInRange(host: string, range: string): boolean {
