@@ -662,6 +662,24 @@ describe('silences that are there', () => {
     expect(await listed(other.run)).toEqual(await listed(run));
   });
 
+  test('update, export and import leave annotations as they are', async () => {
+    const { run, silences } = await daemon();
+    await run('silence', 'add', 'bird=a', '-c', 'why');
+    const [added] = JSON.parse((await run('silence', 'export')).stdout);
+    const annotations = { ticket: 'OPS-7' };
+    const file = tempFile('s.json', JSON.stringify([{ ...added, annotations }]));
+    const id = (await run('silence', 'import', file)).stdout.trim();
+    const imported = async () => (await silences()).find((one) => one.id === id);
+    expect(await imported()).toMatchObject({ annotations });
+    expect((await run('silence', 'update', id, '-c', 'another reason')).exit).toBe(0);
+    expect(await imported()).toMatchObject({ comment: 'another reason', annotations });
+    expect(JSON.parse((await run('silence', 'export')).stdout)).toContainEqual(
+      expect.objectContaining({ id, annotations }),
+    );
+    const without = tempFile('s.json', JSON.stringify([{ ...added, annotations: null }]));
+    expect((await run('silence', 'import', without)).exit).toBe(0);
+  });
+
   test.each([
     ['no JSON', 'x', 's.json must hold a JSON list of silences'],
     ['another list', '[{"id":"1"}]', 'it is another one at 0.matchers'],

@@ -27,6 +27,7 @@ const carriedShape = z.object({
   endsAt: z.string(),
   createdBy: z.string(),
   comment: z.string(),
+  annotations: z.record(z.string(), z.string()).nullish(),
   recurrence: z.object({ cron: z.string(), timezone: z.string(), duration: z.string() }).optional(),
   /** Of an acknowledgement, which lasts as long as its alert and can only be made by acknowledging. */
   alertId: z.string().optional(),
