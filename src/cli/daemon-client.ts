@@ -90,9 +90,12 @@ export async function daemonJson<Shape extends z.ZodType>(
   }
   const isAnswer = status === 200 || status === request.alsoAnswers;
   if (!isAnswer && (status === 400 || status === 403 || status === 404)) {
-    throw new NestwatchError('usage', refusalOf(body));
+    throw new NestwatchError('usage', refusalOf(jsonOf(body)) || 'the daemon does not accept this');
   }
-  if (!isAnswer) throw new DaemonError('unavailable', `the daemon answered ${status}`);
+  if (!isAnswer) {
+    const words = refusalOf(readJson(body));
+    throw new DaemonError('unavailable', `the daemon answered ${status}${words && `: ${words}`}`);
+  }
   const json = body === '' ? undefined : jsonOf(body);
   const parsed = shape.safeParse(json);
   if (parsed.success) return { json, data: parsed.data };
@@ -111,11 +114,19 @@ function jsonOf(body: string): unknown {
 
 const MAX_REFUSAL = 500;
 
-/** API v1 refuses with `{"error": "…"}`, Alertmanager's with `"…"`. */
-function refusalOf(body: string): string {
-  const json = jsonOf(body);
+/** API v1 refuses with `{"error": "…"}`, Alertmanager's with `"…"`; empty for what is neither. */
+function refusalOf(json: unknown): string {
   const text = typeof json === 'string' ? json : z.object({ error: z.string() }).safeParse(json).data?.error;
-  return plainText(text ?? 'the daemon does not accept this', MAX_REFUSAL);
+  return plainText(text ?? '', MAX_REFUSAL);
+}
+
+/** Undefined for what is no JSON, as of a proxy before the daemon. */
+function readJson(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The token of the configuration is for its own daemon only: it does not go to a `--url`. */

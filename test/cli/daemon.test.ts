@@ -213,6 +213,22 @@ describe('status', () => {
   });
 
   test.each([
+    [
+      'has too much to do',
+      503,
+      '{"error":"Too many requests wait already."}',
+      'Too many requests wait already.',
+    ],
+    ['is not served by this name', 421, '{"error":"Not served here."}', 'Not served here.'],
+    ['failed', 500, '"This could not be answered."', 'This could not be answered.'],
+    ['says it hostilely', 500, '{"error":"a\\u001b[2Jb"}', 'a [2Jb'],
+  ])('a daemon that %s is heard in its own words', async (_what, code, body, words) => {
+    const { exit, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
+    expect(exit).toBe(1);
+    expect(stderr).toContain(`nestwatch: the daemon answered ${code}: ${words}\n`);
+  });
+
+  test.each([
     [['--url', 'nestwatch'], '--url must be a URL that begins with http:// or https://'],
     [
       ['--config.file', 'PORT0'],
