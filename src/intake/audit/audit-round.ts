@@ -19,6 +19,7 @@ import { createVerifiedUntil } from '../feed-progress.ts';
 import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
+import { type Column, createColumns } from '../schedule/columns.ts';
 import { createInstantQueue, type InstantQueue } from '../schedule/instant-queue.ts';
 import type { AuditOutcome } from './audit.ts';
 import { type AuditRun, beginAudit } from './audit-run.ts';
@@ -70,27 +71,16 @@ interface Span {
   readonly everyMs: number;
 }
 
+/** A stream that is audited. There may be tens of thousands, so its instants stand in columns. */
 interface Slot {
+  /** Of its instants. */
+  readonly row: number;
   readonly name: string;
   readonly feed: Feed;
   readonly birdId: string;
   readonly log: LogStream;
-  /** When each span is due, as the spans are listed. */
-  readonly dueMs: number[];
-  /** When the stream has its turn: at the earliest of `dueMs`, or later after trouble. */
-  readyMs: number;
-  verifiedUs: number;
-  /** What of that is committed. */
-  keptUs: number;
-  /** When day and whole were audited, on the wall clock: for the next life. */
-  dayAuditedUs: number;
-  wholeAuditedUs: number;
   gaps: readonly GapRecord[];
   isCountTrue: boolean;
-  /** Up to when an audit has read or counted everything; 0 as long as none was done. */
-  auditedUs: number;
-  /** When entries were last seen to be gone, on the wall clock; 0 for never. */
-  deletedUs: number;
   run: AuditRun | undefined;
 }
 
@@ -107,6 +97,23 @@ export class AuditRound {
   /** The widest first. */
   readonly #spans: readonly Span[];
   readonly #slots = new Map<string, Slot>();
+  readonly #instants = createColumns();
+  /** When each span is due, as the spans are listed. */
+  readonly #dueMs: readonly Column[];
+  /** When the stream has its turn: at the earliest of `#dueMs`, or later after trouble. */
+  readonly #readyMs: Column = this.#instants.add(0);
+  readonly #verifiedUs: Column = this.#instants.add(0);
+  /** What of that is committed. */
+  readonly #keptUs: Column = this.#instants.add(0);
+  /** When day and whole were audited, on the wall clock: for the next life. */
+  readonly #dayAuditedUs: Column = this.#instants.add(0);
+  readonly #wholeAuditedUs: Column = this.#instants.add(0);
+  /** Up to when an audit has read or counted everything; 0 as long as none was done. */
+  readonly #auditedUs: Column = this.#instants.add(0);
+  /** When entries were last seen to be gone, on the wall clock; 0 for never. */
+  readonly #deletedUs: Column = this.#instants.add(0);
+  /** The rows of streams that were removed since the last turn began, which may still write to them. */
+  readonly #removedRows: number[] = [];
   readonly #queue: InstantQueue<Slot>;
   /** The records of streams that are not audited now: of an earlier life, or gone for now. */
   readonly #known = new Map<string, Omit<AuditRecord, 'stream'>>();
@@ -133,8 +140,9 @@ export class AuditRound {
       { lookbackMs: DAY_MS, everyMs: Math.max(HOUR_MS, this.#auditIntervalMs) },
       { lookbackMs: 4 * HOUR_MS, everyMs: this.#auditIntervalMs },
     ];
+    this.#dueMs = this.#spans.map(() => this.#instants.add(0));
     this.#queue = createInstantQueue<Slot>(
-      (slot, atMs) => slot.readyMs === atMs && this.#slots.get(slot.name) === slot,
+      (slot, atMs) => this.#readyMs.get(slot.row) === atMs && this.#slots.get(slot.name) === slot,
     );
   }
 
@@ -161,26 +169,22 @@ export class AuditRound {
     if (record && record.gaps.length > 0) this.#areGapsReported = false;
     const dueOf = (auditedUs: number, { everyMs }: Span) =>
       nowMs + Math.min(everyMs, Math.max(0, everyMs - (this.#clock.nowUs() - auditedUs) / 1000));
-    const [whole, day] = this.#spans;
-    const slot: Slot = {
-      name,
-      feed,
-      birdId,
-      log,
-      dueMs: record
-        ? [dueOf(record.wholeAuditedUs, whole!), dueOf(record.dayAuditedUs, day!), nowMs]
-        : [nowMs, nowMs, nowMs],
-      readyMs: nowMs,
-      verifiedUs: record?.verifiedUs ?? 0,
-      keptUs: record?.verifiedUs ?? 0,
-      dayAuditedUs: record?.dayAuditedUs ?? 0,
-      wholeAuditedUs: record?.wholeAuditedUs ?? 0,
-      gaps: record?.gaps ?? NO_GAPS,
-      isCountTrue: true,
-      auditedUs: record?.verifiedUs ?? 0,
-      deletedUs: record?.deletedUs ?? 0,
-      run: undefined,
-    };
+    const row = this.#instants.addRow();
+    for (const dueMs of this.#dueMs) dueMs.set(row, nowMs);
+    if (record) {
+      const [whole, day] = this.#spans;
+      const [wholeDueMs, dayDueMs] = this.#dueMs;
+      wholeDueMs!.set(row, dueOf(record.wholeAuditedUs, whole!));
+      dayDueMs!.set(row, dueOf(record.dayAuditedUs, day!));
+      this.#verifiedUs.set(row, record.verifiedUs);
+      this.#keptUs.set(row, record.verifiedUs);
+      this.#dayAuditedUs.set(row, record.dayAuditedUs);
+      this.#wholeAuditedUs.set(row, record.wholeAuditedUs);
+      this.#auditedUs.set(row, record.verifiedUs);
+      this.#deletedUs.set(row, record.deletedUs);
+    }
+    const gaps = record?.gaps ?? NO_GAPS;
+    const slot: Slot = { row, name, feed, birdId, log, gaps, isCountTrue: true, run: undefined };
     this.#slots.set(name, slot);
     this.#plan(slot, nowMs);
   }
@@ -190,21 +194,17 @@ export class AuditRound {
     const slot = this.#slots.get(name);
     this.#slots.delete(name);
     this.#areGapsReported = false;
-    if (!slot || slot.verifiedUs === 0) return;
+    if (!slot) return;
+    this.#removedRows.push(slot.row);
+    const record = this.#recordOf(slot);
     // It may come back: a reading of the inventory may have lacked it.
-    const { feed, birdId, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps } = slot;
-    this.#known.set(recordName(feed, birdId), {
-      verifiedUs,
-      dayAuditedUs,
-      wholeAuditedUs,
-      deletedUs,
-      gaps,
-    });
+    if (record.verifiedUs > 0) this.#known.set(recordName(slot.feed, slot.birdId), record);
   }
 
   /** Goes on with what is due, for a few requests. Never throws what the service threw. */
   async turn(): Promise<{ readonly requests: number; readonly delayMs: number }> {
     let requests = 0;
+    for (const row of this.#removedRows.splice(0)) this.#instants.removeRow(row);
     const slot = await this.#next();
     const run = slot?.run;
     try {
@@ -242,25 +242,31 @@ export class AuditRound {
 
   /** The stream's next turn is then, or later. */
   #plan(slot: Slot, readyMs: number): void {
-    slot.readyMs = readyMs;
+    this.#readyMs.set(slot.row, readyMs);
     this.#queue.add(slot, readyMs);
   }
 
   *#instantsOf(feed: Feed): Iterable<number> {
-    for (const slot of this.#slots.values()) if (slot.feed === feed) yield verifiedOf(slot);
+    for (const slot of this.#slots.values()) if (slot.feed === feed) yield this.#verifiedOf(slot);
+  }
+
+  /** Up to when the stream is verified: nothing that has yet to come. */
+  #verifiedOf({ row, log }: Slot): number {
+    return Math.min(this.#verifiedUs.get(row), log.swept()?.atUs ?? Number.POSITIVE_INFINITY);
   }
 
   /** The span of a stream is audited up to `toUs`, and with it the shorter spans. */
   #passed(slot: Slot, span: number, toUs: number): void {
+    const { row } = slot;
     const nowMs = this.#clock.monotonicMs();
     for (let at = span; at < this.#spans.length; at += 1) {
       // Streams that began together need not stay together.
-      slot.dueMs[at] = nowMs + this.#spans[at]!.everyMs * (1 - this.#random() / 10);
+      this.#dueMs[at]!.set(row, nowMs + this.#spans[at]!.everyMs * (1 - this.#random() / 10));
     }
-    if (span === 0) slot.wholeAuditedUs = this.#clock.nowUs();
-    if (span <= 1) slot.dayAuditedUs = this.#clock.nowUs();
-    slot.verifiedUs = slot.gaps[0]?.fromUs ?? Math.max(slot.verifiedUs, toUs);
-    this.#plan(slot, Math.min(...slot.dueMs));
+    if (span === 0) this.#wholeAuditedUs.set(row, this.#clock.nowUs());
+    if (span <= 1) this.#dayAuditedUs.set(row, this.#clock.nowUs());
+    this.#verifiedUs.set(row, slot.gaps[0]?.fromUs ?? Math.max(this.#verifiedUs.get(row), toUs));
+    this.#plan(slot, Math.min(...this.#dueMs.map((dueMs) => dueMs.get(row))));
   }
 
   /** The next stream that is due and needs requests; due streams that need none count as audited on the way. */
@@ -270,28 +276,31 @@ export class AuditRound {
       const due = this.#queue.first();
       if (!due || due.atMs > nowMs) return undefined;
       const slot = due.item;
+      const { row } = slot;
       if (slot.run) return slot;
       const swept = slot.log.swept();
-      const span = slot.dueMs.findIndex((dueMs) => dueMs <= nowMs);
+      const span = this.#dueMs.findIndex((dueMs) => dueMs.get(row) <= nowMs);
       if (!swept || span < 0) {
         this.#plan(slot, nowMs + RETRY_MS);
         continue;
       }
       // Both may be of a time when the service's clock was ahead.
-      slot.verifiedUs = verifiedOf(slot);
-      slot.auditedUs = Math.min(slot.auditedUs, swept.atUs);
+      const verifiedUs = this.#verifiedOf(slot);
+      const auditedUs = Math.min(this.#auditedUs.get(row), swept.atUs);
+      this.#verifiedUs.set(row, verifiedUs);
+      this.#auditedUs.set(row, auditedUs);
       const toUs = swept.atUs - this.#options.overlapUs(slot.feed);
       const oldestUs = Math.max(
         this.#options.firstFromUs() + ANCHOR_MARGIN_US,
         swept.prunedUs + ANCHOR_MARGIN_US,
         retentionHorizonUs(Math.max(swept.atUs, this.#clock.nowUs()), this.#retentionMs),
       );
-      const spanFromUs = Math.min(toUs - this.#spans[span]!.lookbackMs * 1000, slot.verifiedUs || oldestUs);
+      const spanFromUs = Math.min(toUs - this.#spans[span]!.lookbackMs * 1000, verifiedUs || oldestUs);
       const fromUs = Math.max(oldestUs, spanFromUs);
       const isRead = slot.gaps.length === 0 && swept.fromUs <= fromUs;
       if (isRead || toUs - fromUs < LEAST_WINDOW_US) {
-        this.#passed(slot, span, isRead ? toUs : slot.verifiedUs);
-        if (slot.verifiedUs - slot.keptUs >= KEEP_VERIFIED_US) {
+        this.#passed(slot, span, isRead ? toUs : verifiedUs);
+        if (this.#verifiedUs.get(row) - this.#keptUs.get(row) >= KEEP_VERIFIED_US) {
           // It is read again in any case: what the store does not take now it takes the next time.
           await this.#keep(slot, swept.stream).catch((error) =>
             this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error }),
@@ -299,7 +308,7 @@ export class AuditRound {
         }
         continue;
       }
-      const { log, gaps, isCountTrue, auditedUs } = slot;
+      const { log, gaps, isCountTrue } = slot;
       slot.run = await beginAudit(this.#store, {
         ...{ log, stream: swept.stream, span, fromUs, toUs, oldestUs },
         ...{ gaps, isCountTrue, auditedUs },
@@ -312,18 +321,18 @@ export class AuditRound {
 
   /** Takes over what an audit found out, and commits it. */
   async #conclude(slot: Slot, run: AuditRun, outcome: AuditOutcome): Promise<void> {
-    const { feed, name } = slot;
+    const { row, feed, name } = slot;
     const { recovered, isDeleted, isCountTrue } = outcome;
     const stillKept = slot.gaps.filter((gap) => gap.toUs > run.oldestUs);
     const { gaps, missing } = gapsAfter(stillKept, run.window, outcome.gaps);
     if (isDeleted) {
-      slot.deletedUs = this.#clock.nowUs();
+      this.#deletedUs.set(row, this.#clock.nowUs());
       this.#deletingUntilMs.set(feed, this.#clock.monotonicMs() + DAY_MS);
     }
     if (slot.isCountTrue && !isCountTrue)
       this.#report({ what: 'counts_untrue', region: this.#region, feed, stream: name });
     slot.isCountTrue = isCountTrue;
-    slot.auditedUs = run.window.toUs;
+    this.#auditedUs.set(row, run.window.toUs);
     slot.run = undefined;
     if (gaps.length + slot.gaps.length > 0) this.#areGapsReported = false;
     slot.gaps = gaps;
@@ -335,10 +344,19 @@ export class AuditRound {
 
   /** Commits what is known of a stream. */
   async #keep(slot: Slot, stream: number): Promise<void> {
-    const { verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps } = slot;
-    const audit = { stream, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps };
-    await this.#commit({ region: this.#region, audits: [audit] });
-    slot.keptUs = verifiedUs;
+    const record = this.#recordOf(slot);
+    await this.#commit({ region: this.#region, audits: [{ stream, ...record }] });
+    this.#keptUs.set(slot.row, record.verifiedUs);
+  }
+
+  #recordOf({ row, gaps }: Slot): Omit<AuditRecord, 'stream'> {
+    return {
+      verifiedUs: this.#verifiedUs.get(row),
+      dayAuditedUs: this.#dayAuditedUs.get(row),
+      wholeAuditedUs: this.#wholeAuditedUs.get(row),
+      deletedUs: this.#deletedUs.get(row),
+      gaps,
+    };
   }
 
   /** Commits how many entries of a feed are missing where that has changed. Flights report their own gaps. */
@@ -354,11 +372,6 @@ export class AuditRound {
     }
     this.#areGapsReported = true;
   }
-}
-
-/** Up to when the stream is verified: nothing that has yet to come. */
-function verifiedOf({ verifiedUs, log }: Slot): number {
-  return Math.min(verifiedUs, log.swept()?.atUs ?? Number.POSITIVE_INFINITY);
 }
 
 function recordName(feed: string, birdId: string): string {

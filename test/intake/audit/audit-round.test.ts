@@ -499,3 +499,13 @@ test('a stream that is not there, or was not audited yet, leaves nothing behind 
   await pass(MINUTE_MS);
   expect(asked).toHaveLength(1);
 });
+
+test('an audit of a stream that is removed meanwhile says nothing of one that is added then', async () => {
+  await add('1', BUSY);
+  const turn = round.turn();
+  round.remove('logs/1');
+  round.add('logs/2', 'bird_log', '2', { swept: () => undefined } as LogStream);
+  await turn;
+  expect(asked).not.toEqual([]);
+  expect(round.verifiedUntilUs('bird_log')).toBe(0);
+});
