@@ -154,7 +154,7 @@ export interface ErrorFacts {
   readonly text?: string;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
-  /** The service refuses this operation alone, while it answers others. */
+  /** The service fails at or refuses this operation alone, while it answers others. */
   readonly isOfOperation?: boolean;
   /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */
   readonly limit?: LimitName;

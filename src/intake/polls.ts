@@ -5,7 +5,7 @@
  */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
-import { codeOf, isStoreFailure } from '../errors.ts';
+import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Bell, Clock, Random } from '../time/clock.ts';
 import type { HealthWatch } from './health-watch.ts';
@@ -66,8 +66,8 @@ const FIRST_RETRY_MS = 5_000;
 const UNLISTED_AFTER = 3;
 
 /**
- * What says nothing about what is asked for: the service fails or is out of reach, which the region's health is about;
- * the pace waits; or nestwatch itself stops or cannot write.
+ * What says nothing about what is asked for, unless that operation alone meets it: the service fails or is out of
+ * reach, which the region's health is about; the pace waits; or nestwatch itself stops or cannot write.
  */
 const NOT_OF_LISTS: ReadonlySet<string> = new Set([
   'unreachable',
@@ -229,7 +229,9 @@ export class Polls {
 
   #countWrongLists(error: unknown): void {
     const upSinceUs = this.#options.health.upSinceUs();
-    const isWrong = !NOT_OF_LISTS.has(codeOf(error)) && !isStoreFailure(error) && upSinceUs !== undefined;
+    const isOfOperation = error instanceof NestwatchError && error.facts.isOfOperation === true;
+    const isOfLists = isOfOperation || !NOT_OF_LISTS.has(codeOf(error));
+    const isWrong = isOfLists && !isStoreFailure(error) && upSinceUs !== undefined;
     const before = this.#wrongLists.upSinceUs === upSinceUs ? this.#wrongLists.count : 0;
     this.#wrongLists = { count: isWrong ? before + 1 : 0, upSinceUs };
   }

@@ -170,7 +170,6 @@ export class Exchange {
       const isOfNest = operation.path.includes('{nestId}');
       const isUp = this.pace.health().health === 'up';
       if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
-      const isRefusal = outcome.met === 'refusal';
       const isAlone = this.#failsAlone(operation, outcome, startedMs, error) && isUp;
       if (isAlone) outcome = { met: 'nothing' };
       permit.settle(outcome);
@@ -179,7 +178,7 @@ export class Exchange {
         this.#report({ what: 'limit_reached', region: this.#region.name, limit });
       }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
-      throw isAlone && isRefusal ? refusedAlone(error) : error;
+      throw isAlone ? ofOperation(error) : error;
     } finally {
       response?.release?.();
     }
@@ -189,7 +188,8 @@ export class Exchange {
   #failsAlone({ id }: Operation, { met }: Outcome, sentAtMs: number, error: unknown): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (met === 'answer') this.#failing.answered(id, nowMs);
-    if (met === 'refusal') return this.#failing.refused(id, sentAtMs, error as NestwatchError, nowMs);
+    if (met === 'refusal' || met === 'unauthorized')
+      return this.#failing.refused(id, sentAtMs, error as NestwatchError, nowMs);
     return met === 'failure' && this.#failing.failed(id, nowMs);
   }
 
@@ -231,8 +231,8 @@ function withoutToken(response: HttpResponse, token: string): HttpResponse {
   return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
 }
 
-/** The same refusal, of which is said that it is the operation's alone. */
-function refusedAlone(error: unknown): unknown {
+/** The same error, of which is said that it is the operation's alone. */
+function ofOperation(error: unknown): unknown {
   if (!(error instanceof NestwatchError)) return error;
   const facts = { ...error.facts, isOfOperation: true };
   return new NestwatchError(error.code, error.message, { cause: error.cause, facts });

@@ -3,9 +3,9 @@
  * would else count as down or be asked slowly, and all that it answers would come late.
  *
  * - Failures: from the fourth in a row on, as long as another operation was answered lately.
- * - Refusals (429, 503): whether it is one operation or the whole region shows only once others were asked. So from the
- *   fourth in a row on the operation is left for a few seconds, in which others have their turn; when they were answered
- *   between five refusals, it is refused alone, and is asked for about once a minute.
+ * - Refusals (429, 503, 401): whether it is one operation or the whole region shows only once others were asked. So from
+ *   the fourth in a row on the operation is left for a few seconds, in which others have their turn; when they were
+ *   answered between five refusals, it is refused alone, and is asked for about once a minute.
  */
 import { type ErrorFacts, NestwatchError } from '../errors.ts';
 import type { OperationId } from './operations.ts';

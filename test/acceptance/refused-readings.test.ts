@@ -6,6 +6,11 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
+/** What the health of the region became, one after another. */
+function healthsOf({ happenings }: Stage): string[] {
+  return happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
+}
+
 test('a stream that was refused for long is read soon after the limit lets it', async () => {
   let birdId = '';
   let isRefusing = false;
@@ -98,8 +103,7 @@ test('a region of which one operation fails is not down: whatever else it answer
     await stage.minutesPass(1);
     expect(stage.forwarded()).toEqual(keys);
   }
-  const healths = stage.happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
-  expect(healths).toEqual(['up']);
+  expect(healthsOf(stage)).toEqual(['up']);
 });
 
 test.each([
@@ -107,6 +111,7 @@ test.each([
   ['429, asking for a pause', 429, { 'retry-after': '30' }],
   ['503', 503, {}],
   ['503, asking for a pause', 503, { 'retry-after': '30' }],
+  ['401', 401, {}],
 ])('an operation that is answered %s for good holds up nothing else', async (_, status, headers) => {
   const birdIds: string[] = [];
   let isRefusing = false;
@@ -130,6 +135,7 @@ test.each([
   isRefusing = true;
   // So long it may be the region that refuses.
   await stage.minutesPass(4);
+  const healthsBefore = healthsOf(stage).length;
   const world = stage.worlds.eu!;
   const keys: string[] = [];
   for (const birdId of birdIds.slice(0, 10)) {
@@ -139,14 +145,16 @@ test.each([
     await stage.minutesPass(1);
     expect(stage.forwarded()).toEqual(keys);
   }
-  const healths = stage.happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
-  expect(healths).toEqual(['up']);
+  const healths = healthsOf(stage);
+  expect(healths.slice(healthsBefore)).toEqual([]);
+  expect(healths.at(-1)).toBe('up');
+  expect(healths.length).toBeLessThanOrEqual(status === 401 ? 5 : 1);
 
   isRefusing = false;
   await stage.minutesPass(2);
   const before = stage.forwarded().length;
   world.suspend(birdIds[0]!);
-  await stage.minutesPass(2);
+  await stage.minutesPass(5);
   expect(
     stage
       .forwarded()
@@ -154,3 +162,30 @@ test.each([
       .filter((key) => key.includes('/bird_log/')),
   ).toHaveLength(1);
 });
+
+test.each([401, 403, 429, 500, 503])(
+  'where the list of Nests alone is answered %i for good, it is said that nothing is watched',
+  async (status) => {
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Contracts', triggerType: 'manual' });
+      },
+      between: (service) => ({
+        ...service,
+        send: (request) =>
+          request.url.endsWith('/nests')
+            ? Promise.resolve({ status, headers: {}, body: '' })
+            : service.send(request),
+      }),
+    });
+    await stage.minutesPass(20);
+    const { impairments } = await stage.daemon().health();
+    expect(impairments.map(({ reason }) => reason)).toContain('inventory_failing');
+    const { summary } = impairments.find(({ reason }) => reason === 'inventory_failing')!;
+    expect(summary).toContain(
+      `The Nests of EU cannot be listed, so nothing of it is watched: searchNests of eu: the service answered ${status}`,
+    );
+    expect(healthsOf(stage).at(-1)).toBe('up');
+  },
+);
