@@ -86,6 +86,8 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
       session.forget();
       await session.exec(!isShared ? BEGIN : tries < TRIES_BESIDE_OTHERS ? BESIDE_OTHERS : WITHOUT_OTHERS);
     } catch (error) {
+      // It may have begun, and lack only the lock: what comes next on the connection would be refused with it.
+      await session.exec('ROLLBACK').catch(() => {});
       // Those behind it ask for themselves: the server may be back by then.
       waiting.shift()!.reject(error);
       return [];

@@ -182,6 +182,19 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
+  test('goes on once a transaction could not begin, since another process had all to itself', async () => {
+    const place = placeOn(server, { schema, statementTimeoutMs: 200 });
+    const { store } = await openPostgresStore({ place, clock, isShared: true });
+    opened.push(store);
+    await putNest(store, 'a');
+    await admin.query('BEGIN');
+    await admin.query(`LOCK TABLE ${schema}.server IN EXCLUSIVE MODE`);
+    await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    await admin.query('ROLLBACK');
+    await putNest(store, 'c');
+    expect(await nests(store)).toEqual(['a', 'c']);
+  });
+
   test('refuses a schema of a newer version, and one of another program, and changes nothing in it', async () => {
     await (await open()).close();
     await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now(), 99)`);
