@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { inspect } from 'node:util';
 
 /**
@@ -8,8 +9,8 @@ export interface Secret {
   reveal(): string;
 }
 
-/** What each secret was wrapped from, so that two can be compared without being revealed. */
-const SOURCES = new WeakMap<object, string>();
+/** What each secret was wrapped from, so that two can be compared without being revealed; undefined where nobody says it. */
+const SOURCES = new WeakMap<object, string | undefined>();
 
 /** Wraps a fixed text. */
 export function secret(text: string): Secret {
@@ -27,7 +28,7 @@ export function secretFrom(read: () => string, source?: string): Secret {
     toJSON: () => '[secret]',
     [inspect.custom]: () => '[secret]',
   });
-  if (source !== undefined) SOURCES.set(wrapped, source);
+  SOURCES.set(wrapped, source);
   return wrapped;
 }
 
@@ -35,6 +36,22 @@ export function secretFrom(read: () => string, source?: string): Secret {
 export function isSameSecret(a: object, b: object): boolean {
   const source = SOURCES.get(a);
   return source !== undefined && source === SOURCES.get(b);
+}
+
+export function isSecret(value: unknown): value is Secret {
+  return typeof value === 'object' && value !== null && SOURCES.has(value);
+}
+
+/** The same for all secrets that come from the same text or the same file, and of no use to find that text. */
+export function digestOfSecret(secret: Secret): string {
+  return createHash('sha256')
+    .update(SOURCES.get(secret) ?? '')
+    .digest('hex');
+}
+
+/** A secret made of another one: such are the same where those are. */
+export function derivedSecret(from: Secret, change: (text: string) => string): Secret {
+  return secretFrom(() => change(from.reveal()), SOURCES.get(from));
 }
 
 /** Shorter ones are no secrets, and would be found in half of all texts. */

@@ -68,7 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'intake/inventory': [],
   'intake/schedule': [],
   'intake/audit': ['intake/logs', 'intake/schedule'],
-  alerting: ['channels/receiver', 'channels/traits', 'config', 'domain', 'store'],
+  alerting: ['channels/receiver', 'channels/traits', 'channels/way', 'config', 'domain', 'store'],
   delivery: ['channels', 'domain', 'store'],
   health: ['channels/traits', 'config', 'document/problem', 'domain', 'store'],
   web: ['config', 'domain', 'health', 'operator', 'store'],

@@ -1,7 +1,10 @@
 /** A receiver's integrations as places that notifications go to, and what each of them takes. */
 import type { Integration } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
-import type { Delivery } from '../store/outbox-store.ts';
+import { waysOf } from '../channels/way.ts';
+import type { Notification } from '../domain/grouping/notification.ts';
+import type { Delivery, LinkedSpan } from '../store/outbox-store.ts';
+import type { Transaction } from '../store/store.ts';
 
 /** One of a receiver's integrations. */
 export type Destination = readonly [position: number, integration: Integration];
@@ -39,6 +42,17 @@ export function limitOf([, integration]: Destination): number {
 /** A receiver's integrations with their positions. */
 export function destinationsOf(integrations: readonly Integration[] = []): Destination[] {
   return [...integrations.entries()];
+}
+
+/** Queues a notification for deliveries to some of these integrations, all that its receiver has now. */
+export async function queue(
+  tx: Transaction,
+  notification: Notification,
+  integrations: readonly Integration[],
+  deliveries: readonly Delivery[],
+  covers?: readonly LinkedSpan[],
+): Promise<void> {
+  await tx.outbox.enqueue({ ...notification, ways: waysOf(integrations) }, deliveries, covers);
 }
 
 /**

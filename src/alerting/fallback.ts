@@ -11,6 +11,7 @@ import {
   destinationsOf,
   keepsIncidents,
   newDelivery,
+  queue,
   takesParts,
 } from './destination.ts';
 import { lendIncident } from './incidents.ts';
@@ -86,7 +87,7 @@ async function fallBackOne(
       .filter((one) => takes(one, copy))
       .map((destination) => newDelivery(copy, destination, nowUs));
     if (wanted.length === 0) continue;
-    await tx.outbox.enqueue(copy, wanted);
+    await queue(tx, copy, fallback.integrations, wanted);
     copied.push(copy);
     tally.queued += wanted.length;
     most = Math.max(most, alerts.length);

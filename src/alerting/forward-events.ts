@@ -3,7 +3,7 @@ import { hash64 } from '../domain/alert/fingerprint.ts';
 import type { Happening } from '../report.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { destinationsOf, newDelivery, takesEvents } from './destination.ts';
+import { destinationsOf, newDelivery, queue, takesEvents } from './destination.ts';
 import { setReceiverAside } from './note-faults.ts';
 import { NOTHING, type Step } from './step.ts';
 
@@ -62,7 +62,8 @@ async function forwardTo(
     const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
     const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
     queued += deliveries.length;
-    await tx.outbox.enqueue({ kind: 'forward', id, receiver: name, createdAtUs: nowUs, events }, deliveries);
+    const notification = { kind: 'forward', id, receiver: name, createdAtUs: nowUs, events } as const;
+    await queue(tx, notification, integrations, deliveries);
   }
   return { done, queued };
 }

@@ -19,7 +19,7 @@ import {
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Transaction } from '../store/store.ts';
-import { type Destination, destinationsOf, keepsIncidents, newDelivery } from './destination.ts';
+import { type Destination, destinationsOf, keepsIncidents, newDelivery, queue } from './destination.ts';
 
 /** Groups looked at in a row. */
 const PAUSE_AFTER = 100;
@@ -131,7 +131,7 @@ export async function lendIncident(
   const id = `${opened.id}-over`;
   const over = { ...opened, id, status: 'resolved', alerts: [], firingTotal: 0 } as const;
   const deliveries = deliveriesOf(over, incidentsOf(receiver.integrations, true), nowUs);
-  await tx.outbox.enqueue(over, deliveries);
+  await queue(tx, over, receiver.integrations, deliveries);
   return deliveries.length;
 }
 
@@ -181,7 +181,7 @@ async function notifyIncidents(
       id,
     );
     const notification = { ...plain, ...(!isOver && { acknowledged: true as const }) };
-    await tx.outbox.enqueue(notification, deliveriesOf(notification, destinations, nowUs));
+    await queue(tx, notification, integrations, deliveriesOf(notification, destinations, nowUs));
     queued += destinations.length;
   }
   return queued;

@@ -25,7 +25,7 @@ import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
-import { newDelivery } from './destination.ts';
+import { newDelivery, queue } from './destination.ts';
 
 interface Digests {
   /** Runs until `signal` aborts. */
@@ -127,10 +127,11 @@ class DigestLoop implements Digests {
       const receiver = this.#receivers.get(config.receiver);
       const { id, createdAtUs } = notification;
       const own = { id, receiver: config.receiver, groupKey };
-      const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
+      const integrations = receiver?.integrations ?? [];
+      const deliveries = integrations.map((integration, position) =>
         newDelivery(own, [position, integration], createdAtUs),
       );
-      await tx.outbox.enqueue(notification, deliveries);
+      await queue(tx, notification, integrations, deliveries);
       return deliveries.length;
     });
     if (queued === undefined) return;

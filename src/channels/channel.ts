@@ -154,8 +154,8 @@ export type Outcome =
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }
   /** The receiver refused this message as it is. */
   | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }
-  /** There is nothing to send, now or ever. */
-  | { readonly kind: 'nothing'; readonly why: string };
+  /** There is nothing to send, now or ever. `isGone`: since the integration is no longer configured. */
+  | { readonly kind: 'nothing'; readonly why: string; readonly isGone?: true };
 
 /** Why an integration that is for groups does not take single events. */
 export const ONLY_CLOUDEVENTS = 'single events are forwarded to webhooks with format cloudevents only';

@@ -2,6 +2,7 @@
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { linksFrom } from '../channels/traits.ts';
+import { integrationAt } from '../channels/way.ts';
 import {
   MAX_ACKNOWLEDGE_LINKS,
   type Notification,
@@ -52,14 +53,12 @@ export async function attempt(
 async function send({ delivery, notification }: ClaimedDelivery, options: AttemptOptions): Promise<Outcome> {
   const { receivers, channels, report } = options;
   const receiver = receivers.find(({ name }) => name === delivery.receiver);
-  const integration = integrationOf(receiver, delivery);
-  if (!integration) {
-    return {
-      kind: 'nothing',
-      why: `receiver ${delivery.receiver} with ${delivery.integration} is no longer configured`,
-    };
-  }
   try {
+    const integration = integrationOf(receiver, delivery, notification);
+    if (!integration) {
+      const why = `receiver ${delivery.receiver} with ${delivery.integration} is no longer configured`;
+      return { kind: 'nothing', why, isGone: true };
+    }
     const links = options.hasDefaultUrl ? undefined : options.links;
     const message = withAcknowledgeUrls(notification, links);
     const address = linksFrom(integration, options);
@@ -74,15 +73,19 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
 }
 
 /**
- * The integration that a delivery was queued for. After a reload another kind may stand at its position (an email
- * added before a webhook moves it); then the receiver's first of the same kind has it.
+ * The integration that a delivery was queued for, which may stand elsewhere after a reload. Of what an earlier version has
+ * queued only the kind is known: where another one stands at its position, the receiver's first of the same kind has it.
  */
 export function integrationOf(
   receiver: Receiver | undefined,
   { position, integration: kind }: ClaimedDelivery['delivery'],
+  { ways }: ClaimedDelivery['notification'],
 ): Integration | undefined {
-  const there = receiver?.integrations[position];
-  return there?.kind === kind ? there : receiver?.integrations.find((one) => one.kind === kind);
+  if (!receiver) return undefined;
+  const { integrations } = receiver;
+  if (Array.isArray(ways) && position in ways) return integrationAt(integrations, position, ways.map(String));
+  const there = integrations[position];
+  return there?.kind === kind ? there : integrations.find((one) => one.kind === kind);
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
+import { waysOf } from '../channels/way.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import { integrationOf } from './attempt.ts';
@@ -31,7 +32,7 @@ function messageOf(
   externalUrl: string,
 ): string | undefined {
   const receiver = receivers.find(({ name }) => name === delivery.receiver);
-  const integration = integrationOf(receiver, delivery);
+  const integration = integrationOf(receiver, delivery, notification);
   if (!integration || notification.kind !== 'group') return undefined;
   return channelOf(integration).preview(integration, notification, externalUrl).text;
 }
@@ -48,7 +49,7 @@ function testDeliveries(
   { nowUs, newId }: TestOptions,
 ): { notification: GroupNotification; deliveries: Delivery[] }[] {
   return [false, true].flatMap((isResolved) => {
-    const notification = sampleNotification(name, isResolved, nowUs);
+    const notification = { ...sampleNotification(name, isResolved, nowUs), ways: waysOf(integrations) };
     const deliveries = integrations.flatMap((integration, position) =>
       isResolved && channelOf(integration).audience !== 'incidents'
         ? []

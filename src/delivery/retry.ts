@@ -50,7 +50,9 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
       };
     }
     case 'nothing':
-      return { settlement: final('suppressed', outcome.why) };
+      return {
+        settlement: { ...final('suppressed', outcome.why), ...(outcome.isGone && { isGone: true }) },
+      };
     case 'refused': {
       const refusals = (delivery.refusals ?? 0) + 1;
       const lastError = `${inFull(outcome.error)} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;

@@ -78,6 +78,8 @@ export interface Settlement {
   readonly refusedBy?: string;
   /** True when a try came to nothing: it counts for the fallback, and for the integration's health if it was for all. */
   readonly failed?: boolean;
+  /** True where its integration is no longer configured: nobody waits for that to accept anything. */
+  readonly isGone?: boolean;
   /** Who is still to be reached after it; absent for those before it. */
   readonly remaining?: readonly string[];
   /** How the service calls the message that it has accepted. */

@@ -24,6 +24,7 @@ import { createStageStore, someTurns } from './stage-store.ts';
 /** A webhook call as a receiver saw it. */
 export interface Call {
   readonly receivedAtUs: number;
+  readonly url: string;
   readonly id: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -148,7 +149,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let store = await openStore();
   const receive = async (request: HttpRequest): Promise<HttpResponse> => {
     const id = request.headers['webhook-id'] ?? '';
-    const call = { receivedAtUs: clock.nowUs(), id, headers: request.headers, body: request.body ?? '' };
+    const { url, headers, body = '' } = request;
+    const call = { receivedAtUs: clock.nowUs(), url, id, headers, body };
     await options.answersLater?.(call);
     const status = options.answer?.(call) ?? 200;
     if (status < 300) calls.push(call);

@@ -10,7 +10,7 @@ import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { newDelivery } from '../destination.ts';
+import { newDelivery, queue } from '../destination.ts';
 import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 
@@ -95,7 +95,7 @@ async function enqueue(
     }),
     ...(isFallenBackFrom && { fallbackAtUs }),
   }));
-  await tx.outbox.enqueue(notification, deliveries, coveredBy(draft.covers));
+  await queue(tx, notification, receiver.integrations, deliveries, coveredBy(draft.covers));
 }
 
 /** The events that are covered with these alerts, for those who ask later. */

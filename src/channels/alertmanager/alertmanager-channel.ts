@@ -5,7 +5,7 @@ import type { Path } from '../../document/problem.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { twins } from '../../document/value-shape.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
-import { type Secret, secretFrom } from '../../secret.ts';
+import { derivedSecret, type Secret } from '../../secret.ts';
 import { NO_DIGEST, type RepeatedAlert } from '../channel.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap } from '../post-config.ts';
@@ -63,7 +63,7 @@ function readAlertmanager(
   if (!alertmanager || !url) return undefined;
   return {
     kind: 'alertmanager',
-    url: secretFrom(() => withoutTrailingSlash(url.reveal())),
+    url: derivedSecret(url, withoutTrailingSlash),
     timeoutMs: alertmanager.timeout,
     ...(http && { http }),
     sendResolved: alertmanager.send_resolved,

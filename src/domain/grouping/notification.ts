@@ -42,6 +42,12 @@ export type FlightOutcome = 'succeeded' | 'failed' | 'cancelled';
 /** What a receiver is notified of, fixed when it is queued. */
 export type Notification = GroupNotification | DigestNotification | ForwardNotification;
 
+/**
+ * Which integrations the receiver had when it was queued, by position: by them each of its deliveries finds its own
+ * again after the configuration has changed. Absent in what an earlier version has queued.
+ */
+type Ways = readonly string[];
+
 /** News of a group of alerts. */
 export interface GroupNotification {
   readonly kind: 'group';
@@ -78,6 +84,7 @@ export interface GroupNotification {
   readonly acknowledged?: true;
   /** Mail addresses that stand in the place of the integration's own. */
   readonly to?: readonly string[];
+  readonly ways?: Ways;
 }
 
 export interface DigestNotification {
@@ -88,6 +95,7 @@ export interface DigestNotification {
   readonly digest: Digest;
   /** Of its hour, and so of its times, where a reader names none. */
   readonly timezone?: string;
+  readonly ways?: Ways;
 }
 
 /** Events as they are, for those who want them all. */
@@ -98,6 +106,7 @@ export interface ForwardNotification {
   readonly createdAtUs: number;
   /** 1 to 100. */
   readonly events: readonly Event[];
+  readonly ways?: Ways;
 }
 
 /** Alerts of one notification that can be acknowledged by a link at the most. */

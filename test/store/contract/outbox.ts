@@ -569,6 +569,20 @@ export function describeOutbox(run: Run): void {
       await settle('c', 'delivered');
       expect(await failing()).toEqual([other]);
     });
+
+    test('ends with an integration that is no longer configured', async () => {
+      const failing = async () => (await run((tx) => tx.outbox.failingIntegrations())).length;
+      const ended = { id: 'a', nextAttemptAtUs: NOW_US, lastError: 'x' } as const;
+      await enqueue(delivery('a'));
+      await claim();
+      await run((tx) => tx.outbox.settle([{ ...ended, state: 'retry', failed: true }], NOW_US));
+      expect(await failing()).toBe(1);
+      await claim();
+      await run((tx) => tx.outbox.settle([{ ...ended, state: 'suppressed' }], NOW_US));
+      expect(await failing()).toBe(1);
+      await run((tx) => tx.outbox.settle([{ ...ended, state: 'suppressed', isGone: true }], NOW_US));
+      expect(await failing()).toBe(0);
+    });
   });
 
   describe('looking at the outbox', () => {

@@ -123,7 +123,8 @@ export class PostgresSettlements {
     };
     for (const { row, settlement } of known) {
       // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
-      if (settlement.state === 'delivered' || settlement.remaining) accepted.push(row);
+      const { state, remaining, isGone } = settlement;
+      if (state === 'delivered' || remaining || isGone) accepted.push(row);
       else if (settlement.failed && row.remaining === '') {
         await forget();
         await this.#statements.run(

@@ -47,7 +47,7 @@ export class DeliverySettlements {
   }
 
   #settleOne(settlement: Settlement, nowUs: number): void {
-    const { id, state, nextAttemptAtUs, lastError, failed = false, remaining } = settlement;
+    const { id, state, nextAttemptAtUs, lastError, failed = false, remaining, isGone } = settlement;
     const { refusals = 0, refusedBy = '', reference = '' } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const [row] = this.#sql.before.all(textList([id]));
@@ -70,7 +70,7 @@ export class DeliverySettlements {
     this.#counts.move(row.receiver, row.state, state);
     this.#lanes.giveTurn(row);
     // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
-    if (state === 'delivered' || remaining) this.#health.accepted(row);
+    if (state === 'delivered' || remaining || isGone) this.#health.accepted(row);
     else if (failed && row.remaining === '') this.#health.failed(row, lastError, nowUs);
   }
 

@@ -1,0 +1,104 @@
+/** What waits to be sent while the integrations of its receiver change: each message goes where it was meant to, once. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Integration } from '../../src/channels/receiver.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { Config } from '../../src/config/config.ts';
+import { secret } from '../../src/secret.ts';
+import { email } from '../channels/sample-notifications.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let down: readonly string[] = [];
+afterEach(() => stage.close());
+
+const hook = (path: string): WebhookIntegration => ({
+  kind: 'webhook',
+  url: secret(`http://hook.example/${path}`),
+  format: 'alertmanager',
+  secret: null,
+  timeoutMs: 10_000,
+  sendResolved: true,
+  maxAlerts: 0,
+});
+
+/** The configuration in which `ops` has webhooks at these paths, behind what else is given. */
+const having =
+  (paths: readonly string[], before: readonly Integration[] = []) =>
+  (config: Config): Config => ({
+    ...config,
+    receivers: config.receivers.map((one) =>
+      one.name === 'ops' ? { ...one, integrations: [...before, ...paths.map(hook)] } : one,
+    ),
+  });
+
+/** A Flight has failed, and each of these webhooks refuses to hear of it for now. */
+async function failedWhile(refusing: readonly string[], paths: readonly string[]): Promise<void> {
+  down = refusing;
+  let bird = '';
+  stage = await openStage({
+    regions: ['eu'],
+    forward: [],
+    before: (world) => {
+      bird = world.addBird(world.addNest({ name: 'Marketing' }).id, {
+        name: 'Translate blog',
+        triggerType: 'scheduled',
+      }).id;
+    },
+    answer: ({ url }) => (down.includes(url.slice('http://hook.example/'.length)) ? 503 : 200),
+  });
+  await stage.follows(having(paths));
+  await stage.minutesPass(2);
+  stage.worlds.eu!.startFlight(bird, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(3);
+}
+
+/** Whom the failure reached, each time that it did. */
+const heard = () =>
+  stage.calls
+    .filter(({ body }) => body.includes('FlightFailed'))
+    .map(({ url }) => url.slice('http://hook.example/'.length))
+    .toSorted();
+
+async function everybodyAnswers(): Promise<void> {
+  down = [];
+  await stage.minutesPass(20);
+}
+
+describe('what waits for a webhook', () => {
+  test('goes to nobody else once that is taken out', async () => {
+    await failedWhile(['a'], ['a', 'b']);
+    expect(heard()).toEqual(['b']);
+    await stage.follows(having(['b']));
+    await everybodyAnswers();
+    expect(heard()).toEqual(['b']);
+  });
+
+  test('goes there still, behind a mail that is new', async () => {
+    await failedWhile(['a', 'b'], ['a', 'b']);
+    await stage.follows(having(['a', 'b'], [email()]));
+    await everybodyAnswers();
+    expect(heard()).toEqual(['a', 'b']);
+  });
+
+  test('goes there still when the order changes', async () => {
+    await failedWhile(['a', 'b'], ['a', 'b']);
+    await stage.follows(having(['b', 'a']));
+    await everybodyAnswers();
+    expect(heard()).toEqual(['a', 'b']);
+  });
+
+  test('goes to the address that stands there now', async () => {
+    await failedWhile(['a', 'b'], ['a', 'b']);
+    await stage.follows(having(['b', 'new'], [email()]));
+    await everybodyAnswers();
+    expect(heard()).toEqual(['b', 'new']);
+  });
+
+  test('goes there still after a restart with another configuration', async () => {
+    await failedWhile(['a', 'b'], ['a', 'b', 'c']);
+    await stage.follows(having(['c', 'b']));
+    await stage.restart();
+    await everybodyAnswers();
+    expect(heard()).toEqual(['b', 'c']);
+  });
+});

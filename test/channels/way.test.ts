@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { Integration } from '../../src/channels/receiver.ts';
+import { integrationAt, waysOf } from '../../src/channels/way.ts';
+import { secret } from '../../src/secret.ts';
+import { email, webhook } from './sample-notifications.ts';
+
+/** `a` is a webhook of that address, `A` one of the same in another format, `@` a mail. */
+const integrations = (letters: string): Integration[] =>
+  [...letters].map((letter) =>
+    letter === '@'
+      ? email()
+      : webhook({
+          url: secret(`https://hook.example/${letter.toLowerCase()}`),
+          format: letter === letter.toLowerCase() ? 'alertmanager' : 'cloudevents',
+        }),
+  );
+
+test.each([
+  ['nothing has changed', 'ab', 'ab', 'ab'],
+  ['another kind comes first', 'ab', '@ab', 'ab'],
+  ['the order changes', 'abc', 'cab', 'abc'],
+  ['the first is taken out', 'ab', 'b', '-b'],
+  ['the last is taken out', 'ab', 'a', 'a-'],
+  ['one is added in front', 'ab', 'cab', 'ab'],
+  ['an address changes', 'ab', 'xb', 'xb'],
+  ['an address changes, and it moves', 'ab', '@bx', 'xb'],
+  ['two addresses change', 'abc', 'xby', 'xby'],
+  ['two are replaced by one', 'ab', 'x', 'x-'],
+  ['one of two of the same address is taken out', 'aa', 'a', 'a-'],
+  ['two of the same address differ in format', 'aA', '@aA', 'aA'],
+  ['all are taken out', 'a@', '', '--'],
+  ['another kind stands in its place', 'a', '@', '-'],
+])('where %s, %s to %s, what waits goes to %s', (_, before, after, expected) => {
+  const [ways, present] = [waysOf(integrations(before)), integrations(after)];
+  const found = [...before].map((_, position) => {
+    const one = integrationAt(present, position, ways);
+    return one === undefined ? '-' : after[present.indexOf(one)];
+  });
+  expect(found.join('')).toBe(expected);
+});
+
+describe('an integration is the same', () => {
+  const wayOf = (integration: Integration) => waysOf([integration])[0];
+
+  test('whatever else is said of it', () => {
+    const changed = webhook({ timeoutMs: 1, sendResolved: false, secret: secret('another'), maxAlerts: 3 });
+    expect(wayOf(changed)).toBe(wayOf(webhook()));
+    expect(wayOf(email({ password: secret('another'), hello: 'x' }))).toBe(wayOf(email()));
+  });
+
+  test('while it reaches the same people', () => {
+    expect(wayOf(email({ to: ['ann@example.com'] }))).not.toBe(wayOf(email()));
+    expect(wayOf(webhook({ url: secret('https://hook.example/other') }))).not.toBe(wayOf(webhook()));
+  });
+
+  test('and its way tells nobody its address', () => {
+    expect(wayOf(webhook({ url: secret('https://hook.example/c4nary') }))).toMatch(/^webhook:[0-9a-f]{16}$/);
+  });
+});
