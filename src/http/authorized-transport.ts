@@ -59,16 +59,19 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
   return {
     async send(request) {
       const { origin, protocol } = URL.parse(request.url) ?? {};
+      let { url } = request;
       let response = await sendOnce(request, true);
       for (let hops = 0; followRedirects && isFollowed(response); hops += 1) {
-        const target = URL.parse(response.headers.location ?? '', request.url);
+        // What names no host means the one that answered (RFC 9110, 10.2.2).
+        const target = URL.parse(response.headers.location ?? '', url);
         const isWorse = protocol === 'https:' && target?.protocol !== 'https:';
         if (!target || isWorse || hops === MAX_REDIRECTS) return response;
         response.release?.();
         // A user and password in the target are the answer's words, and no credentials of ours.
         target.username = '';
         target.password = '';
-        response = await sendOnce({ ...request, url: target.href }, target.origin === origin);
+        url = target.href;
+        response = await sendOnce({ ...request, url }, target.origin === origin);
       }
       return response;
     },

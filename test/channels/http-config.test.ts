@@ -497,6 +497,17 @@ describe('redirects', () => {
     expect(server.arrived[1]!.headers.authorization).toBe(`Bearer ${CANARY}`);
   });
 
+  test('without a host lead on from where they came', async () => {
+    const end = later(
+      await serveHttp(({ url }) => (url === '/v2/there' ? to(307, 'here')() : { status: 200 })),
+    );
+    const start = later(await serveHttp(to(307, `${end.url}/v2/there`)));
+    expect(await receiver(start.url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(end.arrived.map(({ url }) => url)).toEqual(['/v2/there', '/v2/here']);
+    expect(start.arrived).toHaveLength(1);
+    expect(JSON.stringify(end.arrived)).not.toContain(CANARY);
+  });
+
   test.each([301, 302, 303])('%i would lose the message', async (status) => {
     const end = later(await serveHttp(() => ({ status: 200 })));
     const start = later(await serveHttp(to(status, end.url)));
