@@ -17,7 +17,7 @@ export type ReceiverAnswers =
       /** Absent where the server asks for none. */
       readonly login?: { readonly user: string; readonly passwordFile: string };
     }
-  | { readonly kind: 'slack' | 'msteams' | 'webhook'; readonly urlFile: string };
+  | { readonly kind: 'slack' | 'msteamsv2' | 'webhook'; readonly urlFile: string };
 
 export interface Answers {
   readonly regions: readonly RegionAnswers[];
@@ -68,7 +68,7 @@ receivers:
   - name: ${RECEIVER}
 `;
   if (receiver.kind !== 'email') {
-    const key = receiver.kind === 'slack' ? 'api_url' : receiver.kind === 'msteams' ? 'webhook_url' : 'url';
+    const key = receiver.kind === 'slack' ? 'api_url' : receiver.kind === 'msteamsv2' ? 'webhook_url' : 'url';
     return `${route}    ${receiver.kind}_configs:
       - ${key}_file: ${quoted(receiver.urlFile)}
         send_resolved: true

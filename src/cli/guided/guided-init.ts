@@ -34,7 +34,7 @@ const ADDRESSES: ReadonlyMap<string, string> = new Map([
 const WAYS: ReadonlyMap<ReceiverAnswers['kind'], string> = new Map([
   ['email', 'mail'],
   ['slack', 'Slack, by an incoming webhook'],
-  ['msteams', 'Microsoft Teams, by a workflow'],
+  ['msteamsv2', 'Microsoft Teams, by a workflow'],
   ['webhook', 'a webhook of your own'],
   ['nobody', 'nobody for now: the page and the metrics alone'],
 ]);

@@ -104,6 +104,19 @@ test('what does not work is said with its reason, and asked for again', async ()
   expect(readdirSync(join(folder, 'nestwatch-secrets'))).toHaveLength(2);
 });
 
+test.each([
+  ['2', 'slack'],
+  ['3', 'msteamsv2'],
+  ['4', 'webhook'],
+])('way %s is %s, by its address', async (choice, kind) => {
+  const { url } = await openService();
+  const folder = openFolder();
+  const { exit } = await answer(folder, ['', url, TOKEN, '', choice, 'https://hook.example/x', 'n', 'n', '']);
+  expect(exit).toBe(0);
+  const config = loadConfig({ file: join(folder, 'nestwatch.yaml'), environment: {}, readFile: reads });
+  expect(config.receivers[0]!.integrations).toMatchObject([{ kind, sendResolved: true }]);
+});
+
 test('mail with a login, and a second region, stand in the configuration', async () => {
   const { url } = await openService();
   const folder = openFolder();
