@@ -154,8 +154,8 @@ export interface ErrorFacts {
   readonly text?: string;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
-  /** The service fails at or refuses this operation alone, while it answers others. */
-  readonly isOfOperation?: boolean;
+  /** The service fails at this or refuses it alone, while it answers everything else (`failing-alone.ts`). */
+  readonly isAlone?: boolean;
   /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */
   readonly limit?: LimitName;
 }

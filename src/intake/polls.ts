@@ -66,7 +66,7 @@ const FIRST_RETRY_MS = 5_000;
 const UNLISTED_AFTER = 3;
 
 /**
- * What says nothing about what is asked for, unless that operation alone meets it: the service fails or is out of
+ * What says nothing about what is asked for, unless it alone meets that: the service fails or is out of
  * reach, which the region's health is about; the pace waits; or nestwatch itself stops or cannot write.
  */
 const NOT_OF_LISTS: ReadonlySet<string> = new Set([
@@ -229,8 +229,8 @@ export class Polls {
 
   #countWrongLists(error: unknown): void {
     const upSinceUs = this.#options.health.upSinceUs();
-    const isOfOperation = error instanceof NestwatchError && error.facts.isOfOperation === true;
-    const isOfLists = isOfOperation || !NOT_OF_LISTS.has(codeOf(error));
+    const isAlone = error instanceof NestwatchError && error.facts.isAlone === true;
+    const isOfLists = isAlone || !NOT_OF_LISTS.has(codeOf(error));
     const isWrong = isOfLists && !isStoreFailure(error) && upSinceUs !== undefined;
     const before = this.#wrongLists.upSinceUs === upSinceUs ? this.#wrongLists.count : 0;
     this.#wrongLists = { count: isWrong ? before + 1 : 0, upSinceUs };

@@ -4,7 +4,7 @@
  * - `up`: requests leave. → `down` after 5 failures in a row, or when half of at least 10 answers of the last 30 s
  *   are failures. → `unauthorized` on the second 401 in a row, or on 403s only, three in a row (one alone may concern
  *   one thing; those to requests about a Nest, for which the token may have no rights, do not come here).
- *   What an operation meets that fails or is refused alone does not come here either (`failing-operations.ts`).
+ *   What fails or is refused alone does not come here either (`failing-alone.ts`).
  *   After the first 401 one probe leaves at once and everything else waits for it: a gateway may refuse one request.
  * - `down`: nothing leaves but one probe at a time, 2 s after the opening, then after growing waits up to 60 s.
  * - `unauthorized`: the same with probes after 5, 15 and 60 s, then every 5 minutes, or at once when the token has

@@ -9,7 +9,7 @@ import type { Report } from '../report.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
-import { FailingOperations } from './failing-operations.ts';
+import { FailingAlone, type Sent } from './failing-alone.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { type Outcome, Pace } from './pace.ts';
 
@@ -54,7 +54,7 @@ export class Exchange {
   readonly #report: Report;
   readonly #closing = new AbortController();
   readonly pace: Pace;
-  readonly #failing = new FailingOperations();
+  readonly #failing = new FailingAlone();
   #refusedToken: string | undefined;
   #cancelTokenCheck = () => {};
 
@@ -93,9 +93,10 @@ export class Exchange {
       shouldRetry: async ({ error, attemptNumber }) => {
         // With the region up, `unauthorized` means that the token was replaced meanwhile, or refused for the first time:
         // it is read anew and asked with once more.
-        const mayHelp =
-          error instanceof NestwatchError && (error.retryable || outcomeOf(error).met === 'unauthorized');
-        const isWorthIt = mayHelp && !this.#isLeft(operation) && this.pace.health().health === 'up';
+        if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#isLeft(operation))
+          return false;
+        const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized';
+        const isWorthIt = mayHelp && this.pace.health().health === 'up';
         if (!isWorthIt || !this.pace.takeRetry()) return false;
         await sleep(
           this.#clock,
@@ -145,6 +146,7 @@ export class Exchange {
     const permit = await this.pace.admit();
     const where = `${operation.id} of ${this.#region.name}`;
     const startedMs = this.#clock.monotonicMs();
+    const sent: Sent = { operation: operation.id, target, sentAtMs: startedMs };
     const happening = { what: 'request', region: this.#region.name, operation: operation.id } as const;
     let token: string | undefined;
     let response: HttpResponse | undefined;
@@ -154,7 +156,7 @@ export class Exchange {
       response = withoutToken(await this.#transport.send(request).catch(asRefusal), token);
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
-      this.#failing.answered(operation.id, this.#clock.monotonicMs());
+      this.#failing.answered(sent, this.#clock.monotonicMs());
       permit.settle({ met: 'answer' });
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs });
       return value;
@@ -170,7 +172,7 @@ export class Exchange {
       const isOfNest = operation.path.includes('{nestId}');
       const isUp = this.pace.health().health === 'up';
       if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
-      const isAlone = this.#failsAlone(operation, outcome, startedMs, error) && isUp;
+      const isAlone = this.#failsAlone(sent, outcome, error) && isUp;
       if (isAlone) outcome = { met: 'nothing' };
       permit.settle(outcome);
       if (failure === 'too_large') {
@@ -178,19 +180,19 @@ export class Exchange {
         this.#report({ what: 'limit_reached', region: this.#region.name, limit });
       }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
-      throw isAlone ? ofOperation(error) : error;
+      throw isAlone ? alone(error) : error;
     } finally {
       response?.release?.();
     }
   }
 
-  /** Whether the operation failed or was refused, as it is alone. */
-  #failsAlone({ id }: Operation, { met }: Outcome, sentAtMs: number, error: unknown): boolean {
+  /** Whether what was asked for failed or was refused, as it is alone. */
+  #failsAlone(sent: Sent, { met }: Outcome, error: unknown): boolean {
     const nowMs = this.#clock.monotonicMs();
-    if (met === 'answer') this.#failing.answered(id, nowMs);
+    if (met === 'answer') this.#failing.answered(sent, nowMs);
     if (met === 'refusal' || met === 'unauthorized')
-      return this.#failing.refused(id, sentAtMs, error as NestwatchError, nowMs);
-    return met === 'failure' && this.#failing.failed(id, nowMs);
+      return this.#failing.refused(sent, met, error as NestwatchError, nowMs);
+    return met === 'failure' && this.#failing.failed(sent, nowMs);
   }
 
   #isLeft(operation: Operation): boolean {
@@ -231,10 +233,10 @@ function withoutToken(response: HttpResponse, token: string): HttpResponse {
   return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
 }
 
-/** The same error, of which is said that it is the operation's alone. */
-function ofOperation(error: unknown): unknown {
+/** The same error, of which is said that what was asked for fails alone. */
+function alone(error: unknown): unknown {
   if (!(error instanceof NestwatchError)) return error;
-  const facts = { ...error.facts, isOfOperation: true };
+  const facts = { ...error.facts, isAlone: true };
   return new NestwatchError(error.code, error.message, { cause: error.cause, facts });
 }
 

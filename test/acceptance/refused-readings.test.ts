@@ -189,3 +189,47 @@ test.each([401, 403, 429, 500, 503])(
     expect(healthsOf(stage).at(-1)).toBe('up');
   },
 );
+
+test.each([
+  ['Bird', 401],
+  ['Bird', 429],
+  ['Bird', 500],
+  ['Bird', 503],
+  ['Nest', 401],
+  ['Nest', 503],
+])('one %s that is answered %i for good says nothing about its region', async (what, status) => {
+  let refusedPath = '';
+  const birdIds: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const [legal, other] = [world.addNest({ name: 'Legal' }), world.addNest({ name: 'Other' })];
+      for (let at = 0; at < 10; at += 1) {
+        birdIds.push(world.addBird(legal.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+      const bad = world.addBird(other.id, { name: 'Bad', triggerType: 'manual' });
+      refusedPath = what === 'Nest' ? `/nests/${other.id}/` : `/birds/${bad.id}/`;
+    },
+    between: (service) => ({
+      ...service,
+      send: (request) =>
+        request.url.includes(refusedPath)
+          ? Promise.resolve({ status, headers: {}, body: '' })
+          : service.send(request),
+    }),
+  });
+  await stage.minutesPass(10);
+  const before = healthsOf(stage);
+  expect(before.length).toBeLessThanOrEqual(5);
+  const keys: string[] = [];
+  const world = stage.worlds.eu!;
+  for (const birdId of birdIds) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(5);
+    expect(stage.forwarded()).toEqual(keys);
+  }
+  expect(healthsOf(stage)).toEqual(before);
+  expect(before.at(-1)).toBe('up');
+});

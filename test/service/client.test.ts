@@ -320,7 +320,7 @@ test('an operation that is refused while others are answered is left, and the ot
   }
   const before = sent.length;
   const failure = await ends(client.getFlight('n1', 'b1', 'f1').catch((error: NestwatchError) => error));
-  expect(failure).toMatchObject({ code: 'unavailable', facts: { status: 503, isOfOperation: true } });
+  expect(failure).toMatchObject({ code: 'unavailable', facts: { status: 503, isAlone: true } });
   expect(sent.length).toBe(before);
   await ends(client.searchNests());
   expect(outcomes().at(-1)).toBe('ok');

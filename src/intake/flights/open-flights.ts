@@ -102,5 +102,5 @@ export class OpenFlights {
 export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>): boolean {
   if (!(error instanceof NestwatchError) || isStoreFailure(error)) return true;
   if (error.code === 'cancelled' || client.health().health !== 'up') return true;
-  return error.code === 'rate_limited' && !error.facts.isOfOperation;
+  return error.code === 'rate_limited' && !error.facts.isAlone;
 }
