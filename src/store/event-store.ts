@@ -7,7 +7,7 @@ import type { Filter } from './filter.ts';
 
 /**
  * Which events `page` gives; a condition left out is met by all. `name` and `severity` are of an alert that the event
- * is part of. `text` is looked for in what it says, its names, attributes and id; letters beyond ASCII in their own case.
+ * is part of. `text` is looked for in what it says, its names, attributes and ids; letters beyond ASCII in their own case.
  */
 export interface EventQuery extends Filter {
   readonly feed?: Feed | undefined;

@@ -11,6 +11,7 @@ import { describeFlights } from './contract/flights.ts';
 import { describeForwards } from './contract/forwards.ts';
 import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
+import { describeLookedFor } from './contract/looked-for.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
 import { describeOwnership } from './contract/ownership.ts';
@@ -57,6 +58,7 @@ export function describeStore(
     describeDigests(run);
     describeReceivers(run);
     describeOutbox(run);
+    describeLookedFor(run);
     describeFaults(run);
     describeTroubles(run);
     describeUpkeep(run);

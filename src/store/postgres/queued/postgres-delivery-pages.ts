@@ -48,12 +48,7 @@ export class PostgresDeliveryPages {
     if (receiver !== undefined) where.add('receiver = ?', receiver);
     if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
     if (untilUs !== undefined) where.add('created_us < ?', untilUs);
-    if (text !== undefined) {
-      where.add(
-        `position(lower(?::text COLLATE "C") IN lower(concat_ws(E'\\n', id, receiver, integration, last_error))) > 0`,
-        text,
-      );
-    }
+    where.addText(text, { whole: ['id', 'receiver', 'integration', 'last_error'] });
     const alert = new PostgresConditions(where.parameters);
     if (region !== undefined) alert.add('alert.region = ?', region);
     alert.addNest('alert.nest_id', 'alert.nest', nest).addBird('alert.bird_id', 'alert.bird', bird);

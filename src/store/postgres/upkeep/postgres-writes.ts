@@ -1,7 +1,9 @@
 import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
+import { lookedFor } from '../../rows/looked-for.ts';
 import type { WriteStore } from '../../write-store.ts';
 import type { Statements } from '../statements.ts';
+import { contains } from '../watched/postgres-conditions.ts';
 
 interface WriteRow {
   readonly seq: number;
@@ -30,6 +32,7 @@ export function createPostgresWrites(statements: Statements): WriteStore {
     },
     async page({ who, text, sinceUs, untilUs, cursor, limit }) {
       const before = seqOf(cursor);
+      const part = text === undefined ? undefined : lookedFor(text);
       const last =
         text === undefined
           ? undefined
@@ -43,14 +46,15 @@ export function createPostgresWrites(statements: Statements): WriteStore {
         `SELECT * FROM write_request
          WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR who = $2)
            AND ($3::bigint IS NULL OR at_us >= $3) AND ($4::bigint IS NULL OR at_us < $4)
-           AND ($5::text IS NULL OR position(lower($5::text COLLATE "C") IN lower(action || ' ' || asked)) > 0)
-           AND seq >= $6
-         ORDER BY seq DESC LIMIT $7`,
+           AND ($5::text IS NULL OR ${contains('action', '$5', '$6')} OR ${contains('asked', '$5', '$6')})
+           AND seq >= $7
+         ORDER BY seq DESC LIMIT $8`,
         before,
         who ?? null,
         sinceUs ?? null,
         untilUs ?? null,
-        text ?? null,
+        part?.inJson ?? null,
+        part?.signed ?? null,
         last?.seq ?? 0,
         limit + 1,
       );

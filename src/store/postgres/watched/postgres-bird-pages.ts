@@ -136,7 +136,10 @@ export class PostgresBirdPages {
     if (end) where.add(`${BIRD_KEY} >= ${BIRD_GIVEN}`, ...placeOf(end));
     addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
-    where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
+    where.addText(query.text, {
+      folded: ['bird.folded', 'nest.folded'],
+      ids: ['bird.bird_id', 'bird.nest_id'],
+    });
     const rows = await this.#statements.composed<BirdRow>(
       `${BIRD} ${where.where} ${BIRD_ORDER} LIMIT ${limit + 1}`,
       ...where.parameters,
@@ -174,7 +177,7 @@ export class PostgresBirdPages {
       .addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
-    where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    where.addText(query.text, { folded: ['nest.folded'], ids: ['nest.nest_id'] });
     const birds = addKept(addBird(new PostgresConditions(where.parameters), { bird: query.bird }), query);
     if (!birds.isEmpty) {
       birds.add('bird.present AND bird.region = nest.region AND bird.nest_id = nest.nest_id');

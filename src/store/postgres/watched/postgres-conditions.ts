@@ -1,5 +1,6 @@
 /** What pages for people are put together from: conditions whose values are numbered as they come. */
 import { foldedText } from '../../rows/folded-text.ts';
+import { lookedFor, type Places } from '../../rows/looked-for.ts';
 import type { Parameter } from '../statements.ts';
 
 export class PostgresConditions {
@@ -57,17 +58,21 @@ export class PostgresConditions {
     );
   }
 
-  /** A part of one of the columns, which are kept folded, or one of the ids. */
-  addText(text: string | undefined, columns: readonly string[], ids: readonly string[]): this {
+  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: Places): this {
     if (text === undefined) return this;
+    const { inJson, signed } = lookedFor(text);
     const parts = [
-      ...columns.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
+      ...folded.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
       ...ids.map((id) => `${id} = ?`),
+      ...whole.map((column) => contains(`coalesce(${column}, '')`)),
+      ...json.map((column) => `position(lower(?::text COLLATE "C") IN lower(${column})) > 0`),
     ];
     return this.add(
       `(${parts.join(' OR ')})`,
-      ...columns.map(() => foldedText(text)),
+      ...folded.map(() => foldedText(text)),
       ...ids.map(() => text),
+      ...whole.flatMap(() => [inJson, signed]),
+      ...json.map(() => inJson),
     );
   }
 
@@ -89,4 +94,10 @@ export class PostgresConditions {
   get where(): string {
     return this.isEmpty ? '' : `WHERE ${this.#sql.join(' AND ')}`;
   }
+}
+
+/** Whether a text that is kept whole has a part, whose two forms (`lookedFor`) are the values. */
+export function contains(column: string, inJson = '?', signed = '?'): string {
+  const part = `CASE WHEN starts_with(${column}, '"') THEN ${inJson}::text ELSE substr(${signed}::text, 2) END`;
+  return `position(lower(${part} COLLATE "C") IN lower(${column})) > 0`;
 }

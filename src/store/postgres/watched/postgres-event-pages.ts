@@ -118,15 +118,7 @@ function addKind(within: PostgresConditions, { region, feed, type, name, severit
       severity ?? null,
     );
   }
-  if (text !== undefined) {
-    // The body is JSON: what is looked for in its names and attributes stands there as JSON writes it.
-    const inBody = JSON.stringify(text).slice(1, -1);
-    within.add(
-      `(position(lower(?::text COLLATE "C") IN lower(concat_ws(E'\\n', message, type, id))) > 0 OR position(lower(?::text COLLATE "C") IN lower(body)) > 0)`,
-      text,
-      inBody,
-    );
-  }
+  within.addText(text, { whole: ['message', 'type', 'id'], json: ['body'] });
 }
 
 function looksInto({ name, severity, text }: EventQuery): boolean {

@@ -103,11 +103,11 @@ export class PostgresFlightPages {
         query.severity,
       );
     }
-    within.addText(
-      query.text,
-      ['lower(event.message)', 'bird.folded', 'nest.folded'],
-      ['flight.id', 'stream.bird_id'],
-    );
+    within.addText(query.text, {
+      folded: ['bird.folded', 'nest.folded'],
+      ids: ['flight.id', 'stream.bird_id'],
+      whole: ['event.message'],
+    });
     const rows = await this.#statements.composed<FlightRow>(
       `${FLIGHT} ${within.where} ${ORDER} LIMIT ${limit + 1}`,
       ...within.parameters,

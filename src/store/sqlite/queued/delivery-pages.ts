@@ -48,12 +48,7 @@ export class DeliveryPages {
     if (receiver !== undefined) where.add('receiver = ?', receiver);
     if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
     if (untilUs !== undefined) where.add('created_us < ?', untilUs);
-    if (text !== undefined) {
-      where.add(
-        `instr(lower(id || char(10) || receiver || char(10) || integration || char(10) || last_error), lower(?)) > 0`,
-        text,
-      );
-    }
+    where.addText(text, { whole: ['id', 'receiver', 'integration', 'last_error'] });
     const alert = new Conditions();
     if (region !== undefined) alert.add('alert.region = ?', region);
     alert.addNest('alert.nest_id', 'alert.nest', nest).addBird('alert.bird_id', 'alert.bird', bird);

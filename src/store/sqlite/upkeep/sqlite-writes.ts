@@ -1,7 +1,9 @@
 import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
+import { lookedFor } from '../../rows/looked-for.ts';
 import type { WriteStore } from '../../write-store.ts';
 import type { Connection } from '../connection.ts';
+import { contains } from '../watched/page-conditions.ts';
 
 interface WriteRow {
   readonly seq: number;
@@ -27,9 +29,9 @@ export function createWrites(connection: Connection): WriteStore {
   const page = connection.prepare<WriteRow>(
     `SELECT * FROM write_request
      WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR who = ?2) AND (?3 IS NULL OR at_us >= ?3)
-       AND (?4 IS NULL OR at_us < ?4) AND (?5 IS NULL OR instr(lower(action || ' ' || asked), lower(?5)) > 0)
-       AND seq >= ?6
-     ORDER BY seq DESC LIMIT ?7`,
+       AND (?4 IS NULL OR at_us < ?4) AND (?5 IS NULL OR ${contains('action', '?5', '?6')} OR ${contains('asked', '?5', '?6')})
+       AND seq >= ?7
+     ORDER BY seq DESC LIMIT ?8`,
   );
   const lastLookedInto = connection.prepare<{ seq: number }>(
     'SELECT seq FROM write_request WHERE ?1 IS NULL OR seq < ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2',
@@ -42,13 +44,15 @@ export function createWrites(connection: Connection): WriteStore {
     },
     async page({ who, text, sinceUs, untilUs, cursor, limit }) {
       const before = seqOf(cursor);
+      const part = text === undefined ? undefined : lookedFor(text);
       const last = text === undefined ? undefined : lastLookedInto.get(before, MAX_LOOKED_INTO - 1);
       const rows = page.all(
         before,
         who ?? null,
         sinceUs ?? null,
         untilUs ?? null,
-        text ?? null,
+        part?.inJson ?? null,
+        part?.signed ?? null,
         last?.seq ?? 0,
         limit + 1,
       );

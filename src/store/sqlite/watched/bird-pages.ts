@@ -138,7 +138,10 @@ export class BirdPages {
     if (end) where.add(`${BIRD_KEY} >= (?, ?, ?, ?)`, ...placeOf(end));
     addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
-    where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
+    where.addText(query.text, {
+      folded: ['bird.folded', 'nest.folded'],
+      ids: ['bird.bird_id', 'bird.nest_id'],
+    });
     const rows = this.#connection
       .prepare<BirdRow>(`${BIRD} INDEXED BY bird_by_trouble ${ITS_NEST} ${where.where} ${BIRD_ORDER} LIMIT ?`)
       .all(...where.values, limit + 1);
@@ -175,7 +178,7 @@ export class BirdPages {
     const where = new Conditions().add('nest.present = 1').addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
-    where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    where.addText(query.text, { folded: ['nest.folded'], ids: ['nest.nest_id'] });
     const birds = addKept(addBird(new Conditions(), { bird: query.bird }), query);
     if (!birds.isEmpty) {
       birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');

@@ -160,13 +160,7 @@ export class EventPages {
         severity ?? null,
       );
     }
-    if (text !== undefined) {
-      within.add(
-        `instr(lower(concat_ws(char(10), message, type, id, iif(json_valid(body),
-           concat_ws(char(10), body ->> 1, body ->> 3, body ->> 4), ''))), lower(?)) > 0`,
-        text,
-      );
-    }
+    within.addText(text, { whole: ['message', 'type', 'id'], json: ['body'] });
   }
 }
 

@@ -195,11 +195,11 @@ export class FlightPages {
         severity,
       );
     }
-    where.addText(
-      text,
-      ['lower(event.message)', 'bird.folded', 'nest.folded'],
-      ['flight.id', 'stream.bird_id'],
-    );
+    where.addText(text, {
+      folded: ['bird.folded', 'nest.folded'],
+      ids: ['flight.id', 'stream.bird_id'],
+      whole: ['event.message'],
+    });
     return this.#connection
       .prepare<FlightRow>(
         `SELECT ${COLUMNS} FROM ${from} ${ITS_PLACE} ${ITS_EVENT} ${where.where} ${ORDER} LIMIT ?`,

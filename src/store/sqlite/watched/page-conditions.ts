@@ -1,5 +1,6 @@
-/** What pages for people are put together from: conditions with their values, and cursors. */
+/** What pages for people are put together from: conditions with their values. */
 import { foldedText } from '../../rows/folded-text.ts';
+import { lookedFor, type Places } from '../../rows/looked-for.ts';
 import { textList, type Value } from '../connection.ts';
 
 export class Conditions {
@@ -38,14 +39,21 @@ export class Conditions {
     );
   }
 
-  /** A part of one of the columns, which are kept folded, or one of the ids. */
-  addText(text: string | undefined, columns: readonly string[], ids: readonly string[]): this {
+  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: Places): this {
     if (text === undefined) return this;
+    const { inJson, signed } = lookedFor(text);
     const parts = [
-      ...columns.map((column) => `instr(coalesce(${column}, ''), ?)`),
+      ...folded.map((column) => `instr(coalesce(${column}, ''), ?)`),
       ...ids.map((id) => `${id} = ?`),
+      ...whole.map((column) => contains(`coalesce(${column}, '')`)),
+      ...json.map((column) => `instr(lower(${column}), lower(?))`),
     ];
-    const values = [...columns.map(() => foldedText(text)), ...ids.map(() => text)];
+    const values = [
+      ...folded.map(() => foldedText(text)),
+      ...ids.map(() => text),
+      ...whole.flatMap(() => [inJson, signed]),
+      ...json.map(() => inJson),
+    ];
     return this.add(`(${parts.join(' OR ')})`, ...values);
   }
 
@@ -68,4 +76,10 @@ export class Conditions {
   get where(): string {
     return this.#sql.length > 0 ? `WHERE ${this.#sql.join(' AND ')}` : '';
   }
+}
+
+/** Whether a text that is kept whole has a part, whose two forms (`lookedFor`) are the values. The BLOB keeps what is behind NUL. */
+export function contains(column: string, inJson = '?', signed = '?'): string {
+  const plain = `CAST(substr(CAST(${signed} AS BLOB), 2) AS TEXT)`;
+  return `instr(lower(${column}), lower(iif(substr(${column}, 1, 1) = '"', ${inJson}, ${plain}))) > 0`;
 }
