@@ -18,9 +18,15 @@ const [{ runCommandLine }, { systemClock }] = await Promise.all([
   import('./time/clock.ts'),
 ]);
 
-// A reader that has seen enough, such as `head`, is no failure.
+/** The daemon alone hears this signal. */
+const OF_THE_DAEMON = 'SIGHUP';
+let isDaemon = false;
+
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
+    // It watches and notifies all the same where whoever reads its log has ended, or the disk has no room for it.
+    if (isDaemon) return;
+    // A reader that has seen enough, such as `head`, is no failure.
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
 }
@@ -35,6 +41,10 @@ const exit = await runCommandLine(
     stdout: process.stdout,
     stderr: process.stderr,
     ...signals,
+    holdOnly(names) {
+      isDaemon = names.includes(OF_THE_DAEMON);
+      signals.holdOnly(names);
+    },
   },
   process.argv.slice(2),
 );

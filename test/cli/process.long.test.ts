@@ -1,6 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -111,6 +121,41 @@ describe('the process', () => {
     child.stdout!.destroy();
     const [[exit], stderr] = await Promise.all([once(child, 'exit'), textOf(child.stderr!)]);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  });
+
+  test('a daemon does not end where nobody reads its log any more', async () => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
+    const child = start(['run'], { cwd });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const exited = once(child, 'exit');
+    let page = '';
+    for await (const line of createInterface({ input: child.stderr! })) {
+      page = (JSON.parse(line) as { page?: string }).page ?? '';
+      if (page !== '') break;
+    }
+    child.stderr!.destroy();
+    // Each is a line of the log.
+    for (let line = 0; line < 3; line += 1) {
+      child.kill('SIGUSR2');
+      const ended = exited.then(() => 'ended');
+      expect(await Promise.race([fetch(`${page}/-/healthy`).then(({ status }) => status), ended])).toBe(200);
+    }
+    child.kill('SIGTERM');
+    expect((await exited)[0]).toBe(0);
+  });
+
+  test.runIf(existsSync('/dev/full'))('nor where the disk has no room for it', async () => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
+    const full = openSync('/dev/full', 'w');
+    onTestFinished(() => closeSync(full));
+    const child = spawn(process.execPath, [MAIN, 'run', '--once'], {
+      cwd,
+      stdio: ['ignore', 'ignore', full],
+    });
+    // It has read what it could, which is nothing of a region that does not answer.
+    expect((await once(child, 'exit'))[0]).toBe(4);
   });
 
   test('init writes a good configuration once, and never over another', async () => {
