@@ -3,15 +3,18 @@ import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 
-/** The server ends a transaction in which nothing happens for so long: a stopped process must not hold its locks. */
-const IDLE_IN_TRANSACTION_MS = 10_000;
+/**
+ * The server ends a transaction in which nothing happens for so long, and a connection that takes nothing of an answer for
+ * so long: a process that is stopped, or whose machine is lost, must not hold its locks.
+ */
+const SILENCE_MS = 10_000;
 
 /**
  * Where others share the store. A process that is stopped in a transaction keeps its locks until the server ends that;
  * whoever waits for them must not lose their own lease by it (`LEASE_MS`), nor give up before.
  */
 export const SHARED_LIMITS = {
-  idleInTransactionMs: 4_000,
+  silenceMs: 4_000,
   lockMs: 6_000,
   /** At the most; less where `store.statement_timeout` says so. */
   statementMs: 8_000,
@@ -26,11 +29,13 @@ const OLDEST_SERVER = 150_000;
  * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
  */
 export async function settleIn(client: pg.Client, place: PostgresPlace, isShared: boolean): Promise<number> {
-  const { idleInTransactionMs, statementMs } = SHARED_LIMITS;
+  const { statementMs } = SHARED_LIMITS;
+  const silenceMs = isShared ? SHARED_LIMITS.silenceMs : SILENCE_MS;
   await client.query(`
     SET search_path = ${pg.escapeIdentifier(place.schema)};
     SET statement_timeout = ${isShared ? Math.min(place.statementTimeoutMs, statementMs) : place.statementTimeoutMs};
-    SET idle_in_transaction_session_timeout = ${isShared ? idleInTransactionMs : IDLE_IN_TRANSACTION_MS};
+    SET idle_in_transaction_session_timeout = ${silenceMs};
+    SET tcp_user_timeout = ${silenceMs};
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
     SET client_min_messages = warning;
     SET jit = off;

@@ -12,7 +12,7 @@ export interface SnapshotOptions {
 }
 
 /** The other side of a copy may take its time between two statements, and what looks at all rows takes longer. */
-export const PATIENCE = "SET idle_in_transaction_session_timeout = '10min'";
+export const PATIENCE = "SET idle_in_transaction_session_timeout = '10min'; SET tcp_user_timeout = '10min'";
 const PATIENT_MS = 600_000;
 
 export function patient(place: PostgresPlace): PostgresPlace {
