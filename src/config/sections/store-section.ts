@@ -24,7 +24,7 @@ export const storeShape = z.strictObject({
   statement_timeout: duration(1_000, 3_600_000)
     .optional()
     .describe(
-      'What one statement may take: 30s if nothing is given, and 10s at the most where replicas share the store. PostgreSQL alone.',
+      'What one statement may take: 30s if nothing is given, and 8s at the most where replicas share the store. PostgreSQL alone.',
     ),
   retention: duration(60_000)
     .prefault('30d')
