@@ -79,10 +79,12 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
 export function integrationOf(
   receiver: Receiver | undefined,
   { position, integration: kind }: ClaimedDelivery['delivery'],
-  { ways }: ClaimedDelivery['notification'],
+  notification: ClaimedDelivery['notification'] | null,
 ): Integration | undefined {
   if (!receiver) return undefined;
   const { integrations } = receiver;
+  // Somebody may have broken it in the store.
+  const ways = notification?.ways;
   if (Array.isArray(ways) && position in ways) return integrationAt(integrations, position, ways.map(String));
   const there = integrations[position];
   return there?.kind === kind ? there : integrations.find((one) => one.kind === kind);

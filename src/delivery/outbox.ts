@@ -17,11 +17,12 @@
  */
 
 import type { Pace } from '../channels/channel.ts';
+import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
-import { type AttemptOptions, attempt } from './attempt.ts';
+import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
 
@@ -38,6 +39,12 @@ interface Delivery {
 const ANY_PACE: Pace = { inFlight: 8, claimed: 256 };
 /** The clock may be set meanwhile, so that no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
+/**
+ * Replicas read a new configuration one after the other. For so long after it was queued, what one of them does not know
+ * is left to another that may; and so long it stays due before one that does not know it looks.
+ */
+const UNKNOWN_FOR_US = 600_000_000;
+const LEFT_TO_OTHERS_US = 10_000_000;
 
 interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
@@ -144,7 +151,12 @@ class Outbox implements Delivery {
       if (senders && senders.holder() === undefined) return STORE_PAUSE_MS;
       const nowUs = clock.nowUs();
       const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
-      due.forEach(begin);
+      const own = senders ? due.filter((at) => this.#integrationAt(at)) : due;
+      own.forEach(begin);
+      if (own.length < due.length) {
+        const left = await store.transaction((tx) => tx.outbox.due(nowUs - LEFT_TO_OTHERS_US));
+        left.due.filter((at) => !this.#integrationAt(at)).forEach(begin);
+      }
       return nextAtUs === undefined ? longestMs : Math.min(longestMs, (nextAtUs - nowUs) / 1000);
     } catch (error) {
       report({ what: 'trouble', stage: 'delivery', error });
@@ -152,10 +164,23 @@ class Outbox implements Delivery {
     }
   }
 
+  /** Undefined where this configuration has none there. */
+  #integrationAt({ receiver, position }: Destination): Integration | undefined {
+    return this.#options.receivers.find(({ name }) => name === receiver)?.integrations[position];
+  }
+
+  /** Whether another replica may know what this delivery is for, and this one does not. */
+  #isOfOthers({ delivery, notification }: ClaimedDelivery): boolean {
+    const { receivers, clock } = this.#options;
+    if (clock.nowUs() - delivery.createdAtUs >= UNKNOWN_FOR_US) return false;
+    const receiver = receivers.find(({ name }) => name === delivery.receiver);
+    return integrationOf(receiver, delivery, notification) === undefined;
+  }
+
   /** The line of one integration, for what is due at the instant that `dueUs` gives. */
   #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
-    const { receivers, clock, report, leftOver } = this.#options;
-    const integration = receivers.find(({ name }) => name === at.receiver)?.integrations[at.position];
+    const { clock, report, leftOver } = this.#options;
+    const integration = this.#integrationAt(at);
     return new Line({
       pace: integration ? channelOf(integration).pace : ANY_PACE,
       clock,
@@ -173,6 +198,7 @@ class Outbox implements Delivery {
   async #attempt(claimed: ClaimedDelivery): Promise<Settlement> {
     const { senders, clock } = this.#options;
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
+    if (senders && this.#isOfOthers(claimed)) return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
     const settlement = await attempt(claimed, this.#options, this.#latency);
     if (settlement.failed) this.#failedTries += 1;
     // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.

@@ -1,0 +1,65 @@
+/** Replicas read a new configuration one after the other: what one of them has queued, another may not know yet. */
+import { expect, test } from 'vitest';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { waysOf } from '../../src/channels/way.ts';
+import { secret } from '../../src/secret.ts';
+import { delivery, group, webhook } from '../channels/sample-notifications.ts';
+import { accepted, OPS, receiverOf, stage, start, type World, world } from './outbox-world.ts';
+
+const PAGER = receiverOf('pager');
+const MINUTE_MS = 60_000;
+
+/** A replica that sends by these receivers; `sent` gets the ids. */
+async function replica(home: World, receivers: readonly Receiver[], sent: string[]) {
+  const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000));
+  const senders = { holder: () => holder, mayBegin: () => true };
+  const send = async ({ id }: { readonly id: string }) => {
+    sent.push(id);
+    return accepted;
+  };
+  return stage(home, send, receivers, senders);
+}
+
+test('what goes to a receiver that a replica does not know yet waits for one that does', async () => {
+  const home = await world();
+  const sent: string[] = [];
+  start(await replica(home, [OPS], []));
+  await home.queue({ id: 'd-1', receiver: 'pager' });
+  await home.clock.advance(MINUTE_MS);
+  expect((await home.stateOf('d-1')).state).toBe('retry');
+  start(await replica(home, [OPS, PAGER], sent));
+  await home.clock.advance(2 * MINUTE_MS);
+  expect(sent).toEqual(['d-1']);
+  expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', lastError: '' });
+});
+
+test('so does what goes to a new way of a receiver', async () => {
+  const home = await world();
+  const sent: string[] = [];
+  const more = { name: 'ops', integrations: [webhook(), webhook({ url: secret('https://new.example/') })] };
+  start(await replica(home, [OPS], []));
+  const rows = [0, 1].map((position) => delivery({ id: `d-${position}`, notificationId: 'n', position }));
+  await home.store.transaction((tx) =>
+    tx.outbox.enqueue(group({ id: 'n', ways: waysOf(more.integrations) }), rows),
+  );
+  await home.clock.advance(MINUTE_MS);
+  expect((await home.stateOf('d-0')).state).toBe('delivered');
+  expect((await home.stateOf('d-1')).state).toBe('retry');
+  start(await replica(home, [more], sent));
+  await home.clock.advance(2 * MINUTE_MS);
+  expect(sent).toEqual(['d-1']);
+});
+
+test('what nobody knows any more is suppressed after a while, with the reason', async () => {
+  const home = await world();
+  start(await replica(home, [OPS], []));
+  start(await replica(home, [OPS], []));
+  await home.queue({ id: 'd-1', receiver: 'gone' });
+  await home.clock.advance(9 * MINUTE_MS);
+  expect((await home.stateOf('d-1')).state).toBe('retry');
+  await home.clock.advance(3 * MINUTE_MS);
+  expect(await home.stateOf('d-1')).toMatchObject({
+    state: 'suppressed',
+    lastError: 'receiver gone with webhook is no longer configured',
+  });
+});
