@@ -11,8 +11,13 @@ const LOCK_NOT_AVAILABLE = '55P03';
 const MAX_SLOTS = 64;
 
 /** Waits for the lock on the tables of a schema, which is held while they are made ready. */
-export async function lockTables(client: pg.Client, { schema }: PostgresPlace): Promise<void> {
-  await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch tables ${schema}`]);
+export async function lockTables(
+  client: pg.Client,
+  { schema }: PostgresPlace,
+  within: { readonly query_timeout: number },
+): Promise<void> {
+  const text = `SELECT pg_advisory_lock(${LOCK_KEY})`;
+  await client.query({ text, values: [`nestwatch tables ${schema}`], ...within });
 }
 
 export async function unlockTables(client: pg.Client, { schema }: PostgresPlace): Promise<void> {

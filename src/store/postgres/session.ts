@@ -22,7 +22,7 @@ import { followServer } from './lineage.ts';
 import { clientConfig, destroy, type PostgresPlace, written } from './postgres-client.ts';
 import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
-import { SHARED_LIMITS, settleIn } from './settle-in.ts';
+import { limitStatements, SHARED_LIMITS, settleIn } from './settle-in.ts';
 import type { Parameter, Statements } from './statements.ts';
 
 /** Somebody else's lock is waited for so long: it may belong to a process that is just ending. */
@@ -31,6 +31,10 @@ const LOCK_TIMEOUT_MS = 3_000;
 const RETRY_MS = 1_000;
 /** A newer version may be changing the tables just now. */
 const TABLES_TIMEOUT_MS = 60_000;
+/** A statement that changes a table of millions of rows may take so long. */
+const CHANGE_TIMEOUT_MS = 3_600_000;
+/** Otherwise the driver waits no longer for an answer than a statement may take in everyday work. */
+const PATIENTLY = { query_timeout: CHANGE_TIMEOUT_MS };
 
 /** The rows of `writer` that nobody has used for so long are those of lives that ended. */
 const WRITER_LASTS = '30 days';
@@ -220,8 +224,10 @@ export class Session implements Statements {
   /** The lock on the tables comes first: two that begin at once would else wait for each other. */
   async #prepare(client: pg.Client): Promise<void> {
     const { place, prepare, isShared } = this.#options;
-    await client.query(`SET lock_timeout = ${TABLES_TIMEOUT_MS}`);
-    await lockTables(client, place);
+    await client.query(
+      `SET lock_timeout = ${TABLES_TIMEOUT_MS}; SET statement_timeout = ${CHANGE_TIMEOUT_MS}`,
+    );
+    await lockTables(client, place, PATIENTLY);
     await this.#lock(client);
     this.#client = client;
     let isAlone = false;
@@ -232,6 +238,7 @@ export class Session implements Statements {
     await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
     if (isAlone && isShared) await unlockSchema(client, place);
     await unlockTables(client, place);
+    await client.query(limitStatements(place, isShared));
     this.#isPrepared = true;
   }
 
@@ -321,7 +328,7 @@ export class Session implements Statements {
     const { place } = this.#options;
     const answered = this.#last.then(() => {
       if (!this.#client) throw this.#lost();
-      return this.#client.query<Row>(query);
+      return this.#client.query<Row>(this.#isPrepared ? query : { ...query, ...PATIENTLY });
     });
     this.#last = answered.catch(() => {});
     try {

@@ -22,6 +22,12 @@ export const SHARED_LIMITS = {
 
 const OLDEST_SERVER = 150_000;
 
+/** Sets what one statement may take. */
+export function limitStatements({ statementTimeoutMs }: PostgresPlace, isShared: boolean): string {
+  const most = isShared ? SHARED_LIMITS.statementMs : statementTimeoutMs;
+  return `SET statement_timeout = ${Math.min(statementTimeoutMs, most)}`;
+}
+
 /**
  * Gives a connection its settings; resolves to the server's process that serves it. Throws `config_invalid` for a server
  * that cannot hold a store, and `store_down` for a standby. Statements are planned once, some while
@@ -29,11 +35,10 @@ const OLDEST_SERVER = 150_000;
  * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
  */
 export async function settleIn(client: pg.Client, place: PostgresPlace, isShared: boolean): Promise<number> {
-  const { statementMs } = SHARED_LIMITS;
   const silenceMs = isShared ? SHARED_LIMITS.silenceMs : SILENCE_MS;
   await client.query(`
     SET search_path = ${pg.escapeIdentifier(place.schema)};
-    SET statement_timeout = ${isShared ? Math.min(place.statementTimeoutMs, statementMs) : place.statementTimeoutMs};
+    ${limitStatements(place, isShared)};
     SET idle_in_transaction_session_timeout = ${silenceMs};
     SET tcp_user_timeout = ${silenceMs};
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;

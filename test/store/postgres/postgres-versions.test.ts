@@ -1,6 +1,7 @@
 /** Replicas of two versions on one store: they work side by side where the tables allow it, and say so where not. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { Session } from '../../../src/store/postgres/session.ts';
 import { STEPS, type Step } from '../../../src/store/postgres/tables.ts';
@@ -40,16 +41,16 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
   });
 
   /** A replica of this version. */
-  async function start(host = server.host): Promise<OpenStore> {
-    const place = { ...placeOn(server, { schema }), host };
+  async function start(changes: Partial<PostgresPlace> = {}): Promise<OpenStore> {
+    const place = placeOn(server, { schema, ...changes });
     const replica = await openPostgresStore({ place, clock, isShared: true });
     opened.push(replica.store);
     return replica;
   }
 
   /** The next version, which has one step more. */
-  async function startNewer(step: Step): Promise<Session> {
-    const place = placeOn(server, { schema });
+  async function startNewer(step: Step, changes: Partial<PostgresPlace> = {}): Promise<Session> {
+    const place = placeOn(server, { schema, ...changes });
     const steps = [...STEPS, step];
     const session: Session = new Session({
       ...{ place, clock, isShared: true },
@@ -123,6 +124,22 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     expect(await newer.first('SELECT later FROM alert WHERE id = $1', 'c')).toEqual({ later: '' });
   });
 
+  test('wait for tables that take longer to be changed than a statement may', async () => {
+    const changes = { statementTimeoutMs: 300 };
+    await works(await start(changes), 'a');
+    const sql = `SELECT pg_sleep(1); ${await moreColumns()}`;
+    await inSession(async (watcher) => {
+      const newer = startNewer({ sql, oldest: NOW }, changes);
+      const changing = () =>
+        watcher.rows(`SELECT 1 FROM pg_stat_activity WHERE query LIKE 'SELECT pg_sleep%'`);
+      await expect.poll(changing, { interval: 20, timeout: 10_000 }).toHaveLength(1);
+      await works(await start(changes), 'b');
+      const [setting] = await (await newer).rows(`SELECT current_setting('statement_timeout') AS now`);
+      expect(setting).toEqual({ now: '300ms' });
+    });
+    expect(await steps()).toHaveLength(NOW + 1);
+  });
+
   test('do not where the older could not go on: the newer says who is to be stopped, and changes nothing', async () => {
     const one = await start();
     const breaking = { sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 };
@@ -147,7 +164,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
   });
 
   test('an older one that was cut off while the tables were changed writes nothing more, and says why', async () => {
-    const one = await start(wire.host);
+    const one = await start({ host: wire.host });
     await works(one, 'a');
     wire.cut();
     // The server has to notice as well that nobody is there.
