@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline/promises';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';
 import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
+import { askLine } from '../ask-line.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 import { withClient } from '../with-client.ts';
@@ -128,13 +128,10 @@ async function isConfirmed(
   }
   const parameters = Object.entries(given.parameters).map(([name, value]) => ` ${name}=${value}`);
   const what = `${operation.summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
-  const prompt = createInterface({ input: edge.stdin, output: edge.stderr });
-  try {
-    const answer = await prompt.question(`${what}\nDo it? [y/N] `);
-    return /^y(es)?$/i.test(answer.trim());
-  } finally {
-    prompt.close();
-  }
+  const answer = await askLine(`${what}\nDo it? [y/N] `, { input: edge.stdin, output: edge.stderr });
+  // What is said next begins a line.
+  if (answer === undefined) edge.stderr.write('\n');
+  return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
 /** Every page, in the form of one: the same keys, all items. Entries that arrive meanwhile may shift the pages. */

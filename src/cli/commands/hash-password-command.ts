@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { NestwatchError } from '../../errors.ts';
 import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
+import { askLine } from '../ask-line.ts';
 
 /** Prints the hash of a password that is typed unseen, or that is the first line of stdin. */
 export async function printPasswordHash(edge: Edge): Promise<number> {
@@ -18,11 +18,8 @@ async function typedPassword({ stdin, stderr }: Edge): Promise<string> {
   stderr.write('Password: ');
   // Whatever the line editor writes would be the password.
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const prompt = createInterface({ input: stdin, output: unseen, terminal: true });
-  try {
-    return await prompt.question('');
-  } finally {
-    prompt.close();
-    stderr.write('\n');
-  }
+  const password = await askLine('', { input: stdin, output: unseen, terminal: true });
+  stderr.write('\n');
+  if (password === undefined) throw new NestwatchError('usage', 'no password was typed');
+  return password;
 }

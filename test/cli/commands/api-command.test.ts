@@ -184,7 +184,7 @@ describe('before api writes', () => {
     expect([exit, writes(world)]).toEqual([0, 1]);
   });
 
-  test.each(['n\n', '\n', 'yeah\n'])('it asks, and %j sends nothing', async (typed) => {
+  test.each(['n\n', '\n', 'yeah\n', ''])('it asks, and %j sends nothing', async (typed) => {
     const { api, world, bird } = await setUp();
     const { exit, stderr } = await api(['flyBird', ...bird], {
       typed,

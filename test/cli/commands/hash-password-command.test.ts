@@ -17,6 +17,17 @@ describe('hash-password', () => {
     expect(stdout() + stderr()).not.toContain('s3cret');
   });
 
+  test.each([
+    ['Ctrl-C', '\u0003'],
+    ['Ctrl-D', '\u0004'],
+    ['the end of the input', ''],
+  ])('is broken off by %s', async (_how, typed) => {
+    const { edge, stdout, stderr } = createTestEdge({ typed });
+    expect(await runCommandLine(edge, ['hash-password'])).toBe(2);
+    expect(stdout()).toBe('');
+    expect(stderr()).toBe('Password: \nnestwatch: no password was typed\nSee `nestwatch --help`.\n');
+  });
+
   test('takes no empty one', async () => {
     const { edge, stderr } = createTestEdge();
     expect(await runCommandLine(edge, ['hash-password'])).toBe(2);
