@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MAX_SIGNATURE_LENGTH, signature } from '../../../src/domain/alert/error-signature.ts';
+import { anyCharacter } from '../../any-character.ts';
 import { amountOf } from '../../cases.ts';
 
 describe('signature', () => {
@@ -212,7 +213,7 @@ describe('signature', () => {
 
   test('is one short line for any text, and quickly', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (message) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 400 }), (message) => {
         const found = signature(message);
         expect([...found].length).toBeLessThanOrEqual(MAX_SIGNATURE_LENGTH);
         expect(found).not.toMatch(/[\n\r\t]/);

@@ -4,6 +4,7 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
+import { anyCharacter } from '../../any-character.ts';
 import { amountOf } from '../../cases.ts';
 import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
@@ -419,10 +420,13 @@ export function describeEvents(run: Run): void {
     await fc.assert(
       fc.asyncProperty(
         fc.array(
-          fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 3 }), fc.integer({ min: 0, max: 3 })), {
-            maxLength: 30,
-            size: 'max',
-          }),
+          fc.array(
+            fc.tuple(fc.string({ unit: anyCharacter, maxLength: 3 }), fc.integer({ min: 0, max: 3 })),
+            {
+              maxLength: 30,
+              size: 'max',
+            },
+          ),
           { maxLength: 4 },
         ),
         fc.integer({ min: 1, max: 9 }),
