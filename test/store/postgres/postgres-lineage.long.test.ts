@@ -1,5 +1,5 @@
 /** A server that lacks what it has confirmed, and one that others hold up. */
-import { cpSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
@@ -57,8 +57,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     await work();
     await server.stop('immediate');
     rmSync(data(), { recursive: true });
-    cpSync(copy, data(), { recursive: true });
-    rmSync(copy, { recursive: true });
+    renameSync(copy, data());
     ownedByServer(data());
     await server.start();
   }

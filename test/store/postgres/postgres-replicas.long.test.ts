@@ -21,6 +21,8 @@ import { findServer, type PostgresServer, placeOn, startServer } from './postgre
 
 const bin = findServer();
 const MINUTE_MS = 60_000;
+const DELIVERIES = amountOf('replicas on one PostgreSQL: deliveries that all claim', 210, 70);
+const READS = amountOf('replicas on one PostgreSQL: reads of a long transaction', 500, 150);
 
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   let server: PostgresServer;
@@ -99,7 +101,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     let tries = 0;
     await a.transaction(async (tx) => {
       tries += 1;
-      for (let count = 0; count < 500; count += 1) await tx.alerts.find('x');
+      for (let count = 0; count < READS; count += 1) await tx.alerts.find('x');
       await tx.alerts.put([alert('x'), alert('y')]);
     });
     isDone = true;
@@ -213,8 +215,9 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     test('are claimed once, however many claim at once, and in the order of their lanes', async () => {
       const stores = [a, b, await open(), await open()];
       const LANES = 7;
+      const [count, idleTurns] = [DELIVERIES, DELIVERIES / 7];
       await a.transaction(async (tx) => {
-        for (let number = 0; number < 210; number += 1) {
+        for (let number = 0; number < count; number += 1) {
           const id = String(number).padStart(3, '0');
           const lane = number % 2 === 0 ? `lane ${number % LANES}` : '';
           await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id, lane })]);
@@ -223,7 +226,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       const sent: { readonly id: string; readonly lane: string }[] = [];
       await Promise.all(
         stores.map(async (store, index) => {
-          for (let idle = 0; idle < 30; idle += 1) {
+          for (let idle = 0; idle < idleTurns; idle += 1) {
             const claimed = await store.transaction((tx) =>
               tx.outbox.claim('ops', 0, NOW_US + 9, 5, index + 1),
             );
@@ -245,14 +248,14 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
         }),
       );
       expect(sent.map(({ id }) => id).toSorted()).toEqual(
-        Array.from({ length: 210 }, (_, number) => String(number).padStart(3, '0')),
+        Array.from({ length: count }, (_, number) => String(number).padStart(3, '0')),
       );
       for (const [lane, all] of Map.groupBy(sent, (one) => one.lane)) {
         const ids = all.map(({ id }) => id);
         if (lane !== '') expect(ids).toEqual(ids.toSorted());
       }
       expect(await b.transaction((tx) => tx.outbox.count())).toEqual([
-        { receiver: 'ops', state: 'delivered', count: 210 },
+        { receiver: 'ops', state: 'delivered', count },
       ]);
     });
 

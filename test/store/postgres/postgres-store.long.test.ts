@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { casesOf } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { describeStore } from '../contract.ts';
 import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
@@ -55,11 +56,14 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
     await admin.query(MORE_COLUMNS);
   }
 
-  describe.each([
+  const ways = [
     ['alone', false, 'own tables'],
     ['as one of several', true, 'own tables'],
     ['beside a newer version', true, 'tables of the newer'],
-  ] as const)('%s', (_, isShared, whose) => {
+  ] as const;
+  // Who is beside a newer version is one of several as well.
+  const chosen = casesOf('the contract on PostgreSQL: ways to use it', ways, [ways[0], ways[2]]);
+  describe.each(chosen)('%s', (_, isShared, whose) => {
     if (whose !== 'own tables') beforeAll(addColumns);
 
     describeStore(

@@ -1,5 +1,5 @@
 /** Stores that go from a file to a server and back: everything arrives, whatever happens on the way. */
-import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -14,6 +14,7 @@ import { encodeText } from '../../../src/store/sqlite/connection.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { fillStore } from '../../bench/pages-store.ts';
+import { longStory } from '../../cases.ts';
 import { nestwatch } from '../../cli/test-io.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
@@ -32,9 +33,6 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     server = await startServer(bin!);
     admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
     await admin.connect();
-    const store = await openSqliteStore({ path: join(folder, 'filled.db'), clock });
-    await fillStore(store, { birds: 10, events: 3_000, alerts: 20 }, clock.nowUs());
-    await store.close();
   }, 60_000);
   afterAll(async () => {
     await admin?.end();
@@ -46,11 +44,14 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     count += 1;
     return join(folder, `${count}.db`);
   };
-  const filledFile = () => {
-    const path = newFile();
-    copyFileSync(join(folder, 'filled.db'), path);
+  const fill = async (path: string, work: (store: Store) => Promise<unknown> = async () => {}) => {
+    const store = await openSqliteStore({ path, clock });
+    await work(store);
+    await store.close();
     return path;
   };
+  const filledFile = () =>
+    fill(newFile(), (store) => fillStore(store, { birds: 10, events: 3_000, alerts: 20 }, clock.nowUs()));
   const newSchema = () => {
     count += 1;
     return `s${count}`;
@@ -95,7 +96,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
 
   test('both engines have the same tables and columns, but for those that repeat a body', async () => {
     const target = await openTarget(onServer(newSchema()), clock);
-    const source = await openSource(inFile(filledFile()), clock);
+    const source = await openSource(inFile(await fill(newFile())), clock);
     const matched = matchTables(source.tables, target.tables);
     const extra = matched.flatMap(({ target: table, compared }) =>
       table.columns.filter(({ name }) => !compared.includes(name)).map(({ name }) => `${table.name}.${name}`),
@@ -116,7 +117,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
 
   test('whatever a column can hold arrives, on a server and back', async () => {
     const [path, schema, back] = [newFile(), newSchema(), newFile()];
-    await (await openSqliteStore({ path, clock })).close();
+    await fill(path);
     const target = await openTarget(onServer(schema), clock);
     const rows = fillAnything(path, target.tables as readonly TypedTable[]);
     await target.close();
@@ -180,8 +181,8 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     await after.close();
   });
 
-  test('neither side may be in use, and what is there already is not touched', async () => {
-    const [path, schema] = [filledFile(), newSchema()];
+  longStory('neither side may be in use, and what is there already is not touched', async () => {
+    const [path, schema] = [await filledFile(), newSchema()];
     const target = await openThere(schema);
     await expect(copy(inFile(path), onServer(schema))).rejects.toMatchObject({ code: 'store_locked' });
     await target.close();
@@ -202,23 +203,26 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     expect(rows).toEqual([]);
   });
 
-  test('what was broken off goes on, and where the store on the server has changed meanwhile it begins anew', async () => {
-    const [path, schema, back] = [filledFile(), newSchema(), newFile()];
-    await expect(copy(inFile(path), onServer(schema), 30)).rejects.toMatchObject({ code: 'cancelled' });
-    await expect(openThere(schema)).rejects.toMatchObject({
-      code: 'store_unfinished',
-      message: expect.stringContaining(`The schema ${schema} of the store `),
-    });
-    expect((await copy(inFile(path), onServer(schema))).began).toBe('resumed');
-    await expect(copy(onServer(schema), inFile(back), 30)).rejects.toMatchObject({ code: 'cancelled' });
-    const store = await openThere(schema);
-    await putAlert(store, anAlert({ id: 'later' }));
-    await store.close();
-    expect((await copy(onServer(schema), inFile(back))).began).toBe('source changed');
-    const after = await openSqliteStore({ path: back, clock });
-    expect(await after.transaction((tx) => tx.alerts.find('later'))).toBeDefined();
-    await after.close();
-  });
+  longStory(
+    'what was broken off goes on, and where the store on the server has changed meanwhile it begins anew',
+    async () => {
+      const [path, schema, back] = [await filledFile(), newSchema(), newFile()];
+      await expect(copy(inFile(path), onServer(schema), 30)).rejects.toMatchObject({ code: 'cancelled' });
+      await expect(openThere(schema)).rejects.toMatchObject({
+        code: 'store_unfinished',
+        message: expect.stringContaining(`The schema ${schema} of the store `),
+      });
+      expect((await copy(inFile(path), onServer(schema))).began).toBe('resumed');
+      await expect(copy(onServer(schema), inFile(back), 30)).rejects.toMatchObject({ code: 'cancelled' });
+      const store = await openThere(schema);
+      await putAlert(store, anAlert({ id: 'later' }));
+      await store.close();
+      expect((await copy(onServer(schema), inFile(back))).began).toBe('source changed');
+      const after = await openSqliteStore({ path: back, clock });
+      expect(await after.transaction((tx) => tx.alerts.find('later'))).toBeDefined();
+      await after.close();
+    },
+  );
 
   describe('by the commands of an operator', () => {
     async function configured() {
