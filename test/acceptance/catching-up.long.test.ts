@@ -7,7 +7,6 @@ import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const HOUR_US = 3_600_000_000;
-const MAX_AGE_US = 6 * HOUR_US;
 
 let stage: Stage;
 afterEach(() => stage.close());
@@ -56,19 +55,21 @@ const summaries = (of: Stage) =>
 
 /** Polls of the region that is up are most of what the story takes. */
 const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 10, 1);
-const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 60, 24);
-const DRAINED = amountOf('catching up: failures of the other region during the drain', 40, 20);
-const MINUTES_LOST = amountOf('catching up: minutes that an old backup lacks', 40, 12);
+const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 60, 12);
+const DRAINED = amountOf('catching up: failures of the other region during the drain', 40, 10);
+const MINUTES_LOST = amountOf('catching up: minutes that an old backup lacks', 40, 6);
 const MINUTES_OF_TROUBLE = amountOf('catching up: minutes before a backup of the service', 30, 22);
-const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 30, 12);
-const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 20, 8);
-const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 10);
+const MINUTES_WITHOUT = amountOf('catching up: minutes without, and with what came back', 30, 8);
+const MINUTES_BEFORE_STEP = amountOf('catching up: minutes before a step of our clock', 20, 5);
+const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 6);
+const HOURS_TOLD = amountOf('catching up: hours after which its news is old', 6, 3);
 
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   test('its old news is told in one summary, the rest as always, and the other region waits for nothing', async () => {
     const birds: Record<string, string[]> = {};
     stage = await openStage({
       requestsPerSecond: 10,
+      poll: { maxAlertAgeMs: HOURS_TOLD * 3_600_000 },
       before(world) {
         birds[world.region] = settle(world, world.region === 'eu' ? AWAY_BIRDS : OTHER_BIRDS);
       },
@@ -125,7 +126,7 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
     );
     const isOld = (key: string) => {
       const { observedAtUs, occurredAtUs } = observed.get(key)!;
-      return observedAtUs - occurredAtUs > MAX_AGE_US;
+      return observedAtUs - occurredAtUs > HOURS_TOLD * HOUR_US;
     };
     const old = truth.filter(({ key }) => isOld(key));
     expect([...tooOld].toSorted()).toEqual(old.map(({ key }) => key).toSorted());

@@ -94,16 +94,16 @@ function delaysUs(feed: Feed): number[] {
 }
 
 const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 40);
-const LIVES = amountOf('completeness: lives with late entries', 6, 2);
+const LIVES = amountOf('completeness: lives with late entries', 6, 1);
 const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 3);
 const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 3);
-const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 15);
+const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 10);
 const LEARNING_MINUTES = amountOf('completeness: minutes in which reviews find late Flights', 240, 130);
 const LEARNED_MINUTES = amountOf('completeness: minutes after what was learned', 180, 30);
 const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 30);
 const COUNTED_MINUTES = amountOf('completeness: minutes in which the work of lies is counted', 60, 20);
 const REFUSED_MINUTES = amountOf('completeness: minutes in which large pages are refused', 60, 35);
-const HIDDEN_MINUTES = amountOf('completeness: minutes of an entry that is never shown', 60, 15);
+const HIDDEN_MINUTES = amountOf('completeness: minutes of an entry that is never shown', 60, 5);
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
   // The first audits teach sweeps to look 10 minutes back, which catches some of the first and none of the second.

@@ -2,6 +2,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
 import { stageConfig } from './stage-config.ts';
 
@@ -62,8 +63,8 @@ test('a lost connection that somebody mended is over when they say so, over a re
   let birdId = '';
   stage = await openStage({
     regions: ['eu'],
-    // Seldom enough that a day passes quickly.
-    poll: { intervalMs: 300_000, inventoryIntervalMs: 3_600_000 },
+    rules: [rule('ConnectionDisconnected', { resolveAfterMs: 2 * 3_600_000 })],
+    poll: { intervalMs: 300_000 },
     inhibitRules: [
       {
         sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
@@ -105,7 +106,7 @@ test('a lost connection that somebody mended is over when they say so, over a re
       .slice(count)
       .filter((one) => one.startsWith('ConnectionDisconnected'));
   await stage.restart();
-  await stage.minutesPass(27 * 60);
+  await stage.minutesPass(3 * 60);
   expect(connections()).toEqual([]);
   world.disconnectConnection(lost);
   await stage.minutesPass(8);

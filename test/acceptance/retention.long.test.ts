@@ -6,7 +6,9 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** Three Birds, and a store that keeps a day. */
+const KEPT_DAYS = amountOf('retention: days that are kept of what is at rest', 1, 0.25);
+
+/** Three Birds, and a store that keeps that much. */
 async function open(): Promise<readonly string[]> {
   let birds: string[] = [];
   stage = await openStage({
@@ -17,7 +19,7 @@ async function open(): Promise<readonly string[]> {
       birds = ['one', 'two', 'three'].map((name) => world.addBird(id, { name, triggerType: 'event' }).id);
     },
   });
-  await stage.restart(() => stage.keepsFor(1));
+  await stage.restart(() => stage.keepsFor(KEPT_DAYS));
   return birds;
 }
 
@@ -59,7 +61,7 @@ longStory('a longer retention tells nothing again that the shorter one had delet
 test('a restart tells nothing again of what was at rest for longer than the retention', async () => {
   const birds = await open();
   await daysPass(0.5, birds);
-  await daysPass(1.5, []);
+  await daysPass(1.5 * KEPT_DAYS, []);
   await stage.restart();
   await stage.minutesPass(60);
   expect(repeated()).toEqual([]);
