@@ -59,8 +59,15 @@ export function endsConnection(error: unknown): boolean {
 }
 
 function down(store: string, is: string, cause: unknown): NestwatchError {
-  const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
+  const said = messageOf(cause);
+  const why = said === '' ? '' : `: ${said}`;
   return new NestwatchError('store_down', `The store ${store} ${is}${why}.`, { cause });
+}
+
+/** Where a name has several addresses, the failure is a list of those of each of them, and has no words of its own. */
+function messageOf(cause: unknown): string {
+  if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0]);
+  return cause instanceof Error ? cause.message : '';
 }
 
 export function isServerError(error: unknown): error is ServerError {

@@ -1,8 +1,11 @@
 /** What a network and a server that others use make different from a file. */
+import { once } from 'node:events';
+import { createConnection } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
+import { postgresFailure } from '../../../src/store/postgres/postgres-failure.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
@@ -232,6 +235,20 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await expect(open(changes)).rejects.toMatchObject({
       code: 'store_down',
       message: expect.stringMatching(message),
+    });
+  });
+
+  test('says of a server what is wrong whose name has several addresses', async () => {
+    const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
+    const socket = createConnection({
+      host: 'db',
+      port: 1,
+      lookup: (_, __, found) => found(null, addresses),
+    });
+    const [error] = await once(socket, 'error');
+    expect(error).toBeInstanceOf(AggregateError);
+    expect(postgresFailure(error, 'db')).toMatchObject({
+      message: 'The store db cannot be reached: connect ECONNREFUSED 127.0.0.1:1.',
     });
   });
 
