@@ -350,6 +350,7 @@ describe('the house', () => {
         'store/postgres/session-locks.ts',
         'store/postgres/session.ts',
         'store/postgres/settle-in.ts',
+        'store/postgres/shared-backend.ts',
       ],
     ],
   ])('%s is known only to its own files', (library, allowed) => {

@@ -3,6 +3,7 @@ import type { OwnershipView } from '../ownership-store.ts';
 import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
 import { clientConfig, type PostgresPlace } from './postgres-client.ts';
 import { postgresFailure } from './postgres-failure.ts';
+import { refuseSharedBackend } from './shared-backend.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
 /** What is seen of a store on a server without using it. */
@@ -16,7 +17,7 @@ export interface ServerLook {
   readonly isEncrypted: boolean;
 }
 
-/** Looks at a store, also while a daemon uses it. Throws `store_down` with what keeps it from being reached. */
+/** Looks at a store, also while a daemon uses it. Throws `store_down` with what keeps it from being reached, and `config_invalid`. */
 export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
   const client = new pg.Client(clientConfig(place));
   client.on('error', () => {});
@@ -27,15 +28,18 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
       known: boolean;
       bytes: number;
       encrypted: boolean;
+      pid: number;
     }>(
       `SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
          to_regclass(quote_ident($1) || '.schema_step') IS NOT NULL AS known,
          coalesce((SELECT sum(pg_total_relation_size(oid)) FROM pg_class
            WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r'), 0)::bigint AS bytes,
-         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted`,
+         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted,
+         pg_backend_pid() AS pid`,
       [place.schema],
     );
-    const { version, known, bytes, encrypted } = rows[0]!;
+    const { version, known, bytes, encrypted, pid } = rows[0]!;
+    await refuseSharedBackend(client, place, pid, 'config_invalid');
     const steps = known
       ? await client.query<{ step: number }>(
           `SELECT max(step) AS step FROM ${pg.escapeIdentifier(place.schema)}.schema_step`,

@@ -23,6 +23,7 @@ import { clientConfig, destroy, type PostgresPlace, written } from './postgres-c
 import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
 import { limitStatements, SHARED_LIMITS, settleIn } from './settle-in.ts';
+import { refuseSharedBackend } from './shared-backend.ts';
 import type { Parameter, Statements } from './statements.ts';
 
 /** Somebody else's lock is waited for so long: it may belong to a process that is just ending. */
@@ -276,6 +277,7 @@ export class Session implements Statements {
   async #settleIn(client: pg.Client): Promise<void> {
     const { place, isShared } = this.#options;
     const pid = await settleIn(client, place, isShared);
+    await refuseSharedBackend(client, place, pid, this.#isPrepared ? 'store_down' : 'config_invalid');
     const { rows } = await client.query<{ since: string }>(
       'SELECT backend_start::text AS since FROM pg_stat_activity WHERE pid = $1',
       [pid],

@@ -4,6 +4,7 @@ import { createConnection } from 'node:net';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
+import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { postgresFailure } from '../../../src/store/postgres/postgres-failure.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
@@ -11,6 +12,7 @@ import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { event, NOW_US } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
+import { openPooler } from './pooler.ts';
 import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
 
 const bin = findServer();
@@ -82,6 +84,23 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await putNest(store, 'a');
     await store.close();
     expect(await nests(await open())).toEqual(['a']);
+  });
+
+  test.each([
+    ['alone', false],
+    ['as one of several', true],
+  ])('is refused where a pooler gives its connection to others in turn: %s', async (_, isShared) => {
+    const pooler = await openPooler(server);
+    const place = placeOn(server, { host: pooler.host, schema });
+    const refused = {
+      code: 'config_invalid',
+      message: expect.stringMatching(
+        /^A pooler at postgres:.* one connection of the server to several in turn/,
+      ),
+    };
+    await expect(openPostgresStore({ place, clock, isShared })).rejects.toMatchObject(refused);
+    await expect(lookAtServer(place)).rejects.toMatchObject(refused);
+    await pooler.close();
   });
 
   test('does a commit once whose answer was lost', async () => {
