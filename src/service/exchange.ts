@@ -190,22 +190,22 @@ export class Exchange {
   #failsAlone(sent: Sent, { met }: Outcome, error: unknown): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (met === 'answer') this.#failing.answered(sent, nowMs);
-    if (met === 'refusal' || met === 'unauthorized')
-      return this.#failing.refused(sent, met, error as NestwatchError, nowMs);
-    return met === 'failure' && this.#failing.failed(sent, nowMs);
+    if (!(error instanceof NestwatchError)) return false;
+    if (met === 'refusal' || met === 'unauthorized') return this.#failing.refused(sent, met, error, nowMs);
+    return met === 'failure' && this.#failing.failed(sent, error, nowMs);
   }
 
   #isLeft(operation: Operation): boolean {
     return this.#failing.leftFor(operation.id, this.#clock.monotonicMs()) !== undefined;
   }
 
-  /** Throws the last refusal of an operation that is left for now. A write is sent all the same: a person waits for it. */
+  /** Throws what an operation met last that is left for now. A write is sent all the same: a person waits for it. */
   async #refuseLeft(operation: Operation): Promise<void> {
     if (operation.writes || this.pace.health().health !== 'up') return;
-    const refusal = this.#failing.leftFor(operation.id, this.#clock.monotonicMs());
-    if (refusal === undefined) return;
+    const error = this.#failing.leftFor(operation.id, this.#clock.monotonicMs());
+    if (error === undefined) return;
     await sleep(this.#clock, LEFT_ANSWER_MS, this.#closing.signal);
-    throw refusal;
+    throw error;
   }
 
   /** The header is the raw token, without a scheme (specification, Authentication). */

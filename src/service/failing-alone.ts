@@ -8,8 +8,9 @@
  * - Refusals (429, 503): where something else was answered between five of them.
  *
  * Whether an operation or the whole region refuses shows only once others were asked. So from its fourth refusal in a
- * row on an operation is left for a few seconds, in which others have their turn, and for about a minute once it is
- * refused alone. A Nest or a Bird needs no such leave: its own streams wait longer with each failure.
+ * row on an operation is left for a few seconds, in which others have their turn. One that is refused or fails alone is
+ * left for up to a minute: thousands of streams may want it. A Nest or a Bird needs no such leave, since its own streams
+ * wait longer with each failure.
  */
 import { type ErrorFacts, NestwatchError } from '../errors.ts';
 import type { OperationId } from './operations.ts';
@@ -44,8 +45,8 @@ interface Failing {
   isRefusedAlone: boolean;
   /** When it was last refused. */
   refusedAtMs: number;
-  /** What that said. */
-  refusal: NestwatchError | undefined;
+  /** The last failure or refusal. */
+  last: NestwatchError | undefined;
   leftUntilMs: number;
   /** How many answers there were in all when it began to fail, and when it was last refused. */
   readonly answersAtFirst: number;
@@ -74,14 +75,19 @@ export class FailingAlone {
   }
 
   /** Returns whether something of what it is about fails alone. */
-  failed(sent: Sent, nowMs: number): boolean {
+  failed(sent: Sent, failure: NestwatchError, nowMs: number): boolean {
+    const isThere = nowMs - this.#answeredAtMs < ANSWERED_LATELY_MS;
     let isAlone = false;
     for (const subject of subjectsOf(sent)) {
       const one = this.#of(subject);
       one.failures += 1;
-      if (one.failures > COUNTED_FAILURES && this.#answers > one.answersAtFirst) isAlone = true;
+      one.last = failure;
+      if (!isThere || one.failures <= COUNTED_FAILURES || this.#answers === one.answersAtFirst) continue;
+      isAlone = true;
+      const ownMs = leaveMs(one.failures - COUNTED_FAILURES);
+      if (subject === sent.operation) one.leftUntilMs = nowMs + Math.min(ownMs, LONGEST_LEAVE_MS.alone);
     }
-    return isAlone && nowMs - this.#answeredAtMs < ANSWERED_LATELY_MS;
+    return isAlone;
   }
 
   /** Returns whether something of what it is about is refused alone. */
@@ -97,8 +103,8 @@ export class FailingAlone {
         one.isRefusedAlone = isAnswered && one.answeredBetween >= ANSWERED_BETWEEN[how];
         one.refusedAtMs = nowMs;
         one.answersAtRefusal = this.#answers;
-        one.refusal = refusal;
-        if (subject === sent.operation) one.leftUntilMs = nowMs + leaveMs(one, refusal);
+        one.last = refusal;
+        if (subject === sent.operation) one.leftUntilMs = nowMs + leaveOfRefusedMs(one, refusal);
       }
       if (one.isRefusedAlone) isAlone = true;
     }
@@ -108,11 +114,13 @@ export class FailingAlone {
   /** What the operation is left for now; undefined where it may be asked for. */
   leftFor(operation: OperationId, nowMs: number): NestwatchError | undefined {
     const one = this.#failing.get(operation);
-    if (one?.refusal === undefined || nowMs >= one.leftUntilMs) return undefined;
-    const { code, message, facts } = one.refusal;
+    if (one?.last === undefined || nowMs >= one.leftUntilMs) return undefined;
+    const { code, message, facts } = one.last;
     const waitMs = one.leftUntilMs - nowMs;
-    const text = `${message}, ${one.refusals} times in a row; it is asked again in ${Math.ceil(waitMs / 1000)} s`;
-    const ownFacts: ErrorFacts = { ...facts, retryAfterMs: waitMs, isAlone: one.isRefusedAlone };
+    const times = one.failures + one.refusals;
+    const text = `${message}, ${times} times in a row; it is asked again in ${Math.ceil(waitMs / 1000)} s`;
+    const isAlone = one.isRefusedAlone || one.refusals === 0;
+    const ownFacts: ErrorFacts = { ...facts, retryAfterMs: waitMs, isAlone };
     return new NestwatchError(code, text, { facts: ownFacts });
   }
 
@@ -127,7 +135,7 @@ export class FailingAlone {
         answeredBetween: 0,
         isRefusedAlone: false,
         refusedAtMs: Number.NEGATIVE_INFINITY,
-        refusal: undefined,
+        last: undefined,
         leftUntilMs: Number.NEGATIVE_INFINITY,
         answersAtFirst: this.#answers,
         answersAtRefusal: this.#answers,
@@ -138,13 +146,17 @@ export class FailingAlone {
   }
 }
 
-function leaveMs({ refusals, isRefusedAlone }: Failing, { facts }: NestwatchError): number {
-  const further = refusals - COUNTED_REFUSALS - 1;
-  if (further < 0) return 0;
-  const ownMs = FIRST_LEAVE_MS * 2 ** Math.min(further, 10);
+function leaveOfRefusedMs({ refusals, isRefusedAlone }: Failing, { facts }: NestwatchError): number {
+  if (refusals <= COUNTED_REFUSALS) return 0;
+  const ownMs = leaveMs(refusals - COUNTED_REFUSALS);
   if (isRefusedAlone) return Math.max(Math.min(ownMs, LONGEST_LEAVE_MS.alone), facts.retryAfterMs ?? 0);
   // What the service asks for is kept by the pace of the region, as long as it may be that.
   return Math.min(ownMs, LONGEST_LEAVE_MS.unsure);
+}
+
+/** The longer the more often it was left. */
+function leaveMs(times: number): number {
+  return FIRST_LEAVE_MS * 2 ** Math.min(times - 1, 10);
 }
 
 function subjectsOf({ operation, target }: Sent): Subject[] {

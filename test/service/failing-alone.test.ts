@@ -15,9 +15,11 @@ const flights = (sentAtMs: number, birdId = '2', nestId = 'm'): Sent => ({
 const nests = (sentAtMs: number): Sent => ({ operation: 'searchNests', target: '/nests', sentAtMs });
 
 describe('what fails', () => {
+  const failure = new NestwatchError('timeout', 'getBirdLogs of eu: no answer within 30 s');
+
   test('fails alone from its fourth failure in a row on, as long as others were answered lately', () => {
     const failing = new FailingAlone();
-    const fails = (atMs: number) => failing.failed(logs(atMs), atMs);
+    const fails = (atMs: number) => failing.failed(logs(atMs), failure, atMs);
     expect([fails(0), fails(1), fails(2), fails(3)]).toEqual([false, false, false, false]);
     failing.answered(flights(10), 10);
     expect([fails(11), fails(30_009), fails(30_010)]).toEqual([true, true, false]);
@@ -25,9 +27,26 @@ describe('what fails', () => {
     expect(fails(40_001)).toBe(true);
   });
 
+  test('alone is left the longer the more often it fails, where it is an operation', () => {
+    const failing = new FailingAlone();
+    for (let at = 0; at < 3; at += 1) failing.failed(logs(at), failure, at);
+    failing.answered(flights(3), 3);
+    const left: number[] = [];
+    for (let at = 0; at < 6; at += 1) {
+      failing.failed(logs(4), failure, 4);
+      left.push(failing.leftFor('getBirdLogs', 4)!.facts.retryAfterMs!);
+    }
+    expect(left).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+    expect(failing.leftFor('getBirdLogs', 4)).toMatchObject({
+      message: 'getBirdLogs of eu: no answer within 30 s, 9 times in a row; it is asked again in 60 s',
+      facts: { isAlone: true },
+    });
+    expect(failing.leftFor('searchFlights', 4)).toBeUndefined();
+  });
+
   test('and is answered begins anew, and says nothing of itself', () => {
     const failing = new FailingAlone();
-    const fails = () => failing.failed(logs(5), 5);
+    const fails = () => failing.failed(logs(5), failure, 5);
     fails();
     failing.answered(flights(5), 5);
     failing.answered(logs(5), 5);
@@ -38,7 +57,10 @@ describe('what fails', () => {
     const failing = new FailingAlone();
     const alone: boolean[] = [];
     for (let at = 0; at < 3; at += 1) {
-      alone.push(failing.failed(logs(at, 'bad'), at), failing.failed(flights(at, 'bad', 'n'), at));
+      alone.push(
+        failing.failed(logs(at, 'bad'), failure, at),
+        failing.failed(flights(at, 'bad', 'n'), failure, at),
+      );
       failing.answered(logs(at, 'good'), at);
       failing.answered(flights(at, 'good', 'n'), at);
     }
