@@ -20,11 +20,12 @@ import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
 import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
+import { Places } from './places.ts';
 import { Polls, type Unlisted } from './polls.ts';
 import { type FeedReads, type FirstPass, ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
-import { AUDIT, INVENTORY } from './stream-name.ts';
+import { AUDIT, feedOf, INVENTORY } from './stream-name.ts';
 import { REGULAR_SHARE, Streams } from './streams.ts';
 
 interface RegionIntakeOptions {
@@ -211,16 +212,22 @@ export class RegionIntake {
   async #pollAll(signal: AbortSignal, once: boolean): Promise<Iterable<Promise<void>>> {
     const { clock, region } = this.#options;
     const underWay = new Set<Promise<void>>();
+    const places = new Places(region.concurrency);
     while (!signal.aborted) {
       await this.#client.ready(signal);
       if (signal.aborted) break;
-      const turn =
-        underWay.size < region.concurrency
-          ? this.#schedule.take(clock.monotonicMs())
-          : { waitMs: Number.POSITIVE_INFINITY };
+      const nowMs = clock.monotonicMs();
+      const turn = places.isFull()
+        ? { waitMs: Number.POSITIVE_INFINITY }
+        : this.#schedule.take(nowMs, places.fullFeed(nowMs));
       if ('name' in turn) {
-        const reading = turn.name === AUDIT ? this.#audit() : this.#polls.poll(turn.name, signal, once);
-        const work = reading.finally(() => underWay.delete(work));
+        const isAudit = turn.name === AUDIT;
+        const leave = places.take(isAudit ? AUDIT : feedOf(turn.name), nowMs);
+        const reading = isAudit ? this.#audit() : this.#polls.poll(turn.name, signal, once);
+        const work = reading.finally(() => {
+          underWay.delete(work);
+          leave(clock.monotonicMs());
+        });
         underWay.add(work);
         continue;
       }

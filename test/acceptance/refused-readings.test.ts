@@ -1,6 +1,8 @@
-/** What the service refuses to one stream alone, or only some of what is asked about it. */
+/** What the service refuses, fails at or is slow to answer while it answers everything else. */
 import { afterEach, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
 import type { HttpResponse } from '../../src/http/transport.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -232,4 +234,42 @@ test.each([
   }
   expect(healthsOf(stage)).toEqual(before);
   expect(before.at(-1)).toBe('up');
+});
+
+test.each([
+  ['is answered only after 25 s', 25_000, true],
+  ['is never answered', 30_000, false],
+])('an operation that %s does not keep the others waiting', async (_, answerMs, isAnswered) => {
+  const birdIds: string[] = [];
+  let isSlow = false;
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      for (let at = 0; at < 200; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+    },
+    between: (service) => ({
+      ...service,
+      async send(request) {
+        if (!isSlow || !/\/birds\/\d+\/logs/.test(request.url)) return service.send(request);
+        await sleep(stage.clock, answerMs);
+        if (isAnswered) return service.send(request);
+        throw new NestwatchError('timeout', 'no answer from eu.example within 30 s');
+      },
+    }),
+  });
+  await stage.minutesPass(3);
+  isSlow = true;
+  await stage.minutesPass(5);
+  const world = stage.worlds.eu!;
+  const keys: string[] = [];
+  for (const birdId of birdIds.slice(0, 10)) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(1);
+    expect(stage.forwarded()).toEqual(keys);
+  }
 });

@@ -113,9 +113,15 @@ export class BirdTurns {
     return this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();
   }
 
-  /** Whether one waits that was not polled in this life. */
-  hasFresh(): boolean {
-    for (const { waiting } of this.#feeds.values()) if (waiting.hasFresh()) return true;
+  isOf(row: Row, feedName: string): boolean {
+    return this.#feedOf[row]?.name === feedName;
+  }
+
+  /** Whether one waits that was not polled in this life. As below, streams of the feed `except` are left out. */
+  hasFresh(except?: string): boolean {
+    for (const { name, waiting } of this.#feeds.values()) {
+      if (name !== except && waiting.hasFresh()) return true;
+    }
     return false;
   }
 
@@ -123,11 +129,12 @@ export class BirdTurns {
    * The stream polled longest ago of a feed where else not every stream could be polled in time; of two feeds, the one
    * of which that stream has less of its time left.
    */
-  pressing(nowMs: number): Row | undefined {
+  pressing(nowMs: number, except?: string): Row | undefined {
     const { usualMs } = this.#leastWait();
     let pressing: Row | undefined;
     let mostPassed = 0;
-    for (const [{ waiting, streams }, limitMs] of this.#limits()) {
+    for (const [{ name, waiting, streams }, limitMs] of this.#limits()) {
+      if (name === except) continue;
       const oldest = waiting.oldest();
       if (!oldest || nowMs < oldest.atMs + usualMs) continue;
       const passed = (nowMs - oldest.atMs) / limitMs;
@@ -139,11 +146,12 @@ export class BirdTurns {
   }
 
   /** The stream with the largest expected delay for its cost, of those that waited long enough. */
-  best(nowMs: number): Row | undefined {
+  best(nowMs: number, except?: string): Row | undefined {
     const leastWait = this.#leastWait();
     const lateMs = this.#lateMs();
     let best: Choice<Row> | undefined;
-    for (const { waiting } of this.#feeds.values()) {
+    for (const { name, waiting } of this.#feeds.values()) {
+      if (name === except) continue;
       const choice = waiting.best(nowMs, leastWait, lateMs);
       if (choice && (!best || choice.value > best.value)) best = choice;
     }
@@ -151,10 +159,11 @@ export class BirdTurns {
   }
 
   /** When the first of those that do not wait long enough yet will; Infinity for none. */
-  nextMs(): number {
+  nextMs(except?: string): number {
     const leastWait = this.#leastWait();
     let earliestMs = Number.POSITIVE_INFINITY;
-    for (const { waiting } of this.#feeds.values()) {
+    for (const { name, waiting } of this.#feeds.values()) {
+      if (name === except) continue;
       earliestMs = Math.min(earliestMs, waiting.nextMs(leastWait));
     }
     return earliestMs;

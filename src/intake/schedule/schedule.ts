@@ -31,7 +31,7 @@
  */
 import { BirdTurns, type Row } from './bird-turns.ts';
 import { type Column, type Columns, createColumns } from './columns.ts';
-import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
+import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
 
@@ -135,6 +135,9 @@ const TIMED_SHARE = 1 / 4;
 
 /** What regular streams that are behind get in addition to their own shares. */
 const BACKLOG_SHARE = 1 / 4;
+
+/** How long a timed stream is put off whose feed may not be polled now. */
+const PUT_OFF_MS = 1_000;
 
 /** A stream lags from that multiple of the limit on: turns come unevenly. */
 const LAG_FROM = 1.1;
@@ -249,10 +252,13 @@ export class Schedule {
     this.#columns.removeRow(row);
   }
 
-  /** Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added). */
-  take(nowMs: number): { readonly name: string } | { readonly waitMs: number } {
-    const turn = this.#choose(nowMs);
-    if (turn === undefined) return { waitMs: this.#nextMs() - nowMs };
+  /**
+   * Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added). No
+   * Bird's stream of the feed `except` has the turn.
+   */
+  take(nowMs: number, except?: string): { readonly name: string } | { readonly waitMs: number } {
+    const turn = this.#choose(nowMs, except);
+    if (turn === undefined) return { waitMs: this.#nextMs(except) - nowMs };
     const { row, payer } = turn;
     if (payer) this.#payers.set(row, payer);
     if (!this.#regulars.has(row)) this.#birds.take(row);
@@ -370,12 +376,12 @@ export class Schedule {
   }
 
   /** Chooses the stream whose turn it is, by the order above, and who pays for its poll: nobody where none is held back. */
-  #choose(nowMs: number): Turn | undefined {
+  #choose(nowMs: number, except: string | undefined): Turn | undefined {
     const regular = this.#dueRegular(nowMs, (_, { account }) => account.debt === 0);
     if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
-    const pressing = this.#birds.pressing(nowMs);
-    const isShared = pressing !== undefined || this.#birds.hasFresh();
-    const next = this.#timed.first();
+    const pressing = this.#birds.pressing(nowMs, except);
+    const isShared = pressing !== undefined || this.#birds.hasFresh(except);
+    const next = this.#firstTimed(nowMs, except);
     if (next && next.atMs <= nowMs && !(isShared && this.#timedAccount.debt > 0)) {
       return { row: next.item, payer: isShared ? this.#timedAccount : undefined };
     }
@@ -384,13 +390,24 @@ export class Schedule {
       const backlog = this.#dueRegular(nowMs, (row) => this.#behind.has(row));
       if (backlog !== undefined) return { row: backlog, payer: this.#backlogAccount };
     }
-    const row = this.#birds.best(nowMs) ?? this.#dueRegular(nowMs, () => true);
+    const row = this.#birds.best(nowMs, except) ?? this.#dueRegular(nowMs, () => true);
     return row === undefined ? undefined : { row, payer: undefined };
   }
 
+  /** The timed stream that is due first. One of the feed `except` that is due waits a little longer. */
+  #firstTimed(nowMs: number, except: string | undefined): QueueEntry<Row> | undefined {
+    for (;;) {
+      const next = this.#timed.first();
+      if (!next || except === undefined || next.atMs > nowMs) return next;
+      if (!this.#birds.isOf(next.item, except)) return next;
+      this.#setTimed(next.item, nowMs + PUT_OFF_MS);
+    }
+  }
+
   /** The first instant at which one of the streams may be polled that may not be polled now. */
-  #nextMs(): number {
-    let earliestMs = Math.min(this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY, this.#birds.nextMs());
+  #nextMs(except: string | undefined): number {
+    const timedMs = this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY;
+    let earliestMs = Math.min(timedMs, this.#birds.nextMs(except));
     for (const row of this.#regulars.keys()) {
       if (this.#states[row] !== 'taken') earliestMs = Math.min(earliestMs, this.#readyMs.get(row));
     }

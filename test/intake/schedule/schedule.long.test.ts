@@ -55,6 +55,35 @@ function gapsOf(times: readonly number[]): number[] {
   return times.slice(1).map((atMs, at) => atMs - times[at]!);
 }
 
+describe('a feed that is left out of a turn', () => {
+  const schedule = scheduleOf();
+  schedule.add({ name: 'log', feed: 'bird_log' }, 0);
+  schedule.add({ name: 'retried', feed: 'bird_log' }, 0);
+  schedule.add({ name: 'flights', feed: 'flight' }, 0);
+  const names = (nowMs: number, except?: string) => {
+    const taken: string[] = [];
+    for (;;) {
+      const turn = schedule.take(nowMs, except);
+      if ('waitMs' in turn) return [...taken, turn.waitMs];
+      taken.push(turn.name);
+    }
+  };
+
+  test('has none, whether its streams are fresh, timed or wait, and the others wait for their own', () => {
+    expect(names(0, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
+    expect(names(0)).toEqual(['log', 'retried', Number.POSITIVE_INFINITY]);
+    schedule.done('retried', 100, { delayMs: 400 });
+    schedule.done('log', 100, QUIET);
+    schedule.done('flights', 100, QUIET);
+    // The one that is timed is put off for a second.
+    expect(names(600, 'bird_log')).toEqual([1_000]);
+    expect(names(600)).toEqual([1_000]);
+    expect(names(1_600)).toEqual(['retried', 28_400]);
+    expect(names(40_000, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
+    expect(names(40_000)).toEqual(['log', Number.POSITIVE_INFINITY]);
+  });
+});
+
 describe('a stream of a Bird', () => {
   test('is due at once, and again an interval after its poll began', () => {
     const schedule = scheduleOf();
