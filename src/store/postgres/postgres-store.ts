@@ -243,7 +243,8 @@ async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>
     return { ok: true, value };
   } catch (error) {
     const failure = session.failure() ?? error;
-    if (isStoreFailure(failure)) throw failure;
+    // What goes well when the whole of the transaction is done once more is no failure of the part.
+    if (isStoreFailure(failure) || isWorthAnotherTry(failure)) throw failure;
     await session.exec('ROLLBACK TO part; RELEASE part');
     session.forget();
     rooms.rolledBack();
