@@ -406,7 +406,9 @@ export function describeEvents(run: Run): void {
     });
 
     test('refuses a cursor that it never gave', async () => {
-      for (const cursor of ['', 'x', 'WzFd', 'bnVsbA']) {
+      const places = ['[1.5,1,1]', '[1e300,1,1]', '["1",1,1]'];
+      const written = places.map((place) => Buffer.from(place).toString('base64url'));
+      for (const cursor of ['', 'x', 'WzFd', 'bnVsbA', ...written]) {
         await expect(run((tx) => tx.events.page({ limit: 1, cursor }))).rejects.toMatchObject({
           code: 'usage',
         });
