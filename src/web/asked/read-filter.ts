@@ -46,6 +46,7 @@ export function readFilter(
 function readSince(name: string, value: string | undefined, zone: string, nowUs: number): number | undefined {
   if (value === undefined) return undefined;
   const ms = parseDuration(value);
-  if (ms !== undefined) return nowUs - ms * 1000;
+  // What is longer ago than the store can tell is before all that it holds.
+  if (ms !== undefined) return Math.max(nowUs - ms * 1000, Number.MIN_SAFE_INTEGER);
   return parseWallTime(value, zone) ?? instant(name, value);
 }

@@ -14,6 +14,10 @@ test.each([
   expect(read({ since: given }).sinceUs).toBe(Date.parse(expected) * 1000);
 });
 
+test('since is no longer ago than a store can tell', () => {
+  expect(read({ since: '300000y' }).sinceUs).toBe(Number.MIN_SAFE_INTEGER);
+});
+
 test.each([
   ['Europe/Amsterdam', '2026-07-01', '2026-06-30T22:00:00Z'],
   ['Europe/Amsterdam', '2026-07-01 13:05', '2026-07-01T11:05:00Z'],
