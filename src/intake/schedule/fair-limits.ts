@@ -21,8 +21,8 @@ export interface FeedLoad {
 const FAIR_WAIT = 1.5;
 
 /**
- * The limit of each feed in milliseconds, at most `mostMs`, when so many requests per millisecond are theirs, which
- * must do for that.
+ * The limit of each feed in milliseconds, at most `mostMs`, when so many requests per millisecond are theirs. Where
+ * those do not do for `mostMs`, each feed has that.
  */
 export function fairLimitsMs(
   feeds: readonly FeedLoad[],
@@ -47,5 +47,6 @@ export function fairLimitsMs(
       atMost.add(feed);
       leftPerMs -= (feed.streams * feed.cost) / mostMs;
     }
+    if (leftPerMs <= 0) return feeds.map(() => mostMs);
   }
 }

@@ -27,3 +27,13 @@ test('nobody may wait longer than the longest wait, be there one feed or none', 
   expect(fairLimitsMs([feed(150, 1e-3)], 0.0006, 5 * MINUTE)).toEqual([5 * MINUTE]);
   expect(fairLimitsMs([], 0.001, MINUTE)).toEqual([]);
 });
+
+test('where a slow feed alone takes more than there is, no other may wait less than the longest wait for it', () => {
+  const logs = feed(1000, 1 / (60 * MINUTE));
+  const flights = feed(10, 1 / (3 * MINUTE));
+  const allPolledInFiveMinutes = 1010 / (5 * MINUTE);
+  expect(fairLimitsMs([logs, flights], allPolledInFiveMinutes, 4.75 * MINUTE)).toEqual([
+    4.75 * MINUTE,
+    4.75 * MINUTE,
+  ]);
+});
