@@ -109,6 +109,19 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
+  test('is not told of one that is in time where our clock is ahead of the service', async () => {
+    const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
+    stage.ourClockSteps(2 * HOUR * 60);
+    const flight = world.startFlight(birdId);
+    await stage.minutesPass(50);
+    world.endFlight(flight.id, 'succeeded');
+    await stage.minutesPass(3);
+    expect(received().filter((one) => one.startsWith('FlightStuck'))).toEqual([]);
+    world.startFlight(birdId);
+    await stage.minutesPass(68);
+    expect(received()).toContain('FlightStuck firing');
+  });
+
   test('is not told while the region is down: it may have ended', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);

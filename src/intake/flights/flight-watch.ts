@@ -148,7 +148,10 @@ export class FlightWatch {
     return this.#rescan.verifiedUs() || this.#flights.gaps.verifiedUs(this.#birdId);
   }
 
-  /** When the last poll that succeeded began, on our clock; 0 before the first. */
+  /**
+   * When the last poll that succeeded began, on our clock or, where that is ahead, on the service's: what has started is
+   * dated by that one. 0 before the first.
+   */
   readUs(): number {
     return this.#readUs;
   }
@@ -229,7 +232,8 @@ export class FlightWatch {
     if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
-    this.#readUs = beganUs;
+    const aheadUs = poll.serviceNowUs - poll.observedAtUs;
+    this.#readUs = beganUs + Math.min(0, aheadUs);
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
