@@ -142,27 +142,18 @@ async function streamsOf(options: BackfillOptions) {
 function logReading(log: LogStream, { toUs }: BackfillOptions): BackfilledStream['read'] {
   return async function* read(fromUs) {
     let position: Position | 'end' = startOf(fromUs - ANCHOR_MARGIN_US);
+    let pageSize = log.pageSize();
     while (position !== 'end') {
-      const { fromUs: anchorUs, page } = position;
-      const pageSize = log.pageSize();
+      // Page numbers count in page sizes: only the first of an anchor may be of another.
+      if (position.page === 0) pageSize = log.pageSize();
       // A bound may be exclusive, and cut to whole seconds.
-      const answer = await log.ask({
-        page,
-        pageSize,
-        ascending: true,
-        fromUs: anchorUs,
-        toUs: toUs + ANCHOR_MARGIN_US,
-      });
-      const fresh = await log.keep(answer.items);
-      const instantsUs = answer.items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : []));
-      const inForce = answer.pageSize !== null && answer.pageSize > 0 ? answer.pageSize : pageSize;
-      const { totalCount } = answer;
-      position = nextPosition(position, {
-        count: answer.items.length,
-        pageSize: inForce,
-        totalCount,
-        instantsUs,
-      });
+      const read = await log.readPage(position, pageSize, toUs + ANCHOR_MARGIN_US);
+      const { items, totalCount, pageSize: echoed } = read.page;
+      pageSize = read.pageSize;
+      const fresh = await log.keep(items);
+      const instantsUs = items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : []));
+      const inForce = echoed !== null && echoed > 0 ? echoed : pageSize;
+      position = nextPosition(read.at, { count: items.length, pageSize: inForce, totalCount, instantsUs });
       const untilUs: number = position === 'end' ? toUs : position.fromUs;
       yield { untilUs, fresh: fresh.length, unread: 0 };
     }

@@ -119,6 +119,13 @@ test('history is kept whole, and nobody is notified of it', async () => {
   expect(stage.forwarded().length - forwarded).toBe(0);
 });
 
+test('history is kept whole where the service refuses pages as large as those that are asked for', async () => {
+  Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 4, overMaxPageSize: 'refuse' });
+  const { last } = await readBack();
+  expect(await kept()).toEqual(truthFrom(0));
+  expect(last).toMatchObject({ done: last.streams, share: 1, unread: 0 });
+});
+
 test('a second reading finds nothing new, and the watch goes on as before', async () => {
   await readBack();
   const all = await kept();

@@ -83,8 +83,17 @@ export interface LogStream {
   pageSize(): number;
   /** Reads a page for an audit. */
   ask(query: PageQuery): Promise<Page<LogEntry>>;
+  /** Reads a page of the entries up to `toUs`, in this size, or from the position's anchor on in one that is taken. */
+  readPage(at: Position, pageSize: number, toUs: number): Promise<PageAt>;
   /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the events that were new. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
+}
+
+/** A page, and where and in which size it was asked for. */
+interface PageAt {
+  readonly page: Page<LogEntry>;
+  readonly at: Position;
+  readonly pageSize: number;
 }
 
 /** A sweep that reached the end: where it began in the stream, and when, on the service's clock. */
@@ -108,7 +117,7 @@ interface Sweep {
   readonly unsettledUs: number;
 }
 
-/** A page, and where and in which size it was asked for. */
+/** The answer with a page, and where and in which size it was asked for. */
 interface ReadPage<T> {
   readonly answer: Answer<Page<T>>;
   readonly at: Position;
@@ -180,6 +189,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
 
   async ask(query: PageQuery): Promise<Page<LogEntry>> {
     return (await this.#read(query)).value;
+  }
+
+  async readPage(from: Position, wanted: number, toUs: number): Promise<PageAt> {
+    await this.#open();
+    const { answer, at, pageSize } = await this.#readPage(from, wanted, toUs);
+    return { page: answer.value, at, pageSize };
   }
 
   async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
@@ -335,20 +350,20 @@ class PagedStream<T extends LogEntry> implements LogStream {
     this.#recent.add(id, createdAtUs);
   }
 
-  /** Reads the page in this size, or from its anchor on in another one. */
-  async #readPage(at: Position, pageSize: number): Promise<ReadPage<T>> {
+  /** Reads the page in this size, or from its anchor on in another one; with `toUs` of the entries up to then. */
+  async #readPage(at: Position, pageSize: number, toUs?: number): Promise<ReadPage<T>> {
     const own = this.#pages();
     const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
     if (larger !== undefined) {
-      const tried = await this.#try(at, larger);
+      const tried = await this.#try(at, larger, toUs);
       own.tried(larger, 'answer' in tried);
       if ('answer' in tried) return tried;
     }
-    let tried = await this.#try(at, pageSize);
+    let tried = await this.#try(at, pageSize, toUs);
     const { clock } = this.#feed;
     const halvedMsAgo = clock.monotonicMs() - (this.#refusedAtMs ?? Number.NEGATIVE_INFINITY);
     if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
-      tried = await this.#halve(startOf(at.fromUs), pageSize, tried);
+      tried = await this.#halve(startOf(at.fromUs), pageSize, tried, toUs);
       this.#refusedAtMs = clock.monotonicMs();
     }
     if ('refusal' in tried) throw tried.refusal;
@@ -364,13 +379,18 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
-  async #halve(from: Position, refused: number, first: Refused): Promise<ReadPage<T> | Refused> {
+  async #halve(
+    from: Position,
+    refused: number,
+    first: Refused,
+    toUs: number | undefined,
+  ): Promise<ReadPage<T> | Refused> {
     let larger = refused;
     while (larger > 1) {
       const size = Math.floor(larger / 2);
-      const tried = await this.#try(from, size);
+      const tried = await this.#try(from, size, toUs);
       if ('answer' in tried) {
-        const again = await this.#try(from, larger);
+        const again = await this.#try(from, larger, toUs);
         if ('answer' in again) return again;
         this.#ownPages = this.#feed.pages.learn(size, this.#stream);
         return tried;
@@ -382,9 +402,11 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return first;
   }
 
-  async #try(at: Position, pageSize: number): Promise<ReadPage<T> | Refused> {
+  async #try(at: Position, pageSize: number, toUs: number | undefined): Promise<ReadPage<T> | Refused> {
+    const upTo = toUs === undefined ? {} : { toUs };
     try {
-      const answer = await this.#read({ page: at.page, pageSize, ascending: true, fromUs: at.fromUs });
+      const { page, fromUs } = at;
+      const answer = await this.#read({ page, pageSize, ascending: true, fromUs, ...upTo });
       return { answer, at, pageSize };
     } catch (error) {
       if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };

@@ -76,6 +76,7 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
   const state = { given, kept: 0 };
   const log: LogStream = {
     poll: () => Promise.reject(new Error('audits do not poll')),
+    readPage: () => Promise.reject(new Error('audits ask for windows')),
     cursorUs: () => 0,
     pageSize: () => state.given?.pageSize ?? 100,
     swept(): Swept | undefined {
