@@ -647,6 +647,23 @@ describe('silences that are there', () => {
     expect(await run('silence', 'update', 'none', '-d', '1h')).toMatchObject({ exit: 2, stdout: '' });
   });
 
+  test('update says which ones it had changed before one that failed', async () => {
+    const { run } = await daemon();
+    const first = (await run('silence', 'add', 'bird=a', '-d', '1h', '-c', 'why')).stdout.trim();
+    // It begins later, so that it is another silence.
+    const start = ['--start', '2026-07-02T13:00:00Z', '-d', '2h'];
+    const { exit, stderr } = await run('silence', 'update', first, 'none', ...start);
+    expect(exit).toBe(2);
+    const [now] = JSON.parse((await run('silence', 'query', '--json')).stdout);
+    expect(now.id).not.toBe(first);
+    expect(stderr).toBe(
+      `nestwatch: none: silence not found; those before it are now: ${now.id}\nSee \`nestwatch --help\`.\n`,
+    );
+    expect((await run('silence', 'update', 'none', ...start)).stderr).toContain(
+      'nestwatch: none: silence not found; none was changed',
+    );
+  });
+
   test('export and import carry them to another daemon', async () => {
     const { run } = await daemon();
     await run('silence', 'add', 'bird=~"a.*"', 'nest!=x', '-c', 'why', '-a', 'ann');

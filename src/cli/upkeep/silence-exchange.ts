@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { text as textOf } from 'node:stream/consumers';
 import * as z from 'zod';
 import { whyUnreadable } from '../../document/why-unreadable.ts';
-import { NestwatchError } from '../../errors.ts';
+import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant, parseInstant } from '../../time/instant.ts';
@@ -56,19 +56,35 @@ export async function silenceUpdate(
   }
   const updated: string[] = [];
   for (const id of ids) {
-    const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-    const { data } = await daemonJson(edge, options, { method: 'GET', path }, carriedShape);
-    const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
-    const body = {
-      ...data,
-      startsAt,
-      endsAt: endOf(startsAt, data, options),
-      comment: comment ?? data.comment,
-    };
-    updated.push(await post(edge, options, body));
+    try {
+      updated.push(await updateOne(edge, id, options));
+    } catch (error) {
+      const done =
+        updated.length === 0 ? 'none was changed' : `those before it are now: ${updated.join(', ')}`;
+      throw withWords(error, `${shown(id)}: `, done);
+    }
   }
   edge.stdout.write(options.json ? jsonText({ updated }) : updated.map((id) => `${shown(id)}\n`).join(''));
   return 0;
+}
+
+async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promise<string> {
+  const { start, comment } = options;
+  const path = `/api/v2/silence/${encodeURIComponent(id)}`;
+  const { data } = await daemonJson(edge, options, { method: 'GET', path }, carriedShape);
+  const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
+  const endsAt = endOf(startsAt, data, options);
+  return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
+}
+
+/** The same failure, with which one it is of, and what was done before it. */
+function withWords(error: unknown, which: string, done: string): unknown {
+  if (!(error instanceof NestwatchError)) return error;
+  const message = `${which}${error.message}; ${done}`;
+  const options = { cause: error };
+  return error instanceof DaemonError
+    ? new DaemonError(error.code, message, options)
+    : new NestwatchError(error.code, message, options);
 }
 
 function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateOptions): string {
@@ -106,10 +122,9 @@ export async function silenceImport(
     try {
       imported.push(await post(edge, options, body));
     } catch (error) {
-      if (!(error instanceof NestwatchError)) throw error;
       const done =
         imported.length === 0 ? 'none was imported' : `those before it were: ${imported.join(', ')}`;
-      throw new NestwatchError(error.code, `silence ${at + 1}: ${error.message}; ${done}`, { cause: error });
+      throw withWords(error, `silence ${at + 1}: `, done);
     }
   }
   edge.stdout.write(options.json ? jsonText({ imported }) : imported.map((id) => `${shown(id)}\n`).join(''));
