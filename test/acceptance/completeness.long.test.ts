@@ -99,6 +99,7 @@ const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to 
 const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 3);
 const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 10);
 const LEARNING_MINUTES = amountOf('completeness: minutes in which reviews find late Flights', 240, 130);
+const LEARNING_SWEEPS = amountOf('completeness: minutes in which audits find late entries', 60, 40);
 const LEARNED_MINUTES = amountOf('completeness: minutes after what was learned', 180, 30);
 const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 30);
 const COUNTED_MINUTES = amountOf('completeness: minutes in which the work of lies is counted', 60, 20);
@@ -434,7 +435,7 @@ describe('how far polls look back is learned from what audits and reviews had to
       behaviours: { eu: LATE_A_MINUTE },
       before: busy,
     });
-    await stage.minutesPass(60);
+    await stage.minutesPass(LEARNING_SWEEPS);
     const learning = counted('recovered', 'bird_log');
     expect(learning).toBeGreaterThan(2);
     await stage.minutesPass(LEARNED_MINUTES);
