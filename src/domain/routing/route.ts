@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { type Labels, labelOf } from '../alert/alert.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
@@ -74,14 +75,25 @@ export function groupLabels(route: Route, labels: Labels): Labels {
 /**
  * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`.
  * Routes with the same matchers have the same key there; groups are stored under theirs, so a later one of such
- * routes gets `#2`, `#3` behind its own.
+ * routes gets `#2`, `#3` behind its own. Of one that is too long to be kept in an index, as with a matcher that lists
+ * hundreds of ids, the beginning stands before a digest of all of it.
  */
 export function groupKey(root: Route, route: Route, labels: Labels): string {
   const pairs = Object.entries(groupLabels(route, labels)).map(
     ([name, value]) => `${name}=${goQuote(value)}`,
   );
   const twins = twinsBefore(root, route);
-  return `${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`;
+  return bounded(`${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`);
+}
+
+/** PostgreSQL keeps no row of an index beyond 2,704 bytes, and in some a receiver and an integration stand beside it. */
+const MAX_KEY_BYTES = 2_000;
+/** Any character takes at most three bytes, two halves of a pair four. */
+const KEPT_OF_LONG = 600;
+
+function bounded(key: string): string {
+  if (key.length <= KEPT_OF_LONG || Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
+  return `${key.slice(0, KEPT_OF_LONG).toWellFormed()}… ${hash('sha256', JSON.stringify(key))}`;
 }
 
 /** How many nodes with this route's key come before it in the tree. */

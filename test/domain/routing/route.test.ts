@@ -111,6 +111,21 @@ describe('groups', () => {
     );
   });
 
+  test.each([
+    ['letters', 'x'],
+    ['characters of three bytes', '東'],
+    ['pairs of surrogates', '😀'],
+  ])('have a key of bounded length, which %s that differ at the end make another', (_, letter) => {
+    const root = tree(node('', { groupBy: ['nest', 'bird'] }));
+    const keyOf = (nest: string) => groupKey(root, root, { ...labels, nest });
+    const long = letter.repeat(3_000);
+    expect(Buffer.byteLength(keyOf(long))).toBeLessThan(2_000);
+    expect(keyOf(`${long}a`)).not.toBe(keyOf(`${long}b`));
+    expect(keyOf(long)).toBe(keyOf(long));
+    expect(keyOf(long).isWellFormed()).toBe(true);
+    expect(keyOf('x'.repeat(1_900))).toMatch(/^\{\}:\{bird="B", nest="x{1900}"\}$/);
+  });
+
   test('of different routes never share a key', () => {
     fc.assert(
       fc.property(anyTree, labelSet, (shape, labelsOf) => {

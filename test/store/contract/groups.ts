@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupMember } from '../../../src/domain/grouping/group.ts';
+import { groupKey } from '../../../src/domain/routing/route.ts';
+import { node, tree } from '../../domain/route-tree.ts';
 import { alert, delivery, event, group, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -34,6 +36,23 @@ export function describeGroups(run: Run): void {
       await run((tx) => tx.groups.put(groups));
       for (const one of groups) expect(await run((tx) => tx.groups.list([one.key]))).toEqual([one]);
     });
+
+    test.each([660, 1_000, 3_000])(
+      'are kept, and wait in a lane, however long their labels are: %i',
+      async (length) => {
+        // Ideographs that an index cannot press together.
+        const nest = Array.from({ length }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)));
+        const route = tree(node('', { groupBy: ['nest'] }));
+        const one = group(groupKey(route, route, { nest: nest.join('') }));
+        await run(async (tx) => {
+          await tx.groups.put([one]);
+          await tx.outbox.enqueue(notification('n'), [delivery('d', { lane: `0 ${one.key}` })]);
+          await tx.faults.note([{ sort: 'group', name: one.key, reason: 'r' }], NOW_US, NOW_US);
+        });
+        expect(await run((tx) => tx.groups.list([one.key]))).toEqual([one]);
+        expect(await run((tx) => tx.faults.names('group'))).toEqual([one.key]);
+      },
+    );
 
     test('are due when their time has come, the oldest first', async () => {
       await run((tx) =>
