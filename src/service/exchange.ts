@@ -93,7 +93,7 @@ export class Exchange {
       shouldRetry: async ({ error, attemptNumber }) => {
         // With the region up, `unauthorized` means that the token was replaced meanwhile, or refused for the first time:
         // it is read anew and asked with once more.
-        if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#isLeft(operation))
+        if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#leftFor(operation, target))
           return false;
         const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized';
         const isWorthIt = mayHelp && this.pace.health().health === 'up';
@@ -142,7 +142,7 @@ export class Exchange {
     body: string | undefined,
     read: Read<T>,
   ): Promise<T> {
-    await this.#refuseLeft(operation);
+    await this.#refuseLeft(operation, target);
     const permit = await this.pace.admit();
     const where = `${operation.id} of ${this.#region.name}`;
     const startedMs = this.#clock.monotonicMs();
@@ -195,14 +195,14 @@ export class Exchange {
     return met === 'failure' && this.#failing.failed(sent, error, nowMs);
   }
 
-  #isLeft(operation: Operation): boolean {
-    return this.#failing.leftFor(operation.id, this.#clock.monotonicMs()) !== undefined;
+  /** What an operation met last that is left for now. A write is sent all the same: a person waits for it. */
+  #leftFor(operation: Operation, target: string): NestwatchError | undefined {
+    if (operation.writes || this.pace.health().health !== 'up') return undefined;
+    return this.#failing.leftFor({ operation: operation.id, target }, this.#clock.monotonicMs());
   }
 
-  /** Throws what an operation met last that is left for now. A write is sent all the same: a person waits for it. */
-  async #refuseLeft(operation: Operation): Promise<void> {
-    if (operation.writes || this.pace.health().health !== 'up') return;
-    const error = this.#failing.leftFor(operation.id, this.#clock.monotonicMs());
+  async #refuseLeft(operation: Operation, target: string): Promise<void> {
+    const error = this.#leftFor(operation, target);
     if (error === undefined) return;
     await sleep(this.#clock, LEFT_ANSWER_MS, this.#closing.signal);
     throw error;

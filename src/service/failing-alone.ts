@@ -5,12 +5,13 @@
  *
  * - Failures: from the fourth in a row on, if anything was answered since the first and lately.
  * - Refused tokens (401): where something else was answered between two of them, with the same token.
- * - Refusals (429, 503): where something else was answered between five of them.
+ * - Refusals (429, 503): where something else was answered between five of them. Both as long as it is answered lately.
  *
  * Whether an operation or the whole region refuses shows only once others were asked. So from its fourth refusal in a
  * row on an operation is left for a few seconds, in which others have their turn. One that is refused or fails alone is
- * left for up to a minute: thousands of streams may want it. A Nest or a Bird needs no such leave, since its own streams
- * wait longer with each failure.
+ * left for up to a minute: thousands of streams may want it. But then what was not asked for in vain is asked for all the
+ * same, once: it may be one of a few that are answered. A Nest or a Bird needs no such leave, since its own streams wait longer
+ * with each failure.
  */
 import { type ErrorFacts, NestwatchError } from '../errors.ts';
 import type { OperationId } from './operations.ts';
@@ -30,9 +31,9 @@ const FIRST_LEAVE_MS = 5_000;
 const LONGEST_LEAVE_MS = { unsure: 10_000, alone: 60_000 } as const;
 
 /** Those that were not asked for again must not fill the memory: the one that has failed for longest is forgotten first. */
-const MOST_REMEMBERED = 10_000;
+const MOST_REMEMBERED = 20_000;
 
-/** What a request is about: the operation, and the path of each thing that its own path leads through. */
+/** What a request is about: the operation, the path of each thing that its own path leads through, and both together. */
 type Subject = string;
 
 interface Failing {
@@ -92,6 +93,7 @@ export class FailingAlone {
 
   /** Returns whether something of what it is about is refused alone. */
   refused(sent: Sent, how: keyof typeof ANSWERED_BETWEEN, refusal: NestwatchError, nowMs: number): boolean {
+    const isThere = nowMs - this.#answeredAtMs < ANSWERED_LATELY_MS;
     let isAlone = false;
     for (const subject of subjectsOf(sent)) {
       const one = this.#of(subject);
@@ -100,7 +102,8 @@ export class FailingAlone {
         const isAnswered = one.refusals > 0 && this.#answers > one.answersAtRefusal;
         one.refusals += 1;
         one.answeredBetween += isAnswered ? 1 : 0;
-        one.isRefusedAlone = isAnswered && one.answeredBetween >= ANSWERED_BETWEEN[how];
+        const isSure = one.answeredBetween >= ANSWERED_BETWEEN[how];
+        one.isRefusedAlone = isSure && (isAnswered || (one.isRefusedAlone && isThere));
         one.refusedAtMs = nowMs;
         one.answersAtRefusal = this.#answers;
         one.last = refusal;
@@ -111,15 +114,19 @@ export class FailingAlone {
     return isAlone;
   }
 
-  /** What the operation is left for now; undefined where it may be asked for. */
-  leftFor(operation: OperationId, nowMs: number): NestwatchError | undefined {
+  /** What the operation is left for now; undefined where this may be asked for. */
+  leftFor(
+    { operation, target }: Pick<Sent, 'operation' | 'target'>,
+    nowMs: number,
+  ): NestwatchError | undefined {
     const one = this.#failing.get(operation);
     if (one?.last === undefined || nowMs >= one.leftUntilMs) return undefined;
+    const isAlone = one.isRefusedAlone || one.refusals === 0;
+    if (isAlone && !this.#failing.has(requestOf(operation, target))) return undefined;
     const { code, message, facts } = one.last;
     const waitMs = one.leftUntilMs - nowMs;
     const times = one.failures + one.refusals;
     const text = `${message}, ${times} times in a row; it is asked again in ${Math.ceil(waitMs / 1000)} s`;
-    const isAlone = one.isRefusedAlone || one.refusals === 0;
     const ownFacts: ErrorFacts = { ...facts, retryAfterMs: waitMs, isAlone };
     return new NestwatchError(code, text, { facts: ownFacts });
   }
@@ -160,9 +167,15 @@ function leaveMs(times: number): number {
 }
 
 function subjectsOf({ operation, target }: Sent): Subject[] {
-  const subjects: Subject[] = [operation];
+  const subjects: Subject[] = [operation, requestOf(operation, target)];
   for (const { 0: step, index } of target.matchAll(/\/(?:nests|birds|flights|users)\/[^/?]+/g)) {
     subjects.push(target.slice(0, index + step.length));
   }
   return subjects;
+}
+
+/** The request but for its query. */
+function requestOf(operation: OperationId, target: string): Subject {
+  const queryAt = target.indexOf('?');
+  return `${operation} ${queryAt < 0 ? target : target.slice(0, queryAt)}`;
 }

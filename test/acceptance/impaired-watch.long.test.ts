@@ -46,36 +46,41 @@ const received = (alertname?: string) =>
 const requestsOf = (...operations: string[]) =>
   stage.happenings.filter((one) => one.what === 'request' && operations.includes(one.operation)).length;
 
-test.each([403, 404, 500])('a Nest whose Birds cannot be listed (%i) hides no other one', async (status) => {
-  const closed: string[] = [];
-  const open: string[] = [];
-  const world = await regionWhere(
-    async (request, pass) => (isList(request, closed) ? answer(status) : pass()),
-    {
-      before(world) {
-        // More of them in a row than failures that make a region down.
-        for (let count = 0; count < 3; count += 1) closed.push(settle(world, 1, 'Closed').nestId);
-        open.push(...settle(world, 3).birdIds);
+test.each([401, 403, 404, 429, 500, 503])(
+  'a Nest whose Birds cannot be listed (%i) hides no other one',
+  async (status) => {
+    const closed: string[] = [];
+    const open: string[] = [];
+    const world = await regionWhere(
+      async (request, pass) => (isList(request, closed) ? answer(status) : pass()),
+      {
+        before(world) {
+          // More of them in a row than failures that make a region down.
+          for (let count = 0; count < 3; count += 1) closed.push(settle(world, 1, 'Closed').nestId);
+          open.push(...settle(world, 3).birdIds);
+        },
       },
-    },
-  );
-  await stage.minutesPass(20);
-  expect(stage.daemon().regions()[0]!.birds).toBe(3);
-  const flights = open.map((birdId) => world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 }));
-  await stage.minutesPass(15);
-  expect(stage.forwarded().toSorted()).toEqual(flights.map(({ id }) => `eu/flight/${id}/failed`).toSorted());
-  const why = stage.happenings.findLast((one) => one.what === 'poll' && one.feed === 'inventory');
-  expect(why).toMatchObject({
-    error: {
-      message: expect.stringMatching(/^Birds of 3 of 4 Nests could not be listed, of \d+ \(Closed\), /),
-    },
-  });
-  expect([...new Set(received().map(({ labels }) => labels.alertname))].toSorted()).toEqual([
-    'FeedBehind',
-    'FlightFailed',
-  ]);
-  expect(received('FeedBehind')[0]!.annotations.description).toContain('the inventory: last read');
-});
+    );
+    await stage.minutesPass(20);
+    expect(stage.daemon().regions()[0]!.birds).toBe(3);
+    const flights = open.map((birdId) => world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 }));
+    await stage.minutesPass(15);
+    expect(stage.forwarded().toSorted()).toEqual(
+      flights.map(({ id }) => `eu/flight/${id}/failed`).toSorted(),
+    );
+    const why = stage.happenings.findLast((one) => one.what === 'poll' && one.feed === 'inventory');
+    expect(why).toMatchObject({
+      error: {
+        message: expect.stringMatching(/^Birds of 3 of 4 Nests could not be listed, of \d+ \(Closed\), /),
+      },
+    });
+    expect([...new Set(received().map(({ labels }) => labels.alertname))].toSorted()).toEqual([
+      'FeedBehind',
+      'FlightFailed',
+    ]);
+    expect(received('FeedBehind')[0]!.annotations.description).toContain('the inventory: last read');
+  },
+);
 
 test('a token that loses its rights to a Nest is not refused by the region', async () => {
   let closed = 'none';

@@ -193,6 +193,9 @@ test.each([401, 403, 429, 500, 503])(
 );
 
 test.each([
+  ['log', 401],
+  ['log', 429],
+  ['log', 503],
   ['Bird', 401],
   ['Bird', 429],
   ['Bird', 500],
@@ -210,7 +213,8 @@ test.each([
         birdIds.push(world.addBird(legal.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
       }
       const bad = world.addBird(other.id, { name: 'Bad', triggerType: 'manual' });
-      refusedPath = what === 'Nest' ? `/nests/${other.id}/` : `/birds/${bad.id}/`;
+      const ofBird = `/birds/${bad.id}/`;
+      refusedPath = { log: `${ofBird}logs`, Bird: ofBird, Nest: `/nests/${other.id}/` }[what]!;
     },
     between: (service) => ({
       ...service,
