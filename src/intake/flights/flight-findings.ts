@@ -95,11 +95,17 @@ export class FlightFinder {
       found.duplicates += 1;
       return;
     }
-    if (!record && startedAtUs > 0) this.#addStart(flight.id, startedAtUs, reading, found);
+    if (!record && startedAtUs > 0) {
+      this.#addStart(flight.id, startedAtUs, reading, found);
+      this.#learnLateness(startedAtUs, reading);
+    }
     if (record && record.status === flight.status && record.open === !ended) {
       found.duplicates += 1;
       return;
     }
+    // It was met before the service said when it started.
+    const isDatedNow = record?.startedAtUs === 0 && startedAtUs > 0 && record.status !== flight.status;
+    if (isDatedNow) this.#addStart(flight.id, startedAtUs, reading, found);
     const next: FlightRecord = {
       stream: reading.stream,
       flightId: flight.id,
@@ -119,9 +125,8 @@ export class FlightFinder {
     return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs();
   }
 
-  /** Adds the fact that a Flight started, and learns how late it was shown. */
-  #addStart(flightId: string, startedAtUs: number, reading: Reading, { facts }: Findings): void {
-    const { birdId, fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
+  /** Adds the fact that a Flight started. */
+  #addStart(flightId: string, startedAtUs: number, { birdId }: Reading, { facts }: Findings): void {
     const nestId = this.#names.nestOf(birdId);
     facts.push({
       fact: 'flight_started',
@@ -136,6 +141,11 @@ export class FlightFinder {
       startedAtUs,
       historic: startedAtUs < this.#options.watchedSinceUs(),
     });
+  }
+
+  /** Learns how late a Flight was shown that started then. */
+  #learnLateness(startedAtUs: number, reading: Reading): void {
+    const { fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
     const isWatched = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
     if (!isWatched || startedAtUs >= cursorUs) return;
     // Of what only a rescan met it is not known how late it was, but that polls do not look that far back.

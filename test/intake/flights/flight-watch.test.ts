@@ -604,6 +604,23 @@ describe('a poll', () => {
     },
   );
 
+  test.each([
+    ['succeeded', {}],
+    ['failed', {}],
+    ['failed', { errorMessages: 'why' }],
+  ])('says once of one that %s %o when it started, though the service says it only then', async (...end) => {
+    const [status, said] = end;
+    stage.show('queued', 20, { isDated: false });
+    await stage.poll();
+    await stage.pass(30);
+    stage.ends('queued', { status, ...said });
+    stage.dated('queued');
+    for (let round = 0; round < 3; round += 1) await stage.poll();
+    const starts = stage.facts.filter(({ fact }) => fact === 'flight_started');
+    expect(starts).toMatchObject([{ startedAtUs: expect.any(Number) }]);
+    expect(stage.lateUs).toEqual([]);
+  });
+
   test('forgets ended Flights of long ago, which the store still knows', async () => {
     const lookedUp: string[] = [];
     const { transaction } = stage.store;
