@@ -169,6 +169,10 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
         regions()
           .find(({ name }) => name === region)
           ?.flightsReadUs(birdId),
+      serviceAheadUs: (region) =>
+        regions()
+          .find(({ name }) => name === region)
+          ?.serviceAheadUs() ?? 0,
       watchFacts,
     }),
     digests: createDigests({ ...stage, regions: () => regions().map((region) => region.verified()) }),

@@ -50,6 +50,8 @@ interface AlertingOptions {
   readonly report: Report;
   /** Without it nothing is overdue: see `overdue.ts`. */
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
+  /** By how much the clock of a region's service is ahead of that by which it is read; 0 where that is not known. */
+  readonly serviceAheadUs?: (region: string) => number;
   /** What the last health answer says, another list after each; absent where there is none. */
   readonly watchFacts?: () => readonly Fact[];
   /** How often it looks for what changed though nobody says so; a minute without it. */
@@ -89,13 +91,16 @@ const STORE_PAUSE_MS = 1_000;
 
 export function createAlerting(options: AlertingOptions): Alerting {
   const { store, config, clock, report } = options;
-  const maxAgeUs = config.poll.maxAlertAgeMs * 1000;
   const bell = createBell(clock);
-  const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS } = options;
+  const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
   const overdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
+
+  /** Where our clock is ahead, what has just happened seems to be so old when it is read. */
+  const maxAgeUs = (region: string) =>
+    config.poll.maxAlertAgeMs * 1000 + Math.max(0, -serviceAheadUs(region));
 
   const steps = new StepRunner(options);
   let hasBegun = false;

@@ -19,12 +19,12 @@ export type Growth = Map<string, number>;
 
 /**
  * Puts alerts that changed into the groups of their routes, or wakes the groups that have to notify of their end. Events
- * that were older than `maxAgeUs` when they were observed are left to a summary. `growth` is counted on.
+ * that were older than `maxAgeUs` of their region when they were observed are left to a summary. `growth` is counted on.
  */
 export async function joinGroups(
   tx: Transaction,
   config: Pick<Config, 'route' | 'receivers'>,
-  maxAgeUs: number,
+  maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
 ): Promise<Step> {
@@ -49,7 +49,7 @@ async function join(
   tx: Transaction,
   alerts: readonly Alert[],
   { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
-  maxAgeUs: number,
+  maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
 ): Promise<Tally> {
@@ -75,7 +75,8 @@ async function join(
       if (notifiedSeq !== HAS_LEFT) growth.set(groupKey, (growth.get(groupKey) ?? 0) + 1);
     }
     const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
-    const old = await leaveOldToSummary(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
+    const mostUs = maxAgeUs(alert.labels.region ?? '');
+    const old = await leaveOldToSummary(tx, { alert, members: present, groups }, root, mostUs, nowUs);
     for (const group of old.groups) changedGroups.set(group.key, group);
     changedMembers.push(...old.members);
     suppressions.push(...old.suppressions);

@@ -53,6 +53,8 @@ export interface WatchedRegion {
   flightsReadUs(birdId: string): number | undefined;
   /** The same of each Bird of which there was one. */
   flightReads(): Iterable<readonly [birdId: string, us: number]>;
+  /** By how much the service's clock is ahead of that by which it is read; 0 before that is known. */
+  serviceAheadUs(): number;
   progress(): RegionProgress;
   /** What its health is judged by. */
   snapshot(): RegionProgress & {
@@ -149,6 +151,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
     flightReads: () => intake.flightReads(),
+    serviceAheadUs: () => intake.clockAheadUs(),
     progress,
     snapshot() {
       // Takes time for each stream, and is asked for every few seconds: once is enough.

@@ -106,6 +106,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
       return Object.hasOwn(reads, birdId) ? reads[birdId] : undefined;
     },
     flightReads: () => own?.flightReads() ?? Object.entries(shown()?.flightsReadUs ?? {}),
+    serviceAheadUs: () => own?.serviceAheadUs() ?? shown()?.snapshot.clockAheadUs ?? 0,
     progress: snapshot,
     snapshot,
     verified: () => ({ region: name, verifiedUntilUs: verifiedUntilUs(snapshot()) }),

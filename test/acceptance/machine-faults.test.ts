@@ -92,6 +92,16 @@ test.each([
   expectNothingLost();
 });
 
+test('our clock is ahead by the hours that make news old: what fails is notified of in time, by itself', async () => {
+  const { fails } = await opened();
+  stage.ourClockSteps(8 * HOUR_S);
+  await stage.minutesPass(3);
+  fails();
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(1);
+  expectNothingLost();
+});
+
 test('the process stands still for ten minutes: what failed meanwhile is notified of soon after', async () => {
   const { world, fails } = await opened();
   for (const minute of [1, 5, 9]) world.at(world.nowUs() + minute * 60e6, fails);
