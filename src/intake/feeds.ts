@@ -45,6 +45,8 @@ export interface Feeds {
   readonly overlapUs: (feed: Feed) => number;
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
+  /** What the service gives in a page, as far as is known. */
+  readonly pageSize: () => number;
 }
 
 export function createFeeds(options: FeedsOptions): Feeds {
@@ -102,6 +104,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     createFlightWatch,
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
+    pageSize: pages.size,
   };
 }
 

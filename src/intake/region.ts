@@ -54,6 +54,8 @@ const AUDIT_SHARE = 1 / 10;
 
 export class RegionIntake {
   readonly inventory: Inventory;
+  /** What the service gives in a page, as far as is known. */
+  readonly pageSize: () => number;
   readonly #options: RegionIntakeOptions;
   readonly #serviceClock: ServiceClock;
   readonly #client: ServiceClient;
@@ -82,6 +84,7 @@ export class RegionIntake {
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
     const hasRoom = () => this.#schedule.isAimKept();
     const feeds = createFeeds({ ...parts, watchedSinceUs, hasRoom });
+    this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
     this.#health = new HealthWatch(parts);

@@ -148,7 +148,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
       return { isLeft, unread: isLeft ? 0 : intake.failing() };
     },
     probe: () => intake.probe(),
-    flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),
+    flightLog: createFlightLogReading(client, intake.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
     flightReads: () => intake.flightReads(),
     serviceAheadUs: () => intake.clockAheadUs(),

@@ -30,6 +30,16 @@ test('a person may read the log of a Flight, step by step, the oldest first', as
   expect(log.more).toBe(0);
 });
 
+test('where the service refuses pages as large as the configured ones, the end of the log is read in a smaller one', async () => {
+  const place = await failedFlight();
+  Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 5, overMaxPageSize: 'refuse' });
+  await stage.minutesPass(2);
+  const log = await asks(place);
+  if ('refused' in log) throw new Error(log.refused);
+  expect(log.steps.map(({ sort }) => sort).slice(-2)).toEqual(['error', 'stopped']);
+  expect(log.steps.length + log.more).toBe(6);
+});
+
 test('the log is not asked for beside another one, nor of a region that is not watched', async () => {
   const place = await failedFlight();
   const both = await Promise.all([asks(place), asks(place)]);

@@ -24,13 +24,13 @@ const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
 /** `pageSize`: no larger page is asked for. */
 export function createFlightLogReading(
   client: ServiceClient,
-  pageSize: number,
+  pageSize: () => number,
   clock: Clock,
 ): (place: FlightPlace) => Promise<FlightLog> {
   let isReading = false;
 
   async function read({ nestId, birdId, flightId }: FlightPlace): Promise<FlightLog> {
-    const query = { page: 0, pageSize: Math.min(STEPS, pageSize), ascending: false };
+    const query = { page: 0, pageSize: Math.min(STEPS, pageSize()), ascending: false };
     try {
       const { value } = await client.getFlightLogs(nestId, birdId, flightId, query);
       const entries = value.items.flatMap((item) => (item.ok ? [item.entry] : []));
