@@ -20,7 +20,7 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { casesOf, longStory } from '../cases.ts';
 import { createTestEdge, nestwatch } from '../cli/test-io.ts';
-import { findServer, type PostgresServer, startServer } from '../store/postgres/postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase } from '../store/postgres/postgres-server.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const REGIONS = ['eu', 'us'] as const;
@@ -48,14 +48,14 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   const received: string[] = [];
   const troubles: string[] = [];
   let folder: string;
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let hook: Server;
   let text: string;
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
     closings.push(() => rmSync(folder, { recursive: true }));
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
     closings.push(() => server.remove());
     const regions: string[] = [];
     for (const region of REGIONS) {
@@ -275,7 +275,7 @@ web: { listen: "127.0.0.1:0" }
     expect(doctor.stdout).toMatch(/web#2, version \S+, runs for .*, reads no region/);
 
     const secondsAhead = async () => {
-      const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+      const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
       await admin.connect();
       const { rows } = await admin.query<{ us: string }>(
         "SELECT clock_ahead_us AS us FROM nestwatch.duty WHERE duty = 'alerting'",

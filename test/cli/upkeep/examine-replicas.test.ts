@@ -4,9 +4,9 @@ import { ALERTING, type ReplicaRecord, regionDuty } from '../../../src/store/own
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import {
   findServer,
-  type PostgresServer,
+  openDatabase,
+  type PostgresDatabase,
   placeOn,
-  startServer,
 } from '../../store/postgres/postgres-server.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
@@ -71,9 +71,9 @@ test('a replica whose clock is not the one of the server is named, and one that 
 
 const bin = findServer();
 describe.skipIf(bin === undefined)('doctor, where replicas share PostgreSQL,', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   beforeAll(async () => {
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
   }, 60_000);
   afterAll(() => server?.remove());
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PostgresServer } from './postgres-server.ts';
+import type { PostgresDatabase } from './postgres-server.ts';
 
 const SOCKET = '.s.PGSQL.5432';
 
@@ -20,7 +20,7 @@ export interface Wire {
   close(): Promise<void>;
 }
 
-export async function openWire(server: PostgresServer): Promise<Wire> {
+export async function openWire(server: PostgresDatabase): Promise<Wire> {
   const host = mkdtempSync(join(tmpdir(), 'nestwatch-wire-'));
   const sockets = new Set<Socket>();
   let isCut = false;

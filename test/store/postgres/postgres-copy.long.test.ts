@@ -19,19 +19,19 @@ import { nestwatch } from '../../cli/test-io.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
 import { rawContent } from '../copy/raw-content.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 const clock = createVirtualClock();
 
 describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let admin: pg.Client;
   let count = 0;
   beforeAll(async () => {
-    server = await startServer(bin!);
-    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+    server = await openDatabase(bin!);
+    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
     await admin.connect();
   }, 60_000);
   afterAll(async () => {

@@ -17,7 +17,7 @@ import {
   notification,
   RENEWAL,
 } from '../contract/sample-records.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 const MINUTE_MS = 60_000;
@@ -25,7 +25,7 @@ const DELIVERIES = amountOf('replicas on one PostgreSQL: deliveries that all cla
 const READS = amountOf('replicas on one PostgreSQL: reads of a long transaction', 500, 150);
 
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let clock: VirtualClock;
   let a: Store;
   let b: Store;
@@ -33,7 +33,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   const opened: Store[] = [];
 
   beforeAll(async () => {
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(async () => {

@@ -8,9 +8,11 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import pg from 'pg';
 import { readPostgresAddress } from '../../../src/config/sections/postgres-address.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 
@@ -20,18 +22,23 @@ interface User {
   readonly gid?: number;
 }
 
-export interface PostgresServer {
-  /** The directory with its socket. */
+export interface PostgresDatabase {
+  /** The directory with the server's socket. */
   readonly host: string;
-  /** What `store.url` says of a database on it. */
+  readonly database: string;
+  /** What `store.url` says of it. */
   readonly url: string;
   readonly version: string;
+  /** Removes all of it. */
+  remove(): Promise<void>;
+}
+
+/** By its own database `postgres`; `remove` ends the server as well. */
+export interface PostgresServer extends PostgresDatabase {
   /** Ends it: `fast` closes connections in order, `immediate` as if it had been killed. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
   /** Starts it again after `stop`. */
   start(): Promise<void>;
-  /** Ends it and removes all of it. */
-  remove(): Promise<void>;
 }
 
 /** Where a server's programs are: as `NESTWATCH_POSTGRES_BIN` says, in the path, or where Debian puts the newest. */
@@ -51,7 +58,44 @@ export function findServer(): string | undefined {
 /** Settings beside those of a test, of which nothing needs to outlive the machine. */
 const SETTINGS = ['listen_addresses=', 'fsync=off', 'full_page_writes=off', 'max_connections=20'];
 
-export async function startServer(bin: string, settings: readonly string[] = []): Promise<PostgresServer> {
+/**
+ * Runs a program until the pipe from this process is closed, which it is however this process ends; then removes the
+ * folder that is named first.
+ */
+const WITH_THIS_PROCESS = '"$@" & cat > /dev/null; kill -QUIT $!; wait $!; rm -rf "$0"';
+
+let shared: Promise<PostgresServer> | undefined;
+let databases = 0;
+
+/**
+ * A database on the one server that all files of tests in this process share: to make a server takes a second, and a
+ * database some milliseconds. Who stops the server, or gives it settings, starts one of their own.
+ */
+export async function openDatabase(bin: string): Promise<PostgresDatabase> {
+  shared ??= startServer(bin, ['max_connections=40'], { endsWithProcess: true });
+  const { host, version } = await shared;
+  databases += 1;
+  const database = `tests_${databases}`;
+  const administer = async (sql: string) => {
+    const admin = new pg.Client({ host, user: 'nestwatch', database: 'postgres' });
+    await admin.connect();
+    await admin.query(sql);
+    await admin.end();
+  };
+  await administer(`CREATE DATABASE ${database}`);
+  const remove = () => administer(`DROP DATABASE ${database} WITH (FORCE)`);
+  return { host, version, database, url: urlOf(host, database), remove };
+}
+
+function urlOf(host: string, database: string): string {
+  return `postgres://nestwatch@/${database}?host=${encodeURIComponent(host)}`;
+}
+
+export async function startServer(
+  bin: string,
+  settings: readonly string[] = [],
+  { endsWithProcess = false } = {},
+): Promise<PostgresServer> {
   const user = unprivileged();
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-pg-'));
   if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
@@ -63,10 +107,14 @@ export async function startServer(bin: string, settings: readonly string[] = [])
 
   async function start(): Promise<void> {
     const all = [...SETTINGS, `unix_socket_directories=${folder}`, ...settings];
-    server = spawn(join(bin, 'postgres'), ['-D', data, ...all.flatMap((one) => ['-c', one])], {
+    const program = [join(bin, 'postgres'), '-D', data, ...all.flatMap((one) => ['-c', one])];
+    const [file, ...args] = endsWithProcess ? ['sh', '-c', WITH_THIS_PROCESS, folder, ...program] : program;
+    server = spawn(file!, args, {
       ...options,
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: [endsWithProcess ? 'pipe' : 'ignore', 'ignore', 'pipe'],
     });
+    if (endsWithProcess)
+      for (const one of [server, server.stdin as Socket, server.stderr as Socket]) one.unref();
     const said: string[] = [];
     for await (const line of createInterface(server.stderr!)) {
       said.push(line);
@@ -88,7 +136,8 @@ export async function startServer(bin: string, settings: readonly string[] = [])
   await start();
   return {
     host: folder,
-    url: `postgres://nestwatch@/postgres?host=${encodeURIComponent(folder)}`,
+    database: 'postgres',
+    url: urlOf(folder, 'postgres'),
     version: readFileSync(join(data, 'PG_VERSION'), 'utf8').trim(),
     stop,
     start,
@@ -100,7 +149,7 @@ export async function startServer(bin: string, settings: readonly string[] = [])
 }
 
 /** Where a store on that server is. */
-export function placeOn({ url }: PostgresServer, changes: Partial<PostgresPlace> = {}): PostgresPlace {
+export function placeOn({ url }: PostgresDatabase, changes: Partial<PostgresPlace> = {}): PostgresPlace {
   return placeAt(url, changes);
 }
 

@@ -4,7 +4,7 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { casesOf } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { describeStore } from '../contract.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 const clock = createVirtualClock();
@@ -30,11 +30,11 @@ const MORE_COLUMNS = `DO $$ DECLARE name regclass; BEGIN
 END $$`;
 
 describe.skipIf(bin === undefined)('on PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let admin: pg.Client;
   beforeAll(async () => {
-    server = await startServer(bin!);
-    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+    server = await openDatabase(bin!);
+    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
     await admin.connect();
   }, 60_000);
   afterAll(async () => {

@@ -10,7 +10,7 @@ import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 const NOW = STEPS.length;
@@ -18,7 +18,7 @@ const NOW = STEPS.length;
 const LATER_MS = 1_500;
 
 describe.skipIf(bin === undefined)('replicas of two versions', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let wire: Wire;
   let clock: VirtualClock;
   let schema = '';
@@ -26,7 +26,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
   const opened: { close(): Promise<void> }[] = [];
 
   beforeAll(async () => {
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(async () => {

@@ -4,12 +4,12 @@ import { openPostgresWakes, type PostgresWakes } from '../../../src/store/postgr
 import type { WakeUp } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 
 describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let admin: pg.Client;
   let wire: Wire;
   let clock: VirtualClock;
@@ -19,13 +19,13 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
   const opened: PostgresWakes[] = [];
 
   beforeAll(async () => {
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(async () => {
     clock = createVirtualClock();
     wire = await openWire(server);
-    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
     admin.on('error', () => {});
     await admin.connect();
   });
