@@ -1,5 +1,6 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
 import type { Alert } from '../alert/alert.ts';
+import { boundedKey } from '../alert/bounded-key.ts';
 import { type Fact, scopeOf } from '../alert/fact.ts';
 import { FaultBox } from '../alert/fault.ts';
 import { alertLabels } from '../alert/labels.ts';
@@ -114,7 +115,7 @@ function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string 
   const { subject } = topic;
   const related = book.inScope(scope, kind).filter((alert) => alert.subject === subject);
   const firstRule = firstRuleOf(kind, rule, related, rules);
-  const base = [kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/');
+  const base = boundedKey([kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/'));
   const hasLevels = kind.severities.length > 1;
   const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
   const own = rule.severity ?? topic.severity ?? kind.severities[0]!;

@@ -1,5 +1,5 @@
-import { hash } from 'node:crypto';
 import { type Labels, labelOf } from '../alert/alert.ts';
+import { boundedKey } from '../alert/bounded-key.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 /** What a template of a route's label may use. */
@@ -83,17 +83,7 @@ export function groupKey(root: Route, route: Route, labels: Labels): string {
     ([name, value]) => `${name}=${goQuote(value)}`,
   );
   const twins = twinsBefore(root, route);
-  return bounded(`${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`);
-}
-
-/** PostgreSQL keeps no row of an index beyond 2,704 bytes, and in some a receiver and an integration stand beside it. */
-const MAX_KEY_BYTES = 2_000;
-/** Any character takes at most three bytes, two halves of a pair four. */
-const KEPT_OF_LONG = 600;
-
-function bounded(key: string): string {
-  if (key.length <= KEPT_OF_LONG || Buffer.byteLength(key) <= MAX_KEY_BYTES) return key;
-  return `${key.slice(0, KEPT_OF_LONG).toWellFormed()}… ${hash('sha256', JSON.stringify(key))}`;
+  return boundedKey(`${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`);
 }
 
 /** How many nodes with this route's key come before it in the tree. */

@@ -47,6 +47,18 @@ describe('ServiceNotification', () => {
     expect(story.alerts().map((alert) => alert.eventsTotal)).toEqual([2, 1, 1]);
   });
 
+  test('has an id that every store can keep, whatever the service calls things, and no other the same', () => {
+    const story = watch();
+    const long = '東'.repeat(500);
+    for (const [index, name] of [long, `${long}a`, `${long}b`].entries())
+      story.tell(1 + index, notification('東'.repeat(200), 1, { entity: { type: '東'.repeat(200), name } }));
+    const ids = story.alerts().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(3);
+    for (const id of ids) expect(Buffer.byteLength(id)).toBeLessThan(2_000);
+    story.tell(5, notification('東'.repeat(200), 1, { entity: { type: '東'.repeat(200), name: long } }));
+    expect(story.alerts().map((alert) => alert.eventsTotal)).toEqual([2, 1, 1]);
+  });
+
   test('is over after a quiet hour', () => {
     const story = watch();
     story.tell(1, notification('QuotaReached', 1));
