@@ -115,11 +115,8 @@ test('a Bird that a person suspends is told as a warning, within a poll', async 
 });
 
 test('a lost connection is a warning while it is retried, and critical when all retries are exhausted', async () => {
-  // Seldom enough that a day passes quickly.
-  const { world, nestId } = await oneBird(undefined, [], {
-    intervalMs: 300_000,
-    inventoryIntervalMs: 3_600_000,
-  });
+  const rules = [rule('ConnectionDisconnected', { resolveAfterMs: 2 * 3_600_000 })];
+  const { world, nestId } = await oneBird(undefined, rules, { intervalMs: 300_000 });
   await stage.minutesPass(1);
   const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
   world.disconnectConnection({ ...connection, exhausted: false });
@@ -128,8 +125,8 @@ test('a lost connection is a warning while it is retried, and critical when all 
   world.disconnectConnection({ ...connection, exhausted: true });
   await stage.minutesPass(8);
   expect(received()).toContain('ConnectionDisconnected firing critical');
-  // One daily check without a new notification: it is taken as connected again.
-  await stage.minutesPass(27 * 60);
+  // For as long as the rule says without a new notification: it is taken as connected again.
+  await stage.minutesPass(3 * 60);
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });
 
