@@ -169,6 +169,51 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect([await numbers(0, last), await numbers(last, newest)]).toEqual([1, 1]);
     });
 
+    test('an event that was on its way when later ones were forwarded is known to be forwarded as well', async () => {
+      const open = (tx: Transaction, region: string) => tx.streams.open(region, 'notification', '');
+      const [eu, us] = await a.transaction(async (tx) => [await open(tx, 'eu'), await open(tx, 'us')]);
+      const events = (region: string) =>
+        [1, 2, 3].map((at) => event(`${at}`, { region, occurredAtUs: NOW_US + at }));
+      async function take(tx: Transaction, id: string, limit: number): Promise<void> {
+        const taken = await tx.forwards.take('lake', limit);
+        const forwarded = { kind: 'forward', id, receiver: 'lake', createdAtUs: NOW_US } as const;
+        await tx.outbox.enqueue({ ...forwarded, events: taken }, [delivery(id, { receiver: 'lake' })]);
+      }
+      const queue = (tx: Transaction, region: string) =>
+        tx.forwards.queue(events(region).map((one) => ({ receiver: 'lake', event: one })));
+      const late = await held(
+        a,
+        (tx) => tx.events.insert(eu!.stream, events('eu')),
+        (tx) => queue(tx, 'eu'),
+      );
+      await b.transaction(async (tx) => {
+        await tx.events.insert(us!.stream, events('us'));
+        await queue(tx, 'us');
+      });
+      await b.transaction((tx) => take(tx, 'n1', 2));
+      late.goOn();
+      await late.done;
+      expect(late.times()).toBe(1);
+      await b.transaction((tx) => take(tx, 'n2', 2));
+      await a.transaction((tx) => take(tx, 'n3', 9));
+      await a.transaction(async (tx) => {
+        await tx.events.insert(us!.stream, [event('4', { region: 'us', occurredAtUs: NOW_US + 4 })]);
+        await tx.forwards.queue([{ receiver: 'lake', event: (await tx.events.find('us/notification/4'))! }]);
+      });
+      await b.transaction((tx) => take(tx, 'n4', 9));
+      const found: Record<string, string[]> = {};
+      for (const key of ['us/1', 'us/2', 'us/3', 'eu/1', 'eu/2', 'eu/3', 'us/4']) {
+        const all = await b.transaction((tx) =>
+          tx.outbox.notificationsOfEvent(key.replace('/', '/notification/')),
+        );
+        found[key] = all.map((one) => one.notification.id);
+      }
+      expect(found).toEqual({
+        ...{ 'us/1': ['n1'], 'us/2': ['n1'], 'us/3': ['n2'] },
+        ...{ 'eu/1': ['n2'], 'eu/2': ['n3'], 'eu/3': ['n3'], 'us/4': ['n4'] },
+      });
+    });
+
     test('what both open at once is one and the same', async () => {
       const stores = [a, b, await open()];
       for (const birdId of ['1', '2', '3', '4']) {

@@ -1,7 +1,10 @@
 /**
  * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
  * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
+ * Events get their numbers before they are committed, so that one of another replica may leave behind those of greater
+ * numbers: in a batch with such a one, each event has a row of its own.
  */
+import type { Event } from '../../../domain/alert/event.ts';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
@@ -31,6 +34,8 @@ export class PostgresNotified {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
   readonly #counts: PostgresCounts;
+  /** By receivers, the batch with the greatest numbers as far as it was noted here, and the last of these. */
+  readonly #latest = new Map<string, { readonly batch: number; readonly last: number }>();
 
   constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
     this.#statements = statements;
@@ -54,29 +59,53 @@ export class PostgresNotified {
       if (spans.length > 0) await this.#statements.run(SPANS, ...columnsOf(4, spans));
       return;
     }
-    const listed = await this.#events.numbersOf(notification.alerts.flatMap((alert) => alert.events));
-    const numbers = listed.filter((number) => number !== undefined);
-    if (numbers.length > 0) {
-      await this.#statements.run(
-        EVENTS,
-        numbers,
-        numbers.map(() => seq),
-      );
-    }
+    await this.#noteEach(seq, await this.#numbersOf(notification.alerts.flatMap((alert) => alert.events)));
+  }
+
+  async #noteEach(seq: number, numbers: readonly number[]): Promise<void> {
+    if (numbers.length === 0) return;
+    const each = numbers.map(() => seq);
+    await this.#statements.run(EVENTS, numbers, each);
+  }
+
+  /** Of those that are stored. */
+  async #numbersOf(events: readonly Event[]): Promise<number[]> {
+    return (await this.#events.numbersOf(events)).filter((number) => number !== undefined);
   }
 
   async #noteBatch(
     seq: number,
     { receiver, events }: Extract<Notification, { kind: 'forward' }>,
   ): Promise<void> {
-    const [number] = await this.#events.numbersOf(events.slice(0, 1));
-    if (number === undefined) return;
+    const numbers = await this.#numbersOf(events);
+    if (numbers.length === 0) return;
+    const first = Math.min(...numbers);
+    if (first <= (await this.#lastForwarded(receiver))) return this.#noteEach(seq, numbers);
     await this.#statements.run(
       'INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
-      number,
+      first,
       receiver,
       seq,
     );
+    this.#latest.set(receiver, { batch: seq, last: Math.max(...numbers) });
+  }
+
+  /** The greatest number of those batches that have a row as a whole. */
+  async #lastForwarded(receiver: string): Promise<number> {
+    const row = await this.#statements.first<{ notification: number }>(
+      'SELECT notification FROM forwarded_batch WHERE receiver = $1 ORDER BY first_event DESC LIMIT 1',
+      receiver,
+    );
+    if (!row) return 0;
+    const latest = this.#latest.get(receiver);
+    if (latest?.batch === row.notification) return latest.last;
+    const [batch] = await this.#statements.rows<{ body: string }>(
+      'SELECT body FROM notification WHERE seq = $1',
+      row.notification,
+    );
+    const found = batch && (JSON.parse(batch.body) as Notification);
+    if (found?.kind !== 'forward') return Number.MAX_SAFE_INTEGER;
+    return Math.max(...(await this.#numbersOf(found.events)), 0);
   }
 
   async ofAlert(alertId: string, limit: number): Promise<SentNotification[]> {
