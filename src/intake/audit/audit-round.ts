@@ -105,6 +105,8 @@ export class AuditRound {
   readonly #verifiedUs: Column = this.#instants.add(0);
   /** What of that is committed. */
   readonly #keptUs: Column = this.#instants.add(0);
+  /** When its last sweep was as its first audit of this life began; 0 before. */
+  readonly #firstReadUs: Column = this.#instants.add(0);
   /** When day and whole were audited, on the wall clock: for the next life. */
   readonly #dayAuditedUs: Column = this.#instants.add(0);
   readonly #wholeAuditedUs: Column = this.#instants.add(0);
@@ -224,9 +226,18 @@ export class AuditRound {
     return { requests, delayMs: Math.max(requests > 0 ? 0 : PAUSE_MS, dueMs) };
   }
 
-  /** Up to when every stream of the feed is known to be complete; 0 as long as that is not known of all of them. */
+  /**
+   * Up to when every stream of the feed is known to be complete; 0 as long as that was never known of all of them. One
+   * that came later holds it back from where its first audit began, until that is done.
+   */
   verifiedUntilUs(feed: Feed): number {
-    return this.#verifiedUntil.get(feed)!(this.#instantsOf(feed));
+    let leastUs = this.#verifiedUntil.get(feed)!(this.#instantsOf(feed));
+    for (const slot of this.#slots.values()) {
+      const firstUs =
+        slot.feed === feed && this.#verifiedOf(slot) === 0 ? this.#firstReadUs.get(slot.row) : 0;
+      if (firstUs > 0) leastUs = Math.min(leastUs, firstUs);
+    }
+    return leastUs;
   }
 
   /** How late the audit is that has waited longest. */
@@ -308,6 +319,7 @@ export class AuditRound {
         }
         continue;
       }
+      if (this.#firstReadUs.get(row) === 0) this.#firstReadUs.set(row, swept.atUs);
       const { log, gaps, isCountTrue } = slot;
       slot.run = await beginAudit(this.#store, {
         ...{ log, stream: swept.stream, span, fromUs, toUs, oldestUs },

@@ -435,6 +435,20 @@ describe('what is proven of a feed', () => {
     await add('2');
     expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
   });
+
+  test('ends where a new stream was first read as long as every audit of that fails', async () => {
+    await add('1', HOURS_AGO);
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
+    const addedUs = clock.nowUs();
+    await add('2', BUSY);
+    failure = { birdId: '2', code: 'unavailable' };
+    await pass(3 * HOUR_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBe(addedUs);
+    failure = undefined;
+    await pass(30 * MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(HOUR_MS));
+  });
 });
 
 test('ten thousand streams at rest are proven within their interval, without a request', async () => {
