@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { Event } from '../../../src/domain/alert/event.ts';
 import { delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -14,6 +15,32 @@ const ALL_QUOTED = ['first', 'half', 'inside', 'nul'];
 
 /** Lists in which a part of what was said is looked for. */
 export function describeLookedFor(run: Run): void {
+  describe('a long message', () => {
+    test.each([
+      ['', 'x'],
+      ['"Blog" failed: ', 'x'],
+      ['\ud83d half of a pair ', 'x'],
+      ['', '😀'],
+    ])('is shown by its beginning as it came: %j with %j', async (begins, letter) => {
+      const message = `${begins}${letter.repeat(20_000)}`;
+      const ended: Partial<Event> = { feed: 'flight', type: 'flight.failed', message };
+      const { flight: shown, counted } = await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '7');
+        const how = { status: 'failed', open: false, ends: 1, endedAtUs: NOW_US };
+        await tx.flights.put([flight('f', { stream, ...how })]);
+        await tx.events.insert(stream, [event('f/failed', ended)]);
+        const [counted] = await tx.digests.endedFlights(0, Number.MAX_SAFE_INTEGER);
+        return { flight: await tx.birds.findFlight('eu', 'f'), counted };
+      });
+      for (const [text, characters] of [
+        [shown?.message, 2_000],
+        [counted?.message, 16_384],
+      ] as const) {
+        expect(Array.from(text ?? '')).toEqual(Array.from(message).slice(0, characters));
+      }
+    });
+  });
+
   describe('a text that is looked for', () => {
     /** Of which of `SAID` the lists give what has it. */
     async function found(text: string): Promise<Record<string, string[]>> {

@@ -1,6 +1,7 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
+import { beginning } from '../../rows/beginning.ts';
 import { readBody } from '../../rows/event-row.ts';
 import type { Statements } from '../statements.ts';
 
@@ -82,7 +83,7 @@ export class PostgresDigests implements DigestStore {
         nestId,
         bird,
         birdId,
-        message: row.message.slice(0, MAX_MESSAGE),
+        message: beginning(row.message, MAX_MESSAGE),
         durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
       };
     });

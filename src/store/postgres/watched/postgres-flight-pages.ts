@@ -2,6 +2,7 @@
  * Flights in pages, in the order of their starts, the latest first. Where few of many fit, a page looks at so many only.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
+import { beginning, uncut } from '../../rows/beginning.ts';
 import { readBody } from '../../rows/event-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
@@ -44,7 +45,7 @@ const ITS_EVENT = `LEFT JOIN event ON event.stream = flight.stream AND event.occ
   AND event.id = flight.id || '/' || flight.status || CASE WHEN flight.ends > 1 THEN '#' || flight.ends ELSE '' END`;
 const FLIGHT = `SELECT flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
     stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
-    substr(event.message, 1, ${MAX_MESSAGE}) AS message, event.body
+    ${uncut('event.message', MAX_MESSAGE)} AS message, event.body
   FROM flight JOIN stream ON stream.stream = flight.stream
     LEFT JOIN bird ON bird.region = stream.region AND bird.bird_id = stream.bird_id
     LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id ${ITS_EVENT}`;
@@ -178,7 +179,7 @@ function overviewOf(row: FlightRow): FlightOverview {
     endedAtUs: row.ended_us,
     status: row.status,
     eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
-    message: row.message ?? '',
+    message: beginning(row.message ?? '', MAX_MESSAGE),
     step: step === undefined ? '' : String(step),
   };
 }

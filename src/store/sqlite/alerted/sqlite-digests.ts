@@ -1,6 +1,7 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
+import { beginning, uncut } from '../../rows/beginning.ts';
 import { readBody } from '../../rows/event-row.ts';
 import type { Connection } from '../connection.ts';
 
@@ -61,7 +62,7 @@ export class SqliteDigests implements DigestStore {
         nestId,
         bird,
         birdId,
-        message: row.message,
+        message: beginning(row.message, MAX_MESSAGE),
         durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
       };
     });
@@ -108,7 +109,7 @@ function prepareArrivals(connection: Connection) {
     // A stretch of numbers of events, whatever they are: so no call takes long, however few of them are Flights.
     flights: connection.prepare<FlightRow>(
       `SELECT event, occurred_us, type, stream.region AS region,
-         iif(type = 'flight.failed', substr(message, 1, ${MAX_MESSAGE}), '') AS message, body
+         iif(type = 'flight.failed', ${uncut('message', MAX_MESSAGE)}, '') AS message, body
        FROM event JOIN stream USING (stream)
        WHERE event > ?1 AND event <= ?2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
     ),

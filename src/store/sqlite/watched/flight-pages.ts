@@ -4,6 +4,7 @@
  * keep apart.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
+import { beginning, uncut } from '../../rows/beginning.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import { type Connection, type Statement, textList } from '../connection.ts';
 import { addBird } from './bird-pages.ts';
@@ -56,7 +57,7 @@ const ITS_PLACE = `JOIN stream ON stream.stream = flight.stream
   LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
 const COLUMNS = `flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
   stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
-  substr(event.message, 1, ${MAX_MESSAGE}) AS message,
+  ${uncut('event.message', MAX_MESSAGE)} AS message,
   iif(json_valid(event.body), event.body ->> '$[4].step_id', NULL) AS step`;
 
 const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
@@ -236,7 +237,7 @@ function overviewOf(row: FlightRow): FlightOverview {
     endedAtUs: row.ended_us,
     status: row.status,
     eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
-    message: row.message ?? '',
+    message: beginning(row.message ?? '', MAX_MESSAGE),
     step: row.step === null ? '' : String(row.step),
   };
 }
