@@ -10,8 +10,8 @@
  * Whether an operation or the whole region refuses shows only once others were asked. So from its fourth refusal in a
  * row on an operation is left for a few seconds, in which others have their turn. One that is refused or fails alone is
  * left for up to a minute: thousands of streams may want it. But then what was not asked for in vain is asked for all the
- * same, once: it may be one of a few that are answered. A Nest or a Bird needs no such leave, since its own streams wait longer
- * with each failure.
+ * same, once: it may be one of a few that are answered. A Nest or a Bird needs no such leave, since its own streams wait
+ * longer with each failure.
  */
 import { type ErrorFacts, NestwatchError } from '../errors.ts';
 import type { OperationId } from './operations.ts';
@@ -46,7 +46,7 @@ interface Failing {
   isRefusedAlone: boolean;
   /** When it was last refused. */
   refusedAtMs: number;
-  /** The last failure or refusal. */
+  /** The last failure or refusal, of an operation only: it may hold a page of the service, and there are thousands of Birds. */
   last: NestwatchError | undefined;
   leftUntilMs: number;
   /** How many answers there were in all when it began to fail, and when it was last refused. */
@@ -82,7 +82,7 @@ export class FailingAlone {
     for (const subject of subjectsOf(sent)) {
       const one = this.#of(subject);
       one.failures += 1;
-      one.last = failure;
+      if (subject === sent.operation) one.last = failure;
       if (!isThere || one.failures <= COUNTED_FAILURES || this.#answers === one.answersAtFirst) continue;
       isAlone = true;
       const ownMs = leaveMs(one.failures - COUNTED_FAILURES);
@@ -106,8 +106,10 @@ export class FailingAlone {
         one.isRefusedAlone = isSure && (isAnswered || (one.isRefusedAlone && isThere));
         one.refusedAtMs = nowMs;
         one.answersAtRefusal = this.#answers;
-        one.last = refusal;
-        if (subject === sent.operation) one.leftUntilMs = nowMs + leaveOfRefusedMs(one, refusal);
+        if (subject === sent.operation) {
+          one.last = refusal;
+          one.leftUntilMs = nowMs + leaveOfRefusedMs(one, refusal);
+        }
       }
       if (one.isRefusedAlone) isAlone = true;
     }
