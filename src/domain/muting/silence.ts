@@ -48,10 +48,13 @@ export interface Recurrences {
 
 export type SilenceState = 'pending' | 'active' | 'expired';
 
-/** Alertmanager's three states. A recurring silence is active between its windows, too. */
-export function silenceState({ startsAtUs, endsAtUs }: Silence, nowUs: number): SilenceState {
-  if (nowUs >= endsAtUs) return 'expired';
-  return nowUs < startsAtUs ? 'pending' : 'active';
+/**
+ * Alertmanager's three states. A recurring silence is active between its windows, too. What had begun, or was ended by
+ * hand, when the silence was written stays so, though our clock was set back since.
+ */
+export function silenceState({ startsAtUs, endsAtUs, updatedAtUs }: Silence, nowUs: number): SilenceState {
+  if (nowUs >= endsAtUs || endsAtUs <= updatedAtUs) return 'expired';
+  return nowUs < startsAtUs && startsAtUs > updatedAtUs ? 'pending' : 'active';
 }
 
 /** How many silences are in each state. */

@@ -76,6 +76,19 @@ describe('a silence', () => {
     expect(isHiding(silence('s'), minute(at), recurrences)).toBe(hides);
   });
 
+  test.each([
+    ['that began when it was made goes on', { updatedAtUs: minute(10) }, 'active'],
+    ['that was made to begin later has not begun', { updatedAtUs: minute(9) }, 'pending'],
+    ['that was ended by hand stays over', { updatedAtUs: minute(20) }, 'expired'],
+    [
+      'that was ended by hand before it began stays over',
+      { startsAtUs: minute(20), updatedAtUs: minute(20) },
+      'expired',
+    ],
+  ] as const)('%s where our clock was set back since', (_what, changes, state) => {
+    expect(silenceState(silence('s', changes), minute(5))).toBe(state);
+  });
+
   test('that recurs hides in its windows between its start and its end alone', () => {
     const one = silence('s', { recurrence: RECURRENCE });
     const hides = [9, 10, 11, 12, 13, 19, 21].map((at) => isHiding(one, minute(at), recurrences));
