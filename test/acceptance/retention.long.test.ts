@@ -6,7 +6,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const KEPT_DAYS = amountOf('retention: days that are kept of what is at rest', 1, 0.25);
+const KEPT_DAYS = amountOf('retention: days that the store keeps', 1, 0.25);
 
 /** Three Birds, and a store that keeps that much. */
 async function open(): Promise<readonly string[]> {
@@ -39,7 +39,8 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
   }
 }
 
-const HOURS_OF_FAILURES = amountOf('retention: hours for which an alert fires', 60, 27);
+/** One an hour where the store keeps a day, and one a quarter of an hour where it keeps a quarter of a day. */
+const FAILURES = amountOf('retention: failures for which an alert fires', 60, 27);
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 
@@ -60,7 +61,7 @@ longStory('a longer retention tells nothing again that the shorter one had delet
 
 test('a restart tells nothing again of what was at rest for longer than the retention', async () => {
   const birds = await open();
-  await daysPass(0.5, birds);
+  await daysPass(KEPT_DAYS / 2, birds);
   await daysPass(1.5 * KEPT_DAYS, []);
   await stage.restart();
   await stage.minutesPass(60);
@@ -166,13 +167,13 @@ test('an alert that fires for longer than the retention lets go of what was told
     },
   });
   const world = stage.worlds.eu!;
-  await stage.restart(() => stage.keepsFor(1));
+  await stage.restart(() => stage.keepsFor(KEPT_DAYS));
   const failed: string[] = [];
-  const failsHourly = async (hours: number) => {
-    for (let hour = 0; hour < hours; hour += 1) {
+  const failsAgain = async (times: number) => {
+    for (let count = 0; count < times; count += 1) {
       const { id } = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
       failed.push(`eu/flight/${id}/failed`);
-      await stage.minutesPass(60);
+      await stage.minutesPass(60 * KEPT_DAYS);
       while ((await stage.daemon().prune()) > 0);
     }
   };
@@ -180,10 +181,10 @@ test('an alert that fires for longer than the retention lets go of what was told
     stage.store.transaction(
       async (tx) => (await tx.events.page({ type: 'flight.failed', limit: 100 })).events.length,
     );
-  await failsHourly(HOURS_OF_FAILURES);
+  await failsAgain(FAILURES);
   expect(await stored()).toBeLessThanOrEqual(25);
   await stage.restart();
-  await failsHourly(2);
+  await failsAgain(2);
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
   await stage.minutesPass(30);
   expect(stage.forwarded().filter((key) => key.endsWith('/failed'))).toEqual(failed);
