@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'vitest';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { amountOf } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -46,7 +46,8 @@ const received = (alertname?: string) =>
 const requestsOf = (...operations: string[]) =>
   stage.happenings.filter((one) => one.what === 'request' && operations.includes(one.operation)).length;
 
-test.each([401, 403, 404, 429, 500, 503])(
+const STATUSES = [401, 403, 404, 429, 500, 503];
+test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401, 404, 503]))(
   'a Nest whose Birds cannot be listed (%i) hides no other one',
   async (status) => {
     const closed: string[] = [];
