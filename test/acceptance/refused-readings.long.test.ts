@@ -1,7 +1,7 @@
 /** What the service refuses, fails at or is slow to answer while it answers everything else. */
 import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import type { HttpResponse } from '../../src/http/transport.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { casesOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -9,103 +9,92 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
+const LOGS = /\/birds\/\d+\/logs/;
+
+/**
+ * Opens a region with so many Birds in a Nest, and one in another. What `instead` gives for a request is answered in the
+ * place of the service, from the start or once `begin` was called. Returns the ids.
+ */
+async function openRegion(
+  birds: number,
+  instead: (request: HttpRequest, pass: () => Promise<HttpResponse>) => Promise<HttpResponse> | undefined,
+  when: 'at once' | 'later' = 'later',
+) {
+  const birdIds: string[] = [];
+  const bad = { nestId: '', birdId: '' };
+  let hasBegun = when === 'at once';
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      for (let at = 0; at < birds; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+      bad.nestId = world.addNest({ name: 'Other' }).id;
+      bad.birdId = world.addBird(bad.nestId, { name: 'Bad', triggerType: 'manual' }).id;
+    },
+    between: (service) => ({
+      ...service,
+      send(request) {
+        const pass = () => service.send(request);
+        return (hasBegun ? instead(request, pass) : undefined) ?? pass();
+      },
+    }),
+  });
+  const begin = (has = true) => {
+    hasBegun = has;
+  };
+  return { birdIds, bad, begin };
+}
+
+const answered = (status: number, headers: HttpResponse['headers'] = {}) =>
+  Promise.resolve({ status, headers, body: '' });
+
+/** A Flight of each of these Birds fails, one after another, and is forwarded in so many minutes. */
+async function expectFailuresWithin(minutes: number, birdIds: readonly string[]): Promise<void> {
+  const world = stage.worlds.eu!;
+  const keys: string[] = [];
+  for (const birdId of birdIds) {
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    world.endFlight(id, 'failed');
+    keys.push(`eu/flight/${id}/failed`);
+    await stage.minutesPass(minutes);
+    expect(stage.forwarded()).toEqual(keys);
+  }
+}
+
 /** What the health of the region became, one after another. */
 function healthsOf({ happenings }: Stage): string[] {
   return happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
 }
 
 test('a stream that was refused for long is read soon after the limit lets it', async () => {
-  let birdId = '';
-  let isRefusing = false;
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Legal' });
-      birdId = world.addBird(nest.id, { name: 'Contracts', triggerType: 'manual' }).id;
-      world.addBird(nest.id, { name: 'Reviews', triggerType: 'manual' });
-    },
-    between: (service) => ({
-      ...service,
-      send: (request) =>
-        isRefusing && request.url.includes(`/birds/${birdId}/flights`)
-          ? Promise.resolve({ status: 429, headers: {}, body: '' })
-          : service.send(request),
-    }),
-  });
+  const { birdIds, begin } = await openRegion(1, ({ url }) =>
+    url.includes(`/birds/${birdIds[0]}/flights`) ? answered(429) : undefined,
+  );
   await stage.minutesPass(2);
-  isRefusing = true;
+  begin();
   await stage.minutesPass(30);
-  const world = stage.worlds.eu!;
-  const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-  world.endFlight(id, 'failed');
-  isRefusing = false;
-  await stage.minutesPass(1);
-  expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
+  begin(false);
+  await expectFailuresWithin(1, birdIds);
 });
 
 test('a Bird is watched though the service fails to list anything but its latest Flights', async () => {
-  let birdId = '';
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Legal' });
-      birdId = world.addBird(nest.id, { name: 'Contracts', triggerType: 'manual' }).id;
-      for (const name of ['Reviews', 'Claims']) world.addBird(nest.id, { name, triggerType: 'manual' });
-    },
-    between: (service) => ({
-      ...service,
-      send(request) {
-        const { pathname, searchParams } = new URL(request.url);
-        const isList = pathname.endsWith(`/birds/${birdId}/flights`);
-        const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');
-        const isMuch = searchParams.has('Status') || sinceMs < stage.clock.nowUs() / 1000 - 7_200_000;
-        return isList && stage && isMuch
-          ? Promise.resolve({ status: 500, headers: {}, body: '' })
-          : service.send(request);
-      },
-    }),
+  const { birdIds, begin } = await openRegion(1, ({ url }) => {
+    const { pathname, searchParams } = new URL(url);
+    const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');
+    const isMuch = searchParams.has('Status') || sinceMs < stage.clock.nowUs() / 1000 - 7_200_000;
+    return isMuch && pathname.endsWith(`/birds/${birdIds[0]}/flights`) ? answered(500) : undefined;
   });
-  const world = stage.worlds.eu!;
-  const keys: string[] = [];
-  for (let round = 0; round < 9; round += 1) {
-    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-    world.endFlight(id, 'failed');
-    keys.push(`eu/flight/${id}/failed`);
-    await stage.minutesPass(20);
-    expect(stage.forwarded()).toEqual(keys);
-  }
+  begin();
+  await expectFailuresWithin(20, Array(9).fill(birdIds[0]!));
 });
 
 test('a region of which one operation fails is not down: whatever else it answers is read', async () => {
-  const birdIds: string[] = [];
-  let isFailing = false;
-  stage = await openStage({
-    regions: ['eu'],
-    before(world) {
-      const nest = world.addNest({ name: 'Legal' });
-      for (let at = 0; at < 40; at += 1) {
-        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-      }
-    },
-    between: (service) => ({
-      ...service,
-      send: (request) =>
-        isFailing && /\/birds\/\d+\/logs/.test(request.url)
-          ? Promise.resolve({ status: 500, headers: {}, body: '' })
-          : service.send(request),
-    }),
-  });
+  const { birdIds, begin } = await openRegion(40, ({ url }) => (LOGS.test(url) ? answered(500) : undefined));
   await stage.minutesPass(2);
-  isFailing = true;
-  const world = stage.worlds.eu!;
-  const keys: string[] = [];
-  for (const birdId of birdIds.slice(0, 10)) {
-    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-    world.endFlight(id, 'failed');
-    keys.push(`eu/flight/${id}/failed`);
-    await stage.minutesPass(1);
-    expect(stage.forwarded()).toEqual(keys);
-  }
+  begin();
+  await expectFailuresWithin(1, birdIds.slice(0, 10));
   expect(healthsOf(stage)).toEqual(['up']);
 });
 
@@ -120,73 +109,35 @@ const oneOfEach = [refusals[0], refusals[3], refusals[4]];
 test.each(casesOf('refused readings: how an operation is refused', refusals, oneOfEach))(
   'an operation that is answered %s for good holds up nothing else',
   async (_, status, headers) => {
-    const birdIds: string[] = [];
-    let isRefusing = false;
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        const nest = world.addNest({ name: 'Legal' });
-        for (let at = 0; at < 40; at += 1) {
-          birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-        }
-      },
-      between: (service) => ({
-        ...service,
-        send: (request) =>
-          isRefusing && /\/birds\/\d+\/logs/.test(request.url)
-            ? Promise.resolve({ status, headers, body: '' } as HttpResponse)
-            : service.send(request),
-      }),
-    });
+    const { birdIds, begin } = await openRegion(40, ({ url }) =>
+      LOGS.test(url) ? answered(status, headers) : undefined,
+    );
     await stage.minutesPass(2);
-    isRefusing = true;
+    begin();
     // So long it may be the region that refuses.
     await stage.minutesPass(4);
     const healthsBefore = healthsOf(stage).length;
-    const world = stage.worlds.eu!;
-    const keys: string[] = [];
-    for (const birdId of birdIds.slice(0, 10)) {
-      const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-      world.endFlight(id, 'failed');
-      keys.push(`eu/flight/${id}/failed`);
-      await stage.minutesPass(1);
-      expect(stage.forwarded()).toEqual(keys);
-    }
+    await expectFailuresWithin(1, birdIds.slice(0, 10));
     const healths = healthsOf(stage);
     expect(healths.slice(healthsBefore)).toEqual([]);
     expect(healths.at(-1)).toBe('up');
     expect(healths.length).toBeLessThanOrEqual(status === 401 ? 5 : 1);
 
-    isRefusing = false;
+    begin(false);
     await stage.minutesPass(2);
     const before = stage.forwarded().length;
-    world.suspend(birdIds[0]!);
+    stage.worlds.eu!.suspend(birdIds[0]!);
     await stage.minutesPass(5);
-    expect(
-      stage
-        .forwarded()
-        .slice(before)
-        .filter((key) => key.includes('/bird_log/')),
-    ).toHaveLength(1);
+    const logs = stage.forwarded().slice(before);
+    expect(logs.filter((key) => key.includes('/bird_log/'))).toHaveLength(1);
   },
 );
 
 test.each([401, 403, 429, 500, 503])(
   'where the list of Nests alone is answered %i for good, it is said that nothing is watched',
   async (status) => {
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Contracts', triggerType: 'manual' });
-      },
-      between: (service) => ({
-        ...service,
-        send: (request) =>
-          request.url.endsWith('/nests')
-            ? Promise.resolve({ status, headers: {}, body: '' })
-            : service.send(request),
-      }),
-    });
+    const ofNests = ({ url }: HttpRequest) => (url.endsWith('/nests') ? answered(status) : undefined);
+    await openRegion(1, ofNests, 'at once');
     await stage.minutesPass(20);
     const { impairments } = await stage.daemon().health();
     expect(impairments.map(({ reason }) => reason)).toContain('inventory_failing');
@@ -214,39 +165,16 @@ const fewParts = [parts[0], parts[4], parts[8]];
 test.each(casesOf('refused readings: parts of a region that are refused', parts, fewParts))(
   'one %s that is answered %i for good says nothing about its region',
   async (what, status) => {
-    let refusedPath = '';
-    const birdIds: string[] = [];
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        const [legal, other] = [world.addNest({ name: 'Legal' }), world.addNest({ name: 'Other' })];
-        for (let at = 0; at < 10; at += 1) {
-          birdIds.push(world.addBird(legal.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-        }
-        const bad = world.addBird(other.id, { name: 'Bad', triggerType: 'manual' });
-        const ofBird = `/birds/${bad.id}/`;
-        refusedPath = { log: `${ofBird}logs`, Bird: ofBird, Nest: `/nests/${other.id}/` }[what]!;
-      },
-      between: (service) => ({
-        ...service,
-        send: (request) =>
-          request.url.includes(refusedPath)
-            ? Promise.resolve({ status, headers: {}, body: '' })
-            : service.send(request),
-      }),
+    const { birdIds, bad, begin } = await openRegion(10, ({ url }) => {
+      const ofBird = `/birds/${bad.birdId}/`;
+      const path = { log: `${ofBird}logs`, Bird: ofBird, Nest: `/nests/${bad.nestId}/` }[what];
+      return url.includes(path) ? answered(status) : undefined;
     });
+    begin();
     await stage.minutesPass(10);
     const before = healthsOf(stage);
     expect(before.length).toBeLessThanOrEqual(5);
-    const keys: string[] = [];
-    const world = stage.worlds.eu!;
-    for (const birdId of birdIds) {
-      const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-      world.endFlight(id, 'failed');
-      keys.push(`eu/flight/${id}/failed`);
-      await stage.minutesPass(5);
-      expect(stage.forwarded()).toEqual(keys);
-    }
+    await expectFailuresWithin(5, birdIds);
     expect(healthsOf(stage)).toEqual(before);
     expect(before.at(-1)).toBe('up');
   },
@@ -259,37 +187,16 @@ const waits = [
 test.each(casesOf('refused readings: operations that take long', waits, waits.slice(1)))(
   'an operation that %s does not keep the others waiting',
   async (_, answerMs, isAnswered) => {
-    const birdIds: string[] = [];
-    let isSlow = false;
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        const nest = world.addNest({ name: 'Legal' });
-        for (let at = 0; at < 200; at += 1) {
-          birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
-        }
-      },
-      between: (service) => ({
-        ...service,
-        async send(request) {
-          if (!isSlow || !/\/birds\/\d+\/logs/.test(request.url)) return service.send(request);
-          await sleep(stage.clock, answerMs);
-          if (isAnswered) return service.send(request);
-          throw new NestwatchError('timeout', 'no answer from eu.example within 30 s');
-        },
-      }),
+    const { birdIds, begin } = await openRegion(200, ({ url }, pass) => {
+      if (!LOGS.test(url)) return undefined;
+      return sleep(stage.clock, answerMs).then(() => {
+        if (isAnswered) return pass();
+        throw new NestwatchError('timeout', 'no answer from eu.example within 30 s');
+      });
     });
     await stage.minutesPass(3);
-    isSlow = true;
+    begin();
     await stage.minutesPass(5);
-    const world = stage.worlds.eu!;
-    const keys: string[] = [];
-    for (const birdId of birdIds.slice(0, 10)) {
-      const { id } = world.startFlight(birdId, { endsAs: 'failed' });
-      world.endFlight(id, 'failed');
-      keys.push(`eu/flight/${id}/failed`);
-      await stage.minutesPass(1);
-      expect(stage.forwarded()).toEqual(keys);
-    }
+    await expectFailuresWithin(1, birdIds.slice(0, 10));
   },
 );
