@@ -274,11 +274,10 @@ export function watch(rules: readonly Rule[] = []): Watch {
     },
     pass(until) {
       for (;;) {
-        const due = [...stored.values()].filter(
-          (one) => one.dueAtUs !== null && one.dueAtUs <= minute(until),
-        );
-        if (due.length === 0) return;
-        const nowUs = Math.max(...due.map((one) => one.dueAtUs!));
+        const waiting = [...stored.values()].filter((one) => one.dueAtUs !== null);
+        const nowUs = Math.min(...waiting.map((one) => one.dueAtUs!));
+        if (waiting.length === 0 || nowUs > minute(until)) return;
+        const due = waiting.filter((one) => one.dueAtUs === nowUs);
         expect(keep(tick(due, all, nowUs)).alerts.length).toBeGreaterThan(0);
       }
     },
