@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -16,6 +17,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // Of long tests, some of the cases; `test/long.vitest.config.ts` runs all of them.
     provide: { cases: 'some' },
+    setupFiles: [join(import.meta.dirname, 'test/property-seed.ts')],
     // Nothing in `src` keeps state in a module, so files share workers, and load it once for each of those.
     isolate: false,
     // One more than cores, since tests of real processes and sockets wait for these.

@@ -43,6 +43,7 @@ export default defineConfig({
       'test/acceptance/completeness.long.test.ts',
     ],
     provide: { cases: 'all' },
+    setupFiles: ['test/property-seed.ts'],
     testTimeout: 300_000,
     hookTimeout: 300_000,
     allowOnly: false,
