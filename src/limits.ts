@@ -72,7 +72,7 @@ export const LIMITS = {
     most: 200_000,
     unit: 'values',
     of: 'one item of an answer',
-    reason: 'An item is parsed at once. A Nest with 20,000 members has 120,000.',
+    reason: 'An item is held and read at once. A Nest with 20,000 members has 120,000.',
     beyond: 'The item is set aside as malformed, or an answer that is no list is refused.',
     counted: true,
   },

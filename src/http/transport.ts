@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errors } from 'undici';
 import { NestwatchError } from '../errors.ts';
+import { bodyText } from './body-text.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { Exchange } from './http-exchange.ts';
@@ -99,7 +100,7 @@ export function openTransport(options: TransportOptions): Transport {
         const encoding = found['content-encoding'];
         const read =
           encoding === undefined
-            ? { headers: found, body: textOf(bytes) }
+            ? { headers: found, body: await bodyText(bytes) }
             : await unpacked(bytes, encoding, found, maxBodyBytes);
         const release = inFlight && (() => inFlight.release(exchange));
         return { status, ...read, ...(release && { release }) };
@@ -137,11 +138,6 @@ function joined(headers: IncomingHttpHeaders): Record<string, string> {
   );
 }
 
-const decoder = new TextDecoder();
-
-/** Most answers to what is posted are empty, and for those a decoder costs as much as for a page. */
-const textOf = (bytes: Uint8Array) => (bytes.length === 0 ? '' : decoder.decode(bytes));
-
 /**
  * A body with its headers, without `content-encoding` where that was undone. What cannot be unpacked stays as it came:
  * a mark that is wrong does no harm to a body that is plain. Throws undici's error for more than `maxBodyBytes`.
@@ -154,13 +150,13 @@ async function unpacked(
 ): Promise<Pick<HttpResponse, 'headers' | 'body'>> {
   const decode = DECODERS.get(encoding.trim().toLowerCase());
   try {
-    if (!decode) return { headers, body: textOf(bytes) };
+    if (!decode) return { headers, body: await bodyText(bytes) };
     const plain = await decode(bytes, { maxOutputLength: maxBodyBytes });
     const { 'content-encoding': _undone, ...others } = headers;
-    return { headers: others, body: textOf(plain) };
+    return { headers: others, body: await bodyText(plain) };
   } catch (error) {
     if (error instanceof RangeError) throw new errors.ResponseExceededMaxSizeError();
-    return { headers, body: textOf(bytes) };
+    return { headers, body: await bodyText(bytes) };
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * Reads the list in an answer item by item. A small answer is parsed at once. A large one is parsed in slices, between
- * which the event loop turns: what stands in memory at once is its text, one slice, and what was read of the items.
- * So neither millions of tiny items nor an item that is a world of its own stops what else the process does.
+ * which the event loop turns: what stands in memory at once is its text, one slice, and what was read of the items. One
+ * item that is longer than a slice is parsed a part at a time (`parse-long.ts`). So neither millions of tiny items nor
+ * an item that is a world of its own stops what else the process does.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { NestwatchError } from '../errors.ts';
@@ -9,6 +10,7 @@ import { LIMITS, type LimitName } from '../limits.ts';
 import { isRecord } from './coerce.ts';
 import { JsonScan } from './json-scan.ts';
 import { parseJson } from './parse-json.ts';
+import { next, parseLong, passes } from './parse-long.ts';
 import type { Malformed } from './resources.ts';
 
 /**
@@ -37,10 +39,14 @@ export interface ItemReading<T> {
 export async function readItems<T>(text: string, reading: ItemReading<T>): Promise<unknown> {
   if (text.length <= SLICE_LENGTH) return readAtOnce(parseJson(text), reading);
   const scan = new JsonScan(text);
-  const first = scan.next();
-  if (first !== '[' && first !== '{') return parseJson(text);
-  const json = first === '[' ? await readList(scan, reading) : await readObject(scan, reading);
-  if (scan.next() !== '') throw new SyntaxError('more follows after the end of the JSON');
+  const first = await next(scan);
+  const json =
+    first === '['
+      ? await readList(scan, reading)
+      : first === '{'
+        ? await readObject(scan, reading)
+        : await parseLong(scan);
+  if ((await next(scan)) !== '') throw new SyntaxError('more follows after the end of the JSON');
   return json;
 }
 
@@ -56,13 +62,13 @@ async function readObject<T>(scan: JsonScan, reading: ItemReading<T>): Promise<u
   const members = new Map<string, unknown>();
   let [keys, values] = [0, 0];
   scan.at += 1;
-  if (scan.passes('}')) return {};
+  if (await passes(scan, '}')) return {};
   do {
     keys += 1;
     if (keys % SLICE_ITEMS === 0) await turnOfEventLoop();
     const key = (await parseNext(scan)).json;
-    if (typeof key !== 'string' || !scan.passes(':')) throw new SyntaxError('a key is wrong');
-    if (key === 'items' && scan.next() === '[') {
+    if (typeof key !== 'string' || !(await passes(scan, ':'))) throw new SyntaxError('a key is wrong');
+    if (key === 'items' && (await next(scan)) === '[') {
       members.set(key, await readList(scan, reading));
     } else {
       const value = await parseNext(scan);
@@ -70,17 +76,17 @@ async function readObject<T>(scan: JsonScan, reading: ItemReading<T>): Promise<u
       if (values > LIMITS.item_values.most) throw tooMany('item_values');
       members.set(key, value.json);
     }
-  } while (scan.passes(','));
-  if (!scan.passes('}')) throw new SyntaxError('an object has no end');
+  } while (await passes(scan, ','));
+  if (!(await passes(scan, '}'))) throw new SyntaxError('an object has no end');
   return Object.fromEntries(members);
 }
 
 async function parseNext(scan: JsonScan): Promise<{ readonly json: unknown; readonly values: number }> {
-  scan.next();
+  await next(scan);
   const from = scan.at;
   const values = await passValue(scan);
   if (values > LIMITS.item_values.most) throw tooMany('item_values');
-  return { json: parsed(scan.text.slice(from, scan.at))[0], values };
+  return { json: await parseAgain(scan, from), values };
 }
 
 async function readList<T>(
@@ -98,30 +104,40 @@ async function readList<T>(
   }
 
   scan.at += 1;
-  if (scan.passes(']')) return items;
+  if (await passes(scan, ']')) return items;
   let count = 0;
   do {
     count += 1;
     if (count > LIMITS[limit].most) throw tooMany(limit);
-    scan.next();
+    await next(scan);
     const start = scan.at;
-    if ((await passValue(scan)) > LIMITS.item_values.most) {
+    const values = await passValue(scan);
+    if (inSlice >= SLICE_ITEMS || scan.at - from > SLICE_LENGTH) {
+      readSlice();
+      await turnOfEventLoop();
+    }
+    if (values > LIMITS.item_values.most) {
       readSlice();
       items.push(setAside(scan.text.slice(start, start + MAX_RAW_LENGTH)));
-      await turnOfEventLoop();
+    } else if (scan.at - start > SLICE_LENGTH) {
+      readSlice();
+      items.push(read(await parseAgain(scan, start)));
     } else {
       if (inSlice === 0) from = start;
       to = scan.at;
       inSlice += 1;
     }
-    if (inSlice >= SLICE_ITEMS || to - from >= SLICE_LENGTH) {
-      readSlice();
-      await turnOfEventLoop();
-    }
-  } while (scan.passes(','));
-  if (!scan.passes(']')) throw new SyntaxError('a list has no end');
+  } while (await passes(scan, ','));
+  if (!(await passes(scan, ']'))) throw new SyntaxError('a list has no end');
   readSlice();
   return items;
+}
+
+/** The value that begins there, and over which the walk has passed just now. */
+async function parseAgain(scan: JsonScan, from: number): Promise<unknown> {
+  if (scan.at - from <= SLICE_LENGTH) return parsed(scan.text.slice(from, scan.at))[0];
+  scan.at = from;
+  return parseLong(scan);
 }
 
 /** The values of a part of a list. `parseJson` looks for long numbers behind a bracket, a comma or a colon. */

@@ -100,10 +100,14 @@ export function instant(value: unknown): Instant | null {
   return typeof value === 'string' ? (parseInstant(value) ?? null) : null;
 }
 
-/** JSON that cannot fail: nesting may be deeper than the stack. */
-export function jsonText(value: unknown): string {
+/** JSON that cannot fail: nesting may be deeper than the stack. Of each text in it no more is taken than asked for. */
+export function jsonText(value: unknown, mostOfText = Number.POSITIVE_INFINITY): string {
+  const shorten = (_: string, one: unknown) =>
+    typeof one === 'string' && one.length > mostOfText ? one.slice(0, mostOfText) : one;
   try {
-    return JSON.stringify(value) ?? '';
+    return (
+      (mostOfText === Number.POSITIVE_INFINITY ? JSON.stringify(value) : JSON.stringify(value, shorten)) ?? ''
+    );
   } catch {
     return '[not writable as JSON]';
   }

@@ -9,6 +9,7 @@ const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
+const LETTER_U = 0x75;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
@@ -31,17 +32,40 @@ export class JsonScan {
     this.text = text;
   }
 
-  /** Passes over white space. Returns the character that follows; '' at the end. */
-  next(): string {
-    while (isSpace(this.text.charCodeAt(this.at))) this.at += 1;
-    return this.text.charAt(this.at);
+  /** Passes over white space, a stretch of it at a time. Returns whether something else follows, or the end. */
+  passSomeSpace(): boolean {
+    const stop = this.at + STRETCH;
+    while (this.at < stop) {
+      if (!isSpace(this.text.charCodeAt(this.at))) return true;
+      this.at += 1;
+    }
+    return false;
   }
 
-  /** Passes over this character, if it is what follows. */
-  passes(character: string): boolean {
-    if (this.next() !== character) return false;
-    this.at += 1;
-    return true;
+  /**
+   * Passes over a text, a stretch of it at a time. Returns what stands in that stretch, no escape of which is cut in
+   * two, and whether the text ends with it. Throws `SyntaxError` for a text without an end.
+   */
+  passSomeText(): { readonly part: string; readonly isEnd: boolean } {
+    if (!this.#inText) {
+      this.#inText = true;
+      this.at += 1;
+    }
+    const from = this.at;
+    this.#passText(from + STRETCH);
+    const isEnd = !this.#inText;
+    return { part: this.text.slice(from, isEnd ? this.at - 1 : this.at), isEnd };
+  }
+
+  /** Passes over a number, `true`, `false` or `null`, and returns it. */
+  passWord(): string {
+    const from = this.at;
+    while (!isEndOfWord(this.text.charCodeAt(this.at))) {
+      this.at += 1;
+      if (this.at - from > LONGEST_WORD) throw new SyntaxError('a number has too many digits');
+    }
+    if (this.at === from) throw new SyntaxError('a value is missing');
+    return this.text.slice(from, this.at);
   }
 
   /**
@@ -81,7 +105,7 @@ export class JsonScan {
       if (unit === OPEN_LIST || unit === OPEN_OBJECT) this.#depth += 1;
       else if (unit === QUOTE) this.#inText = true;
       else {
-        this.#passWord();
+        this.passWord();
         return;
       }
     }
@@ -97,18 +121,8 @@ export class JsonScan {
         return;
       }
       if (Number.isNaN(unit)) throw new SyntaxError('a text has no end');
-      if (unit === BACKSLASH) this.at += 1;
+      if (unit === BACKSLASH) this.at += this.text.charCodeAt(this.at + 1) === LETTER_U ? 5 : 1;
     }
-  }
-
-  /** Passes over a number, `true`, `false` or `null`. */
-  #passWord(): void {
-    const from = this.at;
-    while (!isEndOfWord(this.text.charCodeAt(this.at))) {
-      this.at += 1;
-      if (this.at - from > LONGEST_WORD) throw new SyntaxError('a number has too many digits');
-    }
-    if (this.at === from) throw new SyntaxError('a value is missing');
   }
 }
 

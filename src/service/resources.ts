@@ -345,12 +345,12 @@ function errorType(value: unknown, within: Within): string {
 const MAX_RAW_BYTES = 65_536;
 
 function malformed(value: unknown, reason: string): Malformed {
-  const whole = jsonText(typeof value === 'string' ? value.slice(0, MAX_RAW_BYTES) : value);
+  const whole = jsonText(value, MAX_RAW_BYTES);
   // A code unit takes three bytes of UTF-8 at the most, and so does the mark for a character cut in two.
   const raw =
     whole.length * 3 <= MAX_RAW_BYTES
       ? whole
-      : Buffer.from(whole)
+      : Buffer.from(whole.slice(0, MAX_RAW_BYTES))
           .subarray(0, MAX_RAW_BYTES - 3)
           .toString();
   return { ok: false, raw, reason };

@@ -7,6 +7,7 @@ import { entryId } from '../../src/service/coerce.ts';
 import { parseJson } from '../../src/service/parse-json.ts';
 import { readBird, readNotification } from '../../src/service/resources.ts';
 import { amountOf } from '../cases.ts';
+import { countTurns } from '../count-turns.ts';
 
 const asItIs = { limit: 'inventory_items', read: (item: unknown) => item } as const;
 /** So long that the answer is read in slices. */
@@ -141,6 +142,31 @@ describe('an answer that is read in slices', () => {
     else await reading.catch((error) => expect(error).toBeInstanceOf(SyntaxError));
     expect(await longestTurnMs()).toBeLessThan(200);
   });
+});
+
+/** As much as is passed over between two turns of the event loop. */
+const STRETCH = 512 * 1024;
+const WIDE = ' '.repeat(32 * STRETCH);
+const ESCAPED = `"${'\\n'.repeat(16 * STRETCH)}"`;
+
+test.each([
+  // How often each of its characters is passed over: to find where an item ends, and to parse it.
+  ['white space before a list', `${WIDE}[]`, 1, []],
+  ['white space between items', `[{"id":1},${WIDE}{"id":2}]`, 1, [{ id: 1 }, { id: 2 }]],
+  ['white space in an item', `[{"id":${WIDE}1}]`, 2, [{ id: 1 }]],
+  ['white space between keys', `{"a":1,${WIDE}"items":[]}`, 1, { a: 1, items: [] }],
+  ['white space after all', `[]${WIDE}`, 1, []],
+  ['one escaped text in an item', `[{"id":${ESCAPED}}]`, 2, undefined],
+  ['one escaped text beside the items', `{"items":[],"more":${ESCAPED}}`, 2, undefined],
+  ['one escaped text and nothing else', ESCAPED, 1, undefined],
+  ['white space and nothing else', WIDE, 1, SyntaxError],
+] as const)('an answer of %s is read in turns of bounded length', async (_, text, passes, expected) => {
+  const turns = countTurns();
+  const reading = readItems(text, asItIs);
+  if (expected === SyntaxError) await expect(reading).rejects.toThrow(SyntaxError);
+  else if (expected !== undefined) expect(await reading).toEqual(expected);
+  else expect(JSON.stringify(await reading) === text).toBe(true);
+  expect(turns()).toBeGreaterThanOrEqual(passes * 32 - 2);
 });
 
 describe('what an entry holds', () => {

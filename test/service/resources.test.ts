@@ -15,6 +15,7 @@ import {
   readOne,
   readUser,
 } from '../../src/service/resources.ts';
+import { countProcessorMs } from '../processor-time.ts';
 
 const AT = { us: 1_783_000_774_590_833, text: '2026-07-02T13:59:34.590833Z' };
 const WITHIN = { nestId: '682', birdId: '148890', flightId: 'ab-cd' };
@@ -306,6 +307,17 @@ describe('malformed entries', () => {
     if (parsed.ok) throw new Error('read without an id');
     expect(Buffer.byteLength(parsed.raw)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(parsed.raw)).toBeGreaterThan(65_500);
+  });
+
+  test('that are long are not written whole to keep their beginning', () => {
+    const long = '\n'.repeat(15_000_000);
+    const processorMs = countProcessorMs();
+    const parsed = readNotification({ id: '', texts: [long, long, long], createdAt: AT.text });
+    expect(processorMs()).toBeLessThan(50);
+    expect(parsed).toMatchObject({
+      ok: false,
+      raw: JSON.stringify({ id: '', texts: [long] }).slice(0, 65_533),
+    });
   });
 
   test('nesting deeper than the stack is not written, and nothing fails', () => {
