@@ -1,5 +1,6 @@
 /** Puts the daemon together with all that looks on or goes out: store, log, metrics, page, channels, transports. */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { lookup } from 'node:dns';
 import { schedule } from 'node-cron';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
@@ -11,6 +12,7 @@ import { countSilences } from './domain/muting/silence.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { openAuthorizedTransport } from './http/authorized-transport.ts';
 import { createBytesInFlight } from './http/bytes-in-flight.ts';
+import { createLookUp, type LookUp } from './http/look-up.ts';
 import { openTransport } from './http/transport.ts';
 import { LIMITS } from './limits.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -129,7 +131,8 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     daemon.hear(happening);
   }
 
-  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report);
+  const lookUp = createLookUp({ ask: lookup, clock });
+  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp);
   const setup = setupOf(config);
   const daemon = createDaemon({ store, clock, random, report, replica, ...setup });
   const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
@@ -289,13 +292,18 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
 }
 
 /** A configuration with all ways out of the process: to the regions, the receivers and the watchdog. */
-function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report) {
+function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report, lookUp: LookUp) {
   const regions = new Map(config.regions.map((region) => [region.name, region]));
-  const channels = openChannels({ clock, version: VERSION, openTransport: openAuthorizedTransport });
+  const channels = openChannels({
+    clock,
+    version: VERSION,
+    openTransport: (options) => openAuthorizedTransport({ ...options, lookUp }),
+  });
   const watchdog = openAuthorizedTransport({
     connections: 1,
     timeoutMs: HEARTBEAT_TIMEOUT_MS,
     maxBodyBytes: MAX_WATCHDOG_BYTES,
+    lookUp,
     http: config.heartbeat?.http,
     nowUs: clock.nowUs,
   });
@@ -307,6 +315,7 @@ function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report
         connections: concurrency,
         timeoutMs,
         maxBodyBytes: LIMITS.answer_bytes.most,
+        lookUp,
         inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () =>
           report({ what: 'limit_reached', limit: 'bytes_in_flight', region: name }),
         ),

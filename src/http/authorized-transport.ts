@@ -30,7 +30,7 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
   if (!http) return openTransport(own);
   const { credentials, headers, followRedirects } = http;
   const transport = openTransport({ ...own, ...http });
-  const { tokens, close } = openTokens(credentials, own.timeoutMs, nowUs);
+  const { tokens, close } = openTokens(credentials, own, nowUs);
 
   async function sendOnce(request: HttpRequest, isTrusted: boolean): Promise<HttpResponse> {
     if (!isTrusted) {
@@ -88,7 +88,7 @@ function isFollowed({ status, headers }: HttpResponse): boolean {
 
 function openTokens(
   credentials: Credentials | undefined,
-  timeoutMs: number,
+  { timeoutMs, lookUp }: Pick<TransportOptions, 'timeoutMs' | 'lookUp'>,
   nowUs: () => number,
 ): { readonly tokens?: TokenSource; close(): Promise<void> } {
   if (credentials?.kind !== 'oauth2') return { close: async () => {} };
@@ -96,6 +96,7 @@ function openTokens(
     connections: 1,
     timeoutMs,
     maxBodyBytes: MAX_TOKEN_BYTES,
+    lookUp,
     ...credentials.connection,
   });
   const named: Transport = {

@@ -8,6 +8,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
 import { LIMITS } from '../limits.ts';
 import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
+import type { LookUp } from './look-up.ts';
 import { proxyFor } from './proxy-choice.ts';
 
 interface PoolOptions extends ConnectionSettings {
@@ -15,6 +16,8 @@ interface PoolOptions extends ConnectionSettings {
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
+  /** Looks up the names of servers; without it, the system does. */
+  readonly lookUp?: LookUp | undefined;
 }
 
 interface ConnectionPools {
@@ -87,7 +90,7 @@ type TlsMaterial = {
 
 function open(
   origin: string,
-  { connections, connectTimeoutMs, timeoutMs, maxBodyBytes }: PoolOptions,
+  { connections, connectTimeoutMs, timeoutMs, maxBodyBytes, lookUp }: PoolOptions,
   tls: TlsMaterial | undefined,
   proxy: string | undefined,
 ): Dispatcher {
@@ -100,11 +103,12 @@ function open(
     bodyTimeout: timeoutMs,
     maxResponseSize: maxBodyBytes,
   };
+  const lookup = lookUp && { lookup: lookUp };
   if (proxy === undefined)
-    return new Pool(origin, { ...common, connect: { ...tls, timeout: connectTimeoutMs } });
+    return new Pool(origin, { ...common, connect: { ...tls, ...lookup, timeout: connectTimeoutMs } });
   if (isSocks(proxy)) {
     const agent = new Socks5ProxyAgent(proxy.replace(/^socks5h:/i, 'socks5:'), {
-      connect: buildConnector({ timeout: connectTimeoutMs }),
+      connect: buildConnector({ ...lookup, timeout: connectTimeoutMs }),
       requestTls: { ...tls, timeout: connectTimeoutMs },
     });
     // It makes its pools as each request says.
@@ -117,7 +121,7 @@ function open(
     connectTimeout: connectTimeoutMs,
     requestTls: { ...tls },
     // The proxy is not who the certificate is for.
-    proxyTls: trust,
+    proxyTls: { ...trust, ...lookup },
     // Without it, connections to a proxy for plain HTTP would have undici's own bounds.
     factory: (to, own) => new Pool(to, { ...common, ...own }),
     clientFactory: (to, own) => new Pool(to, { ...common, ...own }),

@@ -8,6 +8,7 @@ import type { BytesInFlight } from './bytes-in-flight.ts';
 import { createConnectionPools } from './connection-pools.ts';
 import { Exchange } from './http-exchange.ts';
 import type { ConnectionSettings } from './http-settings.ts';
+import type { LookUp } from './look-up.ts';
 import { timeHeaders } from './server-time.ts';
 
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
@@ -48,6 +49,8 @@ export interface TransportOptions extends ConnectionSettings {
   readonly maxBodyBytes: number;
   /** Bounds what all answers take together until they are released; without it only each is bounded by itself. */
   readonly inFlight?: BytesInFlight;
+  /** Looks up the names of servers; without it, the system does. */
+  readonly lookUp?: LookUp | undefined;
 }
 
 type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
