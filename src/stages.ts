@@ -123,8 +123,9 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
 
 /** How a region is to be read. */
 export function settingOf(config: Config, region: RegionConfig): RegionSetting {
+  const { links: _, ...read } = region;
   return {
-    region,
+    region: read,
     poll: config.poll,
     retentionMs: config.store.retentionMs,
     keepsMembers: notifiesMembers(config.receivers),

@@ -16,7 +16,8 @@ import { RegionIntake } from './region.ts';
 
 /** What the configuration says of how a region is watched. */
 export interface RegionSetting {
-  readonly region: RegionConfig;
+  /** Its links lead people to the service's own application: it is not read by them. */
+  readonly region: Omit<RegionConfig, 'links'>;
   readonly poll: PollConfig;
   readonly retentionMs: number;
   readonly keepsMembers: boolean;

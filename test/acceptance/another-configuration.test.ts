@@ -3,6 +3,7 @@ import type { Config } from '../../src/config/config.ts';
 import { flightFailed } from '../../src/domain/kinds/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { load } from '../config/load.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -66,6 +67,32 @@ describe('another configuration', () => {
         .regions()
         .map(({ started }) => started),
     ).toEqual([true, true]);
+  });
+
+  test('does not read anew a region of which only the addresses of pages are others', async () => {
+    const links = (path: string) =>
+      load(
+        `regions: { eu: { base_url: https://eu/api-rest, token: t, links: { bird: "https://app/${path}/{{ bird_id }}" } } }`,
+      ).regions[0]!.links!;
+    const follows = (path: string) =>
+      stage.follows((config) => ({
+        ...config,
+        regions: config.regions.map((region) => ({ ...region, links: links(path) })),
+      }));
+    await curtain();
+    for (const path of ['birds', 'birds', 'flows']) {
+      await follows(path);
+      expect(
+        stage
+          .daemon()
+          .regions()
+          .map(({ started }) => started),
+        path,
+      ).toEqual([true, true]);
+    }
+    flightFails('eu');
+    await stage.minutesPass(3);
+    expect(stage.received()[0]!.alerts[0]!.annotations.bird_url).toBe(`https://app/flows/${birds.eu}`);
   });
 
   test('of one region leaves the other alone', async () => {
