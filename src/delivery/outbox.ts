@@ -13,18 +13,21 @@
  * leased was perhaps sent; it becomes ambiguous when this one starts.
  *
  * Every integration of every receiver has a line of its own (`line.ts`), so a slow or dead one delays nobody else. The
- * order within a lane is the store's: it gives only the first of each.
+ * order within a lane is the store's: it gives only the first of each. One that is not accepted while its integration
+ * accepts others leaves its lane (`unaccepted-alone.ts`).
  */
 
 import type { Pace } from '../channels/channel.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
+import { type Fault, faultOf } from '../domain/alert/fault.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
+import { createUnacceptedAlone } from './unaccepted-alone.ts';
 
 interface Delivery {
   /** Something was queued. */
@@ -94,6 +97,9 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
+  readonly #unacceptedAlone = createUnacceptedAlone();
+  /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
+  readonly #standings = new Map<string, Fault | null>();
   readonly #recovery: LeaseRecovery;
   /** Tries in this life that were not accepted. */
   #failedTries = 0;
@@ -199,10 +205,41 @@ class Outbox implements Delivery {
     const { senders, clock } = this.#options;
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     if (senders && this.#isOfOthers(claimed)) return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
-    const settlement = await attempt(claimed, this.#options, this.#latency);
-    if (settlement.failed) this.#failedTries += 1;
+    const ended = await attempt(claimed, this.#options, this.#latency);
+    if (ended.failed) this.#failedTries += 1;
+    const settlement = this.#setAside(claimed, ended);
     // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
+  }
+
+  /** The same settlement; where the delivery alone fails, it holds up its lane no more. */
+  #setAside({ delivery, notification }: ClaimedDelivery, settlement: Settlement): Settlement {
+    const { id, receiver, integration } = delivery;
+    const { clock, receivers } = this.#options;
+    const standing = this.#unacceptedAlone.hear(delivery, settlement, clock.nowUs());
+    if (standing === 'over') this.#standings.set(id, null);
+    if (standing !== 'alone') return settlement;
+    const why = `${receiver} accepts others by ${integration}, and not this one: ${settlement.lastError}`;
+    this.#standings.set(id, faultOf('delivery', id, why));
+    const own = integrationOf(
+      receivers.find(({ name }) => name === receiver),
+      delivery,
+      notification,
+    );
+    // An incident that is opened after its end would stay open.
+    return own && channelOf(own).audience === 'incidents' ? settlement : { ...settlement, leavesLane: true };
+  }
+
+  /** Writes which of these deliveries fail alone; resolves to those of which that was not known. */
+  async #noteAlone(tx: Transaction, settlements: readonly Settlement[], nowUs: number): Promise<Fault[]> {
+    const own = settlements.filter(({ id }) => this.#standings.has(id)).map(({ id }) => id);
+    if (own.length === 0) return [];
+    const over = own.filter((id) => this.#standings.get(id) === null);
+    if (over.length > 0) await tx.faults.mend('delivery', over);
+    return tx.faults.note(
+      own.flatMap((id) => this.#standings.get(id) ?? []),
+      nowUs,
+    );
   }
 
   /** Settles and claims in one transaction. */
@@ -213,10 +250,12 @@ class Outbox implements Delivery {
     dueUs: number,
   ): Promise<readonly ClaimedDelivery[]> {
     if (settlements.length === 0 && room === 0) return [];
-    const { store, clock, failed, senders } = this.#options;
+    const { store, clock, failed, report, senders } = this.#options;
     const holder = senders ? senders.holder() : 0;
+    let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
+      setAside = await this.#noteAlone(tx, settlements, clock.nowUs());
       if (room === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
       const more = await tx.outbox.claim(receiver, position, dueUs, room, holder);
@@ -226,6 +265,8 @@ class Outbox implements Delivery {
       );
       return more;
     });
+    for (const { id } of settlements) this.#standings.delete(id);
+    for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed)) failed?.();
     // A new instant to wake up at.
     if (settlements.some(({ state }) => state === 'retry' || state === 'ambiguous')) this.#bell.ring();

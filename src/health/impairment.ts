@@ -70,7 +70,8 @@ export const IMPAIRMENTS = {
     endsByItself: true,
   },
   faults_set_aside: {
-    means: 'a silence, rule, group, alert or stored row failed and was set aside',
+    means:
+      'a silence, rule, group, alert or stored row failed and was set aside; or a notification that its receiver does not accept, though it accepts others',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },

@@ -36,7 +36,7 @@ export interface Delivery {
   readonly position: number;
   /**
    * Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order, as are
-   * those with `remaining`.
+   * those with `remaining`, and those that fail alone.
    */
   readonly lane: string;
   readonly state: DeliveryState;
@@ -82,6 +82,8 @@ export interface Settlement {
   readonly isGone?: boolean;
   /** Who is still to be reached after it; absent for those before it. */
   readonly remaining?: readonly string[];
+  /** True where it fails alone: what waits behind it in its lane is sent from now on. */
+  readonly leavesLane?: boolean;
   /** How the service calls the message that it has accepted. */
   readonly reference?: string;
   /** Which try has ended, as `attempts` counts them: passed over where another was begun since. Absent for any. */

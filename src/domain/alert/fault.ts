@@ -5,7 +5,8 @@
 
 /**
  * - `alert`: it could not join its groups; tried again after a while.
- * - `delivery`: it could not be given to its receiver's fallback; tried again after a while.
+ * - `delivery`: it could not be given to its receiver's fallback, or its integration does not accept it and accepts
+ *   others; tried again after a while.
  * - `group`: it could not be flushed; tried again after a while.
  * - `inhibit_rule`, `silence`: it mutes nothing, so that too much is notified rather than too little.
  * - `receiver`: what is forwarded to it could not be put together; tried again after a while.

@@ -88,6 +88,23 @@ export function describeOutbox(run: Run): void {
       expect((await run((tx) => tx.outbox.find('other')))?.delivery).not.toHaveProperty('remaining');
     });
 
+    test('one that leaves its lane goes on by itself, and the next has the turn', async () => {
+      await enqueue(delivery('first', { lane: 'L' }), delivery('second', { lane: 'L' }));
+      expect(await claim()).toEqual(['first']);
+      const retry = {
+        id: 'first',
+        state: 'retry',
+        nextAttemptAtUs: NOW_US,
+        lastError: 'x',
+        failed: true,
+      } as const;
+      await run((tx) => tx.outbox.settle([retry], NOW_US));
+      expect(await claim()).toEqual(['first']);
+      await run((tx) => tx.outbox.settle([{ ...retry, leavesLane: true }], NOW_US));
+      expect((await claim()).toSorted()).toEqual(['first', 'second']);
+      expect((await run((tx) => tx.outbox.find('first')))?.delivery.lane).toBe('');
+    });
+
     test('keeps how often it was refused in a row, and who refused it, until a try comes to something else', async () => {
       await enqueue(delivery('d'));
       const facts = async () => {

@@ -2,7 +2,8 @@
  * Lanes: whose turn it is among deliveries that are sent one after another. The turn belongs to the oldest unsettled
  * delivery of a lane, unless another one of the lane is leased: that one keeps it until it settles. `turn` is kept in
  * the row and given anew whenever a delivery of the lane settles. A lane is one receiver's integration's own: a slow
- * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane.
+ * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane, and so does one that fails
+ * alone (`delivery/unaccepted-alone.ts`).
  */
 import type { DeliveryState } from '../../outbox-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';

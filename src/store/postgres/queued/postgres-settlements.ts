@@ -35,13 +35,13 @@ const SETTLE = `UPDATE delivery SET state = given.state, next_attempt_us = given
         THEN least(delivery.fallback_us, $1::bigint)
       ELSE delivery.fallback_us
     END,
-    lane = CASE WHEN given.remaining IS NULL THEN delivery.lane ELSE '' END,
+    lane = CASE WHEN given.leaves_lane THEN '' ELSE delivery.lane END,
     remaining = CASE WHEN given.state IN ('delivered', 'suppressed') THEN ''
       ELSE coalesce(given.remaining, delivery.remaining) END,
     refusals = given.refusals, refused_by = given.refused_by, reference = given.reference
   FROM ${given(
     `seq bigint, state text, next_us bigint, error text, failed boolean, remaining text, refusals integer,
-     refused_by text, reference text`,
+     refused_by text, reference text, leaves_lane boolean`,
     { from: 2 },
   )}
   WHERE delivery.seq = given.seq`;
@@ -94,8 +94,9 @@ export class PostgresSettlements {
       one.refusals ?? 0,
       one.refusedBy ?? '',
       one.reference ?? '',
+      one.leavesLane === true || one.remaining !== undefined,
     ]);
-    await this.#statements.run(SETTLE, nowUs, ...columnsOf(9, values));
+    await this.#statements.run(SETTLE, nowUs, ...columnsOf(10, values));
     for (const { row, settlement } of known) this.#counts.move(row.receiver, row.state, settlement.state);
     await this.#lanes.giveTurns(known.map(({ row }) => row));
     await this.#noteHealth(known, nowUs);

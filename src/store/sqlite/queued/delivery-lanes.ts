@@ -3,7 +3,7 @@
  * delivery of a lane, unless another one of the lane is leased: that one keeps it until it settles. `turn` is kept in
  * the row and given anew whenever a delivery of the lane settles. A lane is one receiver's integration's own: a slow
  * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane: one full
- * mailbox never holds up what is next for the others.
+ * mailbox never holds up what is next for the others. So does one that fails alone (`delivery/unaccepted-alone.ts`).
  */
 
 import type { DeliveryState } from '../../outbox-store.ts';

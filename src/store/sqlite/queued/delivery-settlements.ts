@@ -48,7 +48,7 @@ export class DeliverySettlements {
 
   #settleOne(settlement: Settlement, nowUs: number): void {
     const { id, state, nextAttemptAtUs, lastError, failed = false, remaining, isGone } = settlement;
-    const { refusals = 0, refusedBy = '', reference = '' } = settlement;
+    const { refusals = 0, refusedBy = '', reference = '', leavesLane = false } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const [row] = this.#sql.before.all(textList([id]));
     if (!row || (settlement.attempt ?? row.attempts) !== row.attempts) return;
@@ -66,6 +66,7 @@ export class DeliverySettlements {
       refusals,
       refusedBy,
       reference,
+      remaining || leavesLane ? 1 : 0,
     );
     this.#counts.move(row.receiver, row.state, state);
     this.#lanes.giveTurn(row);
@@ -104,7 +105,7 @@ function prepareSettling(connection: Connection) {
            WHEN ?6 AND (?2 = 'dead' OR attempts - cut_off >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
            ELSE fallback_us
          END,
-         lane = iif(?8 IS NULL, lane, ''),
+         lane = iif(?12, '', lane),
          remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END,
          refusals = ?9, refused_by = ?10, reference = ?11
        WHERE seq = ?1`,

@@ -1,0 +1,112 @@
+/** One message that a receiver does not accept, while it accepts all others. */
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/channels/channel.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
+import { accepted, HOUR_MS, OPS, stage, start, type World, world } from './outbox-world.ts';
+
+const MINUTE_MS = 60_000;
+const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
+
+/** A receiver that accepts what `accepts` says, and another message of another lane each minute. */
+async function receiver(
+  accepts: (id: string, atMs: number) => boolean,
+  { receivers = [OPS], ...changes }: Partial<Delivery> & { readonly receivers?: readonly Receiver[] } = {},
+) {
+  const home = await world();
+  const beganMs = home.clock.monotonicMs();
+  const acceptedAtMs = new Map<string, number>();
+  const send = async ({ id }: Delivery) => {
+    const atMs = home.clock.monotonicMs() - beganMs;
+    if (!accepts(id, atMs)) return FAILED;
+    acceptedAtMs.set(id, atMs);
+    return accepted;
+  };
+  const channels = Object.fromEntries(
+    ['webhook', 'pagerduty'].map((kind) => [
+      kind,
+      { send: (_: unknown, one: Delivery) => send(one), close: async () => {} },
+    ]),
+  );
+  const delivery = stage(home, channels, receivers);
+  start(delivery);
+  await home.queue({ id: 'poison', lane: 'L', ...changes });
+  await home.queue({ id: 'behind', lane: 'L', ...changes });
+  return {
+    home,
+    acceptedAtMs,
+    async minutesPass(minutes: number): Promise<void> {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        await home.queue({
+          id: `other-${home.clock.nowUs()}`,
+          lane: `other ${home.clock.nowUs()}`,
+          ...changes,
+        });
+        delivery.wake();
+        await home.clock.advance(MINUTE_MS);
+      }
+    },
+  };
+}
+
+const setAside = ({ store, clock }: World) =>
+  store.transaction(async (tx) =>
+    (await tx.faults.list(clock.nowUs(), 10)).map(({ sort, name, reason }) => `${sort} ${name}: ${reason}`),
+  );
+
+describe('a message that a receiver alone does not accept', () => {
+  test('holds up what is behind it for some minutes, and is said to be set aside until it is accepted', async () => {
+    const mendedMs = 4 * HOUR_MS;
+    const { home, acceptedAtMs, minutesPass } = await receiver(
+      (id, atMs) => id !== 'poison' || atMs >= mendedMs,
+    );
+    await minutesPass(4);
+    expect(acceptedAtMs.has('behind')).toBe(false);
+    expect(await setAside(home)).toEqual([]);
+    await minutesPass(11);
+    expect(acceptedAtMs.get('behind')).toBeLessThan(15 * MINUTE_MS);
+    const fault = 'delivery poison: ops accepts others by webhook, and not this one: HTTP 500';
+    expect(await setAside(home)).toEqual([fault]);
+    expect(home.reported.filter(({ what }) => what === 'set_aside')).toHaveLength(1);
+    await minutesPass(180);
+    expect(await setAside(home)).toEqual([fault]);
+    await minutesPass(60);
+    expect(acceptedAtMs.get('poison')).toBeGreaterThanOrEqual(mendedMs);
+    expect(await setAside(home)).toEqual([]);
+  });
+
+  test('keeps its order where it opens an incident, and is said to be set aside all the same', async () => {
+    const pager = { name: 'ops', integrations: [{ kind: 'pagerduty', sendResolved: true }] };
+    const { home, acceptedAtMs, minutesPass } = await receiver((id) => id !== 'poison', {
+      receivers: [pager],
+      integration: 'pagerduty',
+    });
+    await minutesPass(30);
+    expect(acceptedAtMs.has('behind')).toBe(false);
+    expect(await setAside(home)).toHaveLength(1);
+  });
+
+  test('keeps its order where the receiver accepts nothing for hours', async () => {
+    const { home, acceptedAtMs, minutesPass } = await receiver((_, atMs) => atMs >= 2 * HOUR_MS);
+    await minutesPass(150);
+    expect([...acceptedAtMs.keys()].filter((id) => id === 'poison' || id === 'behind')).toEqual([
+      'poison',
+      'behind',
+    ]);
+    expect(await setAside(home)).toEqual([]);
+  });
+
+  test('keeps its order where the receiver still fails now and then when it is back', async () => {
+    let backs = 0;
+    const { acceptedAtMs, minutesPass } = await receiver((id, atMs) => {
+      if (atMs < 2 * HOUR_MS) return false;
+      if (id === 'poison') backs += 1;
+      return id !== 'poison' || backs > 1;
+    });
+    await minutesPass(160);
+    expect([...acceptedAtMs.keys()].filter((id) => id === 'poison' || id === 'behind')).toEqual([
+      'poison',
+      'behind',
+    ]);
+  });
+});
