@@ -20,6 +20,7 @@ import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { loadMuting } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { loadGroup } from './flush/load-group.ts';
@@ -53,6 +54,7 @@ export async function flushGroups(
   if (due.length === 0) return NOTHING;
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
+  const pauseAfter = pausing(tx);
   const broken = new Set(await tx.faults.names('group'));
   const batch: Batch = {
     due,
@@ -62,7 +64,7 @@ export async function flushGroups(
         ? SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs
         : isFlooded(group, growth.get(group.key) ?? 0, nowUs),
     async flush(group, tally) {
-      const alerts = await flushGroup({ tx, config, muting, serviceLinks, tally, nowUs }, group);
+      const alerts = await flushGroup({ tx, config, muting, pauseAfter, serviceLinks, tally, nowUs }, group);
       if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
       return alerts;
     },

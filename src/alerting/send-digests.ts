@@ -25,6 +25,7 @@ import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
+import { pausing } from '../time/pause-after.ts';
 import { newDelivery, queue } from './destination.ts';
 
 interface Digests {
@@ -197,13 +198,15 @@ class DigestLoop implements Digests {
       recurrences: this.#recurrences,
       nowUs,
     });
-    const hidden = firing.flatMap((alert) => {
+    const hidden = new Map<string, 'acknowledged' | 'silenced'>();
+    const pauseAfter = pausing(tx);
+    for (const alert of firing) {
       const { silencedBy } = muting.of(alert);
-      if (silencedBy.length === 0) return [];
       const isAcknowledged = silencedBy.some((id) => acknowledgements.has(id));
-      return [[alert.id, isAcknowledged ? 'acknowledged' : 'silenced'] as const];
-    });
-    return { firing, hidden: new Map(hidden) };
+      if (silencedBy.length > 0) hidden.set(alert.id, isAcknowledged ? 'acknowledged' : 'silenced');
+      await pauseAfter(muting.work);
+    }
+    return { firing, hidden };
   }
 }
 

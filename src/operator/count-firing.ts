@@ -1,5 +1,6 @@
 import type { Muting } from '../domain/muting/muting.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 
 export interface FiringCounts {
   readonly firing: number;
@@ -9,9 +10,6 @@ export interface FiringCounts {
 
 /** Read at once: as many as a page of the store has. */
 const STEP = 1_000;
-
-/** Alerts looked at in a row. */
-const PAUSE_AFTER = 20;
 
 /**
  * How many alerts fire, and how many of them wait for a person. Whether any waits is always true; once one of a thousand
@@ -23,14 +21,15 @@ export async function countFiring(tx: Transaction, muting: Muting, nowUs: number
     .reduce((sum, { count }) => sum + count, 0);
   if (firing === 0) return { firing, unacknowledged: 0 };
   const query = { state: 'firing', isAcknowledged: false, order: 'newest', nowUs, limit: STEP } as const;
+  const pauseAfter = pausing(tx);
   let [looked, hidden] = [0, 0];
   for (let cursor: string | undefined; ; ) {
     const { alerts, next } = await tx.alerts.page({ ...query, cursor });
     const hiddenBefore = hidden;
-    for (const [index, alert] of alerts.entries()) {
+    for (const alert of alerts) {
       const { silencedBy, inhibitedBy } = muting.of(alert);
       if (silencedBy.length + inhibitedBy.length > 0) hidden += 1;
-      if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
+      await pauseAfter(muting.work);
     }
     looked += alerts.length;
     if (next === undefined) return { firing, unacknowledged: looked - hidden };

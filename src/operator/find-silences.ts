@@ -7,6 +7,7 @@ import type { Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { Filter } from '../store/filter.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 
 /** The filters that ask for the value of a label, and those that ask for an id or a part of a name. */
 const OF_A_LABEL = { region: 'region', severity: 'severity', name: 'alertname' } as const;
@@ -37,7 +38,13 @@ async function silencesOfFlight(
 ): Promise<ReadonlySet<string>> {
   const query = { flight, state: 'firing', order: 'newest', nowUs, limit: MOST_ALERTS } as const;
   const { alerts } = await tx.alerts.page(query);
-  return new Set(alerts.flatMap((alert) => muting.of(alert).silencedBy));
+  const hiding = new Set<string>();
+  const pauseAfter = pausing(tx);
+  for (const alert of alerts) {
+    for (const id of muting.of(alert).silencedBy) hiding.add(id);
+    await pauseAfter(muting.work);
+  }
+  return hiding;
 }
 
 function meets(silence: Silence, filter: Filter): boolean {

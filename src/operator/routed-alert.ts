@@ -5,6 +5,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import type { Mutes, Muting } from '../domain/muting/muting.ts';
 import { routesFor } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
 
@@ -18,9 +19,6 @@ export interface RoutedAlert extends Mutes {
 /** All that fire are read: a client that sees a part of them would take the others as over. */
 const ALL = 100_000;
 
-/** Alerts looked at in a row. */
-const PAUSE_AFTER = 20;
-
 export async function readRoutedAlerts(
   tx: Transaction,
   muting: Muting,
@@ -28,10 +26,11 @@ export async function readRoutedAlerts(
 ): Promise<RoutedAlert[]> {
   const alerts = await tx.alerts.list({ state: 'firing', limit: ALL });
   const routed: RoutedAlert[] = [];
-  for (const [index, alert] of alerts.entries()) {
+  const pauseAfter = pausing(tx);
+  for (const alert of alerts) {
     const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
     routed.push({ alert, receivers: [...new Set(receivers)], ...muting.of(alert) });
-    if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
+    await pauseAfter(muting.work);
   }
   return routed;
 }

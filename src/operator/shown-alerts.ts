@@ -5,6 +5,7 @@ import type { Muting } from '../domain/muting/muting.ts';
 import type { Silence } from '../domain/muting/silence.ts';
 import type { AlertQuery } from '../store/alert-store.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 
 export interface ShownAlert {
   readonly alert: Alert;
@@ -59,6 +60,7 @@ export async function showAlerts(
   alerts: readonly Alert[],
 ): Promise<ShownAlert[]> {
   const shown: ShownAlert[] = [];
+  const pauseAfter = pausing(tx);
   for (const alert of alerts) {
     const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
     const { silencedBy, inhibitedBy } = muting.of(alert);
@@ -68,6 +70,7 @@ export async function showAlerts(
       silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
       isInhibited: inhibitedBy.length > 0,
     });
+    await pauseAfter(muting.work);
   }
   return shown;
 }

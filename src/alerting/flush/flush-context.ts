@@ -6,6 +6,7 @@ import type { Muting } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { MutingConfig } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
+import type { PauseAfter } from '../../time/pause-after.ts';
 import type { Tally } from '../step.ts';
 
 export type FlushConfig = MutingConfig &
@@ -16,6 +17,7 @@ export interface FlushContext {
   readonly tx: Transaction;
   readonly config: FlushConfig;
   readonly muting: Muting;
+  readonly pauseAfter: PauseAfter;
   readonly serviceLinks: ServiceLinks;
   /** What the stages have queued, and what there is to report of it. */
   readonly tally: Tally;

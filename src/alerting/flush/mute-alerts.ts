@@ -1,16 +1,23 @@
-import { applyMutes } from '../../domain/grouping/apply-mutes.ts';
+import { alertAsKnown, applyMutes, isToBeMuted } from '../../domain/grouping/apply-mutes.ts';
+import type { Mute } from '../../domain/muting/muting.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
 
 /** Separates what is muted from what is not. What will never be notified is written with the reason. */
 export async function muteAlerts(
-  { tx, muting, tally, nowUs }: FlushContext,
+  { tx, muting, pauseAfter, tally, nowUs }: FlushContext,
   loaded: LoadedGroup,
 ): Promise<MutedGroup> {
   const { group, inGroup, route } = loaded;
+  const mutes = new Map<string, Mute>();
+  for (const standing of inGroup) {
+    const mute = isToBeMuted(standing) ? muting.why(alertAsKnown(group, standing), route) : null;
+    if (mute) mutes.set(standing.alert.id, mute);
+    await pauseAfter(muting.work);
+  }
   const { open, waiting, members, suppressions } = applyMutes(
     group,
     inGroup,
-    (alert) => muting.why(alert, route),
+    ({ id }) => mutes.get(id) ?? null,
     nowUs,
   );
   await tx.suppressions.add(suppressions);

@@ -36,9 +36,8 @@ export function applyMutes(
   for (const standing of inGroup) {
     const { alert, member } = standing;
     const hasLeft = member.notifiedSeq === HAS_LEFT;
-    const fires = !hasLeft && alert.state === 'firing';
-    // An alert that neither fires nor is news need not be muted.
-    const mute = fires || isNews(standing) ? why(alertAsKnown(group, standing)) : null;
+    const fires = isFiringHere(standing);
+    const mute = isToBeMuted(standing) ? why(alertAsKnown(group, standing)) : null;
     const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
     if (mute === null) {
       open.push(standing);
@@ -65,7 +64,16 @@ export function applyMutes(
   return { open, waiting, members, suppressions };
 }
 
+/** An alert that neither fires nor is news need not be muted. */
+export function isToBeMuted(standing: AlertInGroup): boolean {
+  return isFiringHere(standing) || isNews(standing);
+}
+
+function isFiringHere({ alert, member }: AlertInGroup): boolean {
+  return member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
+}
+
 /** An alert that left the group for other labels is judged by those that brought it there. */
-function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
+export function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
   return member.notifiedSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
 }

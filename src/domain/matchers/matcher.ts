@@ -93,6 +93,19 @@ export function sizeOf({ op, value }: Pick<Matcher, 'op' | 'value'>): number {
   return isRegex(op) ? regexSize(value) : 0;
 }
 
+/** How much work it is to ask all of these; one that is not valid after all is none. */
+export function workOf(matchers: readonly Matcher[]): number {
+  return matchers.reduce((sum, matcher) => sum + 1 + knownSizeOf(matcher), 0);
+}
+
+function knownSizeOf(matcher: Matcher): number {
+  try {
+    return sizeOf(matcher);
+  } catch {
+    return 0;
+  }
+}
+
 function isRegex(op: MatchOp): boolean {
   return op === '=~' || op === '!~';
 }

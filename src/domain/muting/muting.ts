@@ -1,6 +1,7 @@
 /** Which alerts are muted, and why: by silences, inhibition and the times of a route, at one instant. */
 import type { Labels } from '../alert/alert.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
+import { workOf } from '../matchers/matcher.ts';
 import type { Route } from '../routing/route.ts';
 import { createInhibitor, type InhibitRule, type Source } from './inhibit.ts';
 import { concerns, isHiding, type Recurrences, type Silence, type Silenceable } from './silence.ts';
@@ -23,6 +24,8 @@ export interface Mute {
 
 export interface Muting {
   of(alert: Silenceable): Mutes;
+  /** How much work it is to ask about one alert: in instructions of regular expressions, or what is as simple. */
+  readonly work: number;
   /** The names of the time intervals that mute everything of a route; empty for none. */
   ofRoute(route: Route): readonly string[];
   /** Why this route is muted for the alert; null when it is not. The order is Alertmanager's. */
@@ -44,6 +47,9 @@ export interface MutingOptions {
   readonly nowUs: number;
 }
 
+/** What asking about an alert takes though nothing mutes it. */
+const LEAST_WORK = 100;
+
 export function createMuting(options: MutingOptions): Muting {
   const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
   const faults = new FaultBox();
@@ -59,6 +65,10 @@ export function createMuting(options: MutingOptions): Muting {
   });
   const hiding = silences.filter(isHidingNow);
   const inhibitedBy = (labels: Labels) => inhibitors.flatMap((inhibitor) => inhibitor(labels));
+  const asked = [
+    ...hiding.map(({ matchers }) => matchers),
+    ...inhibitRules.flatMap(({ sourceMatchers, targetMatchers }) => [sourceMatchers, targetMatchers]),
+  ];
   const byRoute = new Map<Route, readonly string[]>();
   const ofRoute = (route: Route) => {
     const known = byRoute.get(route);
@@ -73,6 +83,7 @@ export function createMuting(options: MutingOptions): Muting {
       silencedBy: hiding.filter((silence) => hides(silence, alert)).map(({ id }) => id),
       inhibitedBy: inhibitedBy(alert.labels).map(({ fingerprint }) => fingerprint),
     }),
+    work: asked.reduce((sum, matchers) => sum + workOf(matchers), LEAST_WORK),
     ofRoute,
     faults: () => faults.all(),
     why(alert, route) {

@@ -11,7 +11,8 @@ import { type ShownAlert, showAlerts } from '../../operator/shown-alerts.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Transaction } from '../../store/store.ts';
+import { pausing } from '../../time/pause-after.ts';
 import type { StatusView } from '../status-view.ts';
 import { type ShownSilences, shownSilences } from './silences/silence-view.ts';
 
@@ -59,7 +60,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
     const silences = await tx.silences.list(nowUs);
     const severest = { order: 'severest', nowUs } as const;
     const firing = await tx.alerts.page({ ...severest, state: 'firing', limit: READ_ALERTS });
-    const first = waitingFirst(firing.alerts, muting).slice(0, SHOWN_ALERTS);
+    const first = (await waitingFirst(tx, firing.alerts, muting)).slice(0, SHOWN_ALERTS);
     const over = await tx.alerts.page({ ...severest, state: 'resolved', limit: SHOWN_RESOLVED });
     return {
       nowUs,
@@ -85,14 +86,18 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
 }
 
 /** Those that nothing hides before the others; each in their order. */
-function waitingFirst(alerts: readonly Alert[], muting: Muting): readonly Alert[] {
-  const isHidden = (alert: Alert) => {
+async function waitingFirst(
+  tx: Transaction,
+  alerts: readonly Alert[],
+  muting: Muting,
+): Promise<readonly Alert[]> {
+  const [waiting, hidden]: [Alert[], Alert[]] = [[], []];
+  const pauseAfter = pausing(tx);
+  for (const alert of alerts) {
     const { silencedBy, inhibitedBy } = muting.of(alert);
-    return silencedBy.length + inhibitedBy.length > 0;
-  };
-  const { waiting = [], hidden = [] } = Object.groupBy(alerts, (one) =>
-    isHidden(one) ? 'hidden' : 'waiting',
-  );
+    (silencedBy.length + inhibitedBy.length > 0 ? hidden : waiting).push(alert);
+    await pauseAfter(muting.work);
+  }
   return [...waiting, ...hidden];
 }
 

@@ -1,0 +1,188 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { flushGroups } from '../../src/alerting/flush-groups.ts';
+import { joinGroups } from '../../src/alerting/join-groups.ts';
+import { createDigests } from '../../src/alerting/send-digests.ts';
+import { createMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import type { Silence } from '../../src/domain/muting/silence.ts';
+import { countFiring } from '../../src/operator/count-firing.ts';
+import { silencesThatMeet } from '../../src/operator/find-silences.ts';
+import { readRoutedAlerts } from '../../src/operator/routed-alert.ts';
+import { readAlerts } from '../../src/operator/shown-alerts.ts';
+import type { Happening } from '../../src/report.ts';
+import { loadMuting } from '../../src/store/load-muting.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
+import { readPageView } from '../../src/web/pages/overview.ts';
+import { changed } from '../store/changed-transaction.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { anAlert, anAlertingConfig, anEvent, aStatus, NOW_US, putEvents } from '../web/sample.ts';
+
+const HOUR = 3_600_000_000;
+const ALERTS = 1_000;
+/** Comparisons of one text with one instruction, or with one text, between two turns of the event loop. */
+const MOST_WORK = 10_000;
+
+const recurrences = createRecurrences();
+const base = anAlertingConfig();
+const config = (groupBy: readonly string[]) => ({
+  ...base,
+  route: { ...base.route, groupWaitMs: 0, groupBy, routes: [] },
+  regions: [{ name: 'eu' }],
+});
+
+/** A store with alerts of one Flight that fire, in one group or each in its own. */
+async function openAlerts(groupBy: readonly string[]): Promise<Store> {
+  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const event = anEvent({ id: 'f1/failed' });
+  await putEvents(store, [event]);
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', event.birdId);
+    const startedAtUs = event.occurredAtUs - HOUR;
+    const ended = { open: false, ends: 1, status: 'failed', endedAtUs: event.occurredAtUs } as const;
+    await tx.flights.put([{ stream, flightId: 'f1', startedAtUs, ...ended }]);
+    const alerts = Array.from({ length: ALERTS }, (_, at) =>
+      anAlert({
+        id: `a${at}`,
+        labels: { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bird: `Bird ${at}` },
+        eventsTotal: 1,
+        lastSeq: 1,
+      }),
+    );
+    await tx.alerts.put(alerts);
+    await tx.alerts.linkEvents(alerts.map(({ id }) => ({ alertId: id, seq: 1, event })));
+    for (let done = 0; done < ALERTS; done += 200) {
+      await joinGroups(tx, config(groupBy), () => HOUR, new Map(), NOW_US);
+    }
+  });
+  return store;
+}
+
+/** Runs work among silences that hide nothing; resolves to the most comparisons with them between two pauses. */
+async function comparisonsInARow(
+  store: Store,
+  silences: readonly Silence[],
+  work: (tx: Transaction) => Promise<unknown>,
+): Promise<{ readonly most: number; readonly all: number }> {
+  let [most, row, all] = [0, 0, 0];
+  const count = (matcher: Matcher): Matcher => ({
+    ...matcher,
+    matches() {
+      row += 1;
+      all += 1;
+      most = Math.max(most, row);
+      return false;
+    },
+  });
+  const counted = silences.map((one) => ({ ...one, matchers: one.matchers.map(count) }));
+  await store.transaction((tx) =>
+    work({
+      ...changed(tx, { silences: { list: async () => counted } }),
+      async pause() {
+        row = 0;
+      },
+    }),
+  );
+  return { most, all };
+}
+
+function silencesOf(count: number, op: '=' | '=~', value: string): Silence[] {
+  return Array.from({ length: count }, (_, at) => ({
+    id: `s${at}`,
+    matchers: [createMatcher('bird', op, value)],
+    startsAtUs: NOW_US - HOUR,
+    endsAtUs: NOW_US + HOUR,
+    updatedAtUs: NOW_US - HOUR,
+    createdBy: 'ann',
+    comment: '',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+  }));
+}
+
+const muting = (tx: Transaction) => loadMuting(tx, base, recurrences, NOW_US);
+const page = { order: 'newest', nowUs: NOW_US, limit: ALERTS } as const;
+const flushed = (groupBy: readonly string[]) => (tx: Transaction) =>
+  flushGroups(tx, config(groupBy), recurrences, { everyGroup: true, growth: new Map() }, NOW_US);
+
+const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = {
+  'all that fire are routed': async (tx) => readRoutedAlerts(tx, await muting(tx), base),
+  'those that wait for a person are counted': async (tx) => countFiring(tx, await muting(tx), NOW_US),
+  'a page of alerts is read': async (tx) => readAlerts(tx, await muting(tx), page),
+  'a page of silenced alerts is read': async (tx) => readAlerts(tx, await muting(tx), page, true),
+  'the silences of a Flight are looked for': async (tx) =>
+    silencesThatMeet(tx, await muting(tx), [], { flight: 'f1' }, NOW_US),
+  'the first page is read': (tx) =>
+    readPageView(storeOf(tx), {
+      nowUs: NOW_US,
+      isLive: false,
+      isOpen: false,
+      status: aStatus(),
+      impairments: [],
+      alerting: base,
+      recurrences,
+    }),
+  async 'a digest is made'(tx) {
+    const clock = createVirtualClock();
+    const daily = { name: 'd', cron: '* * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };
+    const reported: Happening[] = [];
+    const digests = createDigests({
+      store: storeOf(tx),
+      config: { digests: [daily], receivers: [] },
+      clock,
+      report: (one) => reported.push(one),
+      queued: () => {},
+      regions: () => [],
+    });
+    const stop = new AbortController();
+    const ended = digests.run(stop.signal);
+    await clock.advance(60_000);
+    stop.abort();
+    await ended;
+    expect(reported).toMatchObject([{ what: 'notified', alerts: ALERTS }]);
+  },
+};
+
+/** A store all of whose transactions are this one. */
+function storeOf(tx: Transaction): Store {
+  return { transaction: (work) => work(tx), space: () => undefined, close: async () => {} };
+}
+
+describe('a long transaction lets other work go on among many silences', () => {
+  let together: Store;
+  let apart: Store;
+  beforeAll(async () => {
+    together = await openAlerts(['alertname']);
+    apart = await openAlerts(['bird']);
+  });
+
+  const flushes = [
+    ['one group of all alerts is flushed', () => together, flushed(['alertname'])],
+    ['a group for each alert is flushed', () => apart, flushed(['bird'])],
+  ] as const;
+  const asked = Object.entries(ASKING).map(([name, work]) => [name, () => together, work] as const);
+
+  test.each([...asked, ...flushes])('where %s', async (_, store, work) => {
+    const some = await comparisonsInARow(store(), silencesOf(100, '=', 'x'), rolledBack(work));
+    // Each of some alerts was compared with each silence.
+    expect(some.all).toBeGreaterThanOrEqual(100 * 100);
+    expect(some.most).toBeLessThanOrEqual(MOST_WORK);
+    // 25 expressions of a thousand instructions are more than that for one alert.
+    const large = await comparisonsInARow(store(), silencesOf(25, '=~', 'a{990}'), rolledBack(work));
+    expect(large.all).toBeGreaterThanOrEqual(100 * 25);
+    expect(large.most).toBeLessThanOrEqual(25);
+  });
+});
+
+/** The same, of which nothing remains. */
+function rolledBack(work: (tx: Transaction) => Promise<unknown>) {
+  return async (tx: Transaction) => {
+    const undone = new Error('undone');
+    const { ok, error } = (await tx.attempt(async () => {
+      await work(tx);
+      throw undone;
+    })) as { ok: boolean; error?: unknown };
+    expect([ok, error]).toEqual([false, undone]);
+  };
+}
