@@ -126,6 +126,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     part,
     // What was moved may have come due.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
+    rounds: new Map(),
   };
   let setup: Setup = parts;
   let stages = createStages(parts, setup, inForce);

@@ -11,7 +11,7 @@ import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { createDelivery, type LeaseRecovery } from './delivery/outbox.ts';
-import { createRepeating } from './delivery/repeat-alerts.ts';
+import { createRepeating, type Rounds } from './delivery/repeat-alerts.ts';
 import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
 import type { Transport } from './http/transport.ts';
@@ -57,6 +57,8 @@ export interface InForce {
   readonly watchFacts: () => readonly WatchFact[];
   readonly part: Part;
   readonly clockRollback: ClockRollback;
+  /** Of what is sent again and again. */
+  readonly rounds: Rounds;
 }
 
 export interface Stages {
@@ -80,10 +82,10 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   const { config, channels, links } = setup;
   const { rules, forward, receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds } = inForce;
   const store = clockRollback.follow(parts.store);
   const commits = new WeakMap<Store, Commit>();
-  const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl });
+  const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl, rounds });
   const heartbeat = createHeartbeatOf(parts, setup, inForce);
   const commitOptions = { clock, report, rules, forward, changed: wakeAlerting };
   let deciding: ReturnType<typeof createDeciding> | undefined;

@@ -1,11 +1,13 @@
 /**
  * Sends again what still fires to services where an alert ends by itself unless it is sent again, such as another
- * Alertmanager. What a group has notified of is repeated, nothing else; changes go the way of all deliveries. Nothing
- * of this is kept: a repetition that fails is made up for by the next one.
+ * Alertmanager. What a group has notified of is repeated, nothing else; changes go the way of all deliveries. What is
+ * repeated is kept nowhere: a repetition that fails is made up for by the next one. Where one after the other fails, the
+ * alerts end there although they fire, and that is said to be set aside.
  */
 
-import type { OpenChannel, OpenChannels } from '../channels/channel.ts';
+import type { OpenChannel, OpenChannels, Outcome, RepeatedAlert } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
+import { faultOf } from '../domain/alert/fault.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
@@ -13,11 +15,20 @@ import { type Clock, sleep } from '../time/clock.ts';
 
 /** Alerts of one request. */
 const BATCH = 500;
+/** Further requests of one round, for the halves of what was refused. */
+const MOST_HALVES = 32;
+/** Requests without an answer, after which a round ends. */
+const MOST_UNANSWERED = 3;
+/** Rounds that failed in a row, after which it is said: an alert ends after four. */
+const SAID_AFTER = 3;
 
 interface Repeating {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
+
+/** When the last round to each integration began, and how many failed in a row: that goes on in another configuration. */
+export type Rounds = Map<string, { readonly beganMs: number; readonly failed: number }>;
 
 export function createRepeating(options: {
   readonly store: Store;
@@ -26,31 +37,75 @@ export function createRepeating(options: {
   readonly clock: Clock;
   readonly report: Report;
   readonly externalUrl: string;
+  readonly rounds?: Rounds;
 }): Repeating {
-  const { store, channels, clock, report, externalUrl } = options;
+  const { store, channels, clock, report, externalUrl, rounds = new Map() } = options;
   const targets = options.receivers.flatMap(({ name, integrations }) =>
-    integrations.flatMap((integration) => {
+    integrations.flatMap((integration, position) => {
       const repeats = channels[integration.kind]?.repeats;
-      return repeats ? [{ name, integration, repeats }] : [];
+      const key = `${name} (${position}), which is to hear again what fires`;
+      return repeats ? [{ name, key, integration, repeats }] : [];
     }),
   );
 
-  async function repeat({ name, integration, repeats }: Target, signal: AbortSignal): Promise<void> {
+  /** One round; rejects where not all was accepted, after all was tried that may be. */
+  async function repeat(target: Target, signal: AbortSignal): Promise<void> {
+    const failures: Failure[] = [];
+    const round = { halves: MOST_HALVES, unanswered: 0, failures };
     let after = '';
-    while (!signal.aborted) {
-      const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(name, after, BATCH));
-      if (alerts.length > 0) {
-        const outcome = await repeats.send(integration, alerts, externalUrl);
-        if (outcome.kind !== 'accepted') {
-          const why = 'error' in outcome ? outcome.error : outcome.kind;
-          throw new NestwatchError(
-            'reason' in outcome && outcome.reason !== 'bug' ? outcome.reason : 'rejected',
-            `receiver ${name} was not notified again of what fires: ${why}`,
-          );
-        }
-      }
-      if (alerts.length < BATCH) return;
+    while (!signal.aborted && round.unanswered < MOST_UNANSWERED) {
+      const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(target.name, after, BATCH));
+      if (alerts.length > 0) await send(target, alerts, round);
+      if (alerts.length < BATCH) break;
       after = alerts.at(-1)!.id;
+    }
+    const [first] = failures;
+    if (!first) return;
+    const reason = first.kind === 'nothing' || first.reason === 'bug' ? 'rejected' : first.reason;
+    const why = first.kind === 'nothing' ? first.why : first.error;
+    throw new NestwatchError(reason, `receiver ${target.name} was not notified again of what fires: ${why}`);
+  }
+
+  /** In halves where they are refused: one alert, or the size of all, must not keep the others from being repeated. */
+  async function send(target: Target, alerts: readonly RepeatedAlert[], round: Round): Promise<void> {
+    const outcome = await target.repeats.send(target.integration, alerts, externalUrl);
+    if (outcome.kind === 'accepted') return;
+    const isRefused =
+      outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.reason === 'unavailable');
+    if (!isRefused) round.unanswered += 1;
+    if (!isRefused || alerts.length === 1 || round.halves < 2) {
+      round.failures.push(outcome);
+      return;
+    }
+    round.halves -= 2;
+    const middle = Math.ceil(alerts.length / 2);
+    await send(target, alerts.slice(0, middle), round);
+    await send(target, alerts.slice(middle), round);
+  }
+
+  /** Says of an integration whether its rounds fail, for those who judge the watch. */
+  async function note({ key }: Target, failed: number, error: unknown): Promise<void> {
+    const fresh = await store.transaction(async (tx) => {
+      if (failed >= SAID_AFTER) return tx.faults.note([faultOf('receiver', key, error)], clock.nowUs());
+      await tx.faults.mend('receiver', [key]);
+      return [];
+    });
+    for (const fault of fresh) report({ what: 'set_aside', ...fault });
+  }
+
+  async function runRound(target: Target, signal: AbortSignal): Promise<void> {
+    const before = rounds.get(target.key)?.failed ?? 0;
+    const beganMs = clock.monotonicMs();
+    rounds.set(target.key, { beganMs, failed: before });
+    try {
+      await repeat(target, signal);
+      rounds.set(target.key, { beganMs, failed: 0 });
+      if (before >= SAID_AFTER) await note(target, 0, undefined);
+    } catch (error) {
+      const failed = before + 1;
+      rounds.set(target.key, { beganMs, failed });
+      report({ what: 'trouble', stage: 'delivery', error });
+      if (failed >= SAID_AFTER) await note(target, failed, error);
     }
   }
 
@@ -58,11 +113,14 @@ export function createRepeating(options: {
     async run(signal) {
       await Promise.all(
         targets.map(async (target) => {
+          const { key, repeats } = target;
+          // The first comes a while after the start; another configuration puts none off.
+          if (!rounds.has(key)) rounds.set(key, { beganMs: clock.monotonicMs(), failed: 0 });
           while (!signal.aborted) {
-            await sleep(clock, target.repeats.everyMs, signal);
+            await sleep(clock, rounds.get(key)!.beganMs + repeats.everyMs - clock.monotonicMs(), signal);
             if (signal.aborted) return;
             try {
-              await repeat(target, signal);
+              await runRound(target, signal);
             } catch (error) {
               report({ what: 'trouble', stage: 'delivery', error });
             }
@@ -73,8 +131,19 @@ export function createRepeating(options: {
   };
 }
 
+type Failure = Exclude<Outcome, { readonly kind: 'accepted' }>;
+
+interface Round {
+  /** Requests that are left for halves. */
+  halves: number;
+  unanswered: number;
+  readonly failures: Failure[];
+}
+
 interface Target {
   readonly name: string;
+  /** By which it is known beyond a configuration, and to people. */
+  readonly key: string;
   readonly integration: Integration;
   readonly repeats: NonNullable<OpenChannel['repeats']>;
 }

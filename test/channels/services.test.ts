@@ -5,7 +5,7 @@ import type { PostIntegration } from '../../src/channels/post-channel.ts';
 import { openChannels } from '../../src/channels/registry.ts';
 import type { SlackIntegration } from '../../src/channels/slack/slack-channel.ts';
 import type { TeamsIntegration } from '../../src/channels/teams/teams-channel.ts';
-import { createRepeating } from '../../src/delivery/repeat-alerts.ts';
+import { createRepeating, type Rounds } from '../../src/delivery/repeat-alerts.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
@@ -45,7 +45,9 @@ const ALERTMANAGER = {
 } as const satisfies AlertmanagerIntegration;
 const ALL: readonly PostIntegration[] = [SLACK, TEAMS, PAGERDUTY, ALERTMANAGER];
 
-function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
+type Answer = Partial<HttpResponse> | NestwatchError;
+
+function service(answer: Answer | ((request: HttpRequest) => Answer) = {}) {
   const requests: HttpRequest[] = [];
   const clock = createVirtualClock();
   const channels = openChannels({
@@ -54,8 +56,9 @@ function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
     openTransport: () => ({
       async send(request) {
         requests.push(request);
-        if (answer instanceof NestwatchError) throw answer;
-        return { status: 200, headers: {}, body: 'ok', ...answer };
+        const said = typeof answer === 'function' ? answer(request) : answer;
+        if (said instanceof NestwatchError) throw said;
+        return { status: 200, headers: {}, body: 'ok', ...said };
       },
       close: async () => {},
     }),
@@ -198,26 +201,53 @@ describe('templates', () => {
 });
 
 describe('another Alertmanager is told again what still fires', () => {
-  async function watched(answer: Partial<HttpResponse> = {}) {
+  async function watched(answer: Parameters<typeof service>[0] = {}) {
     const { channels, clock, requests, bodies } = service(answer);
     const store = await openSqliteStore({ path: ':memory:', clock });
     const told: Happening[] = [];
-    const repeating = createRepeating({
-      store,
-      receivers: [{ name: 'ops', integrations: [ALERTMANAGER] }],
-      channels,
-      clock,
-      report: (happening) => told.push(happening),
-      externalUrl: URL,
-    });
-    const stop = new AbortController();
-    const running = repeating.run(stop.signal);
+    const rounds: Rounds = new Map();
+    const begin = () => {
+      const repeating = createRepeating({
+        store,
+        receivers: [{ name: 'ops', integrations: [ALERTMANAGER] }],
+        channels,
+        clock,
+        report: (happening) => told.push(happening),
+        externalUrl: URL,
+        rounds,
+      });
+      const stop = new AbortController();
+      const running = repeating.run(stop.signal);
+      return async () => {
+        stop.abort();
+        await running;
+      };
+    };
+    let stop = begin();
+    const reload = async () => {
+      await stop();
+      stop = begin();
+    };
     const end = async () => {
-      stop.abort();
-      await running;
+      await stop();
       await store.close();
     };
-    return { store, clock, requests, bodies, told, end };
+    /** So many alerts fire, and were notified of. */
+    const fire = (count: number) =>
+      store.transaction(async (tx) => {
+        const ids = Array.from({ length: count }, (_, at) => `alert-${at}`);
+        await tx.alerts.put(ids.map((id) => storedAlert(id)));
+        await tx.groups.put([storedGroup('g')]);
+        await tx.groups.putMembers(
+          ids.map((alertId) => ({
+            ...{ groupKey: 'g', sort: 'route' as const, alertId, notifiedSeq: 1 },
+            notifiedState: 'firing' as const,
+          })),
+        );
+      });
+    const setAside = () =>
+      store.transaction(async (tx) => (await tx.faults.list(clock.nowUs(), 9)).map(({ reason }) => reason));
+    return { store, clock, requests, bodies, told, end, reload, fire, setAside };
   }
 
   test('every minute, and nothing that was not told or is over', async () => {
@@ -264,6 +294,78 @@ describe('another Alertmanager is told again what still fires', () => {
       },
       { what: 'trouble' },
     ]);
+    await end();
+  });
+
+  /** The alerts of the requests that were accepted, each once. */
+  const acceptedOf = (requests: readonly HttpRequest[], accepts: (request: HttpRequest) => boolean) =>
+    new Set(
+      requests
+        .filter(accepts)
+        .flatMap(({ body }) =>
+          (JSON.parse(body!) as { generatorURL: string }[]).map((one) => one.generatorURL),
+        ),
+    );
+
+  test('also where one of them is refused, and that is said once it lasts', async () => {
+    const accepts = ({ body }: HttpRequest) => !body!.includes('alert-7"');
+    const { clock, requests, end, fire, setAside } = await watched((request) =>
+      accepts(request) ? {} : { status: 500, body: 'a label' },
+    );
+    await fire(1_200);
+    await clock.advance(61_000);
+    expect(acceptedOf(requests, accepts).size).toBe(1_199);
+    expect(requests.length).toBeLessThan(30);
+    await clock.advance(60_000);
+    expect(await setAside()).toEqual([]);
+    await clock.advance(60_000);
+    expect(await setAside()).toEqual([
+      expect.stringContaining('was not notified again of what fires: HTTP 500'),
+    ]);
+    await end();
+  });
+
+  test('also where a request of all of them is too large', async () => {
+    const accepts = ({ body }: HttpRequest) => body!.length < 20_000;
+    const { clock, requests, told, end, fire } = await watched((request) =>
+      accepts(request) ? {} : { status: 413 },
+    );
+    await fire(500);
+    await clock.advance(61_000);
+    expect(acceptedOf(requests, accepts).size).toBe(500);
+    expect(told).toEqual([]);
+    await end();
+  });
+
+  test('in few requests where it refuses everything, and until it accepts that is said', async () => {
+    let isBack = false;
+    const { clock, requests, end, fire, setAside } = await watched(() => ({ status: isBack ? 200 : 503 }));
+    await fire(1_200);
+    await clock.advance(181_000);
+    expect(requests.length).toBeLessThan(3 * 40);
+    expect(await setAside()).toHaveLength(1);
+    isBack = true;
+    await clock.advance(60_000);
+    expect(await setAside()).toEqual([]);
+    await end();
+  });
+
+  test('no further than to its third request without an answer', async () => {
+    const { clock, requests, end, fire } = await watched(new NestwatchError('timeout', 'no'));
+    await fire(3_000);
+    await clock.advance(61_000);
+    expect(requests).toHaveLength(3);
+    await end();
+  });
+
+  test('every minute, however often the configuration is read again', async () => {
+    const { clock, requests, end, reload, fire } = await watched();
+    await fire(1);
+    for (let second = 0; second < 130; second += 1) {
+      await clock.advance(1_000);
+      await reload();
+    }
+    expect(requests).toHaveLength(2);
     await end();
   });
 });

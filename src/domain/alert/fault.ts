@@ -9,7 +9,8 @@
  *   others; tried again after a while.
  * - `group`: it could not be flushed; tried again after a while.
  * - `inhibit_rule`, `silence`: it mutes nothing, so that too much is notified rather than too little.
- * - `receiver`: what is forwarded to it could not be put together; tried again after a while.
+ * - `receiver`: what is forwarded to it could not be put together, or what it is to hear again and again is not accepted;
+ *   tried again after a while.
  * - `row`: a record of the store whose content cannot be read; it is kept beside the others.
  * - `rule`: a kind of alert could not judge a fact; other kinds and facts are judged.
  * - `step`: a step of alerting; the other steps go on, and it is tried again after a while.
