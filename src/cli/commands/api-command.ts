@@ -5,6 +5,7 @@ import type { Edge } from '../../process-io.ts';
 import { secret } from '../../secret.ts';
 import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
+import { pageIn } from '../../service/resources.ts';
 import { askLine } from '../ask-line.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
@@ -146,17 +147,18 @@ async function allPages(
   const items: unknown[] = [];
   for (let page = 0; ; page += 1) {
     const { body } = await client.call(operation.id, { ...fixed, page: String(page) });
-    const answer = parseExactly(body) as {
-      items?: unknown[] | null;
-      totalCount?: number;
-      pageSize?: number;
-    } | null;
-    const found = answer?.items ?? [];
+    const answer = pageIn<unknown>(parseExactly(body));
+    if (!answer) {
+      throw new NestwatchError('unexpected_shape', `${operation.id}: the answer is JSON of another shape`, {
+        facts: { text: body },
+      });
+    }
+    const { items: found, totalCount } = answer;
     for (const item of found) items.push(item);
     // A short page is not the end: only an empty one is, or the count that the service gives.
-    const seen = page * (answer?.pageSize ?? 0) + found.length;
-    if (found.length === 0 || (answer?.totalCount !== undefined && seen >= answer.totalCount)) {
-      return { items, totalCount: answer?.totalCount ?? items.length, page: 0, pageSize: items.length };
+    const seen = page * (answer.pageSize ?? 0) + found.length;
+    if (found.length === 0 || (totalCount !== null && seen >= totalCount)) {
+      return { items, totalCount: totalCount ?? items.length, page: 0, pageSize: items.length };
     }
   }
 }

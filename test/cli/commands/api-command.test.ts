@@ -16,12 +16,13 @@ async function setUp() {
   return { ...service, api, bird: ['--nestId', service.nest.id, '--birdId', service.manual.id] };
 }
 
-/** A service that gives every request the same answer. */
-async function answering(status: number, body: string, type = 'text/html') {
+/** A service that gives every request the same answer, or one by its page. */
+async function answering(status: number, body: string | ((page: number) => string), type = 'text/html') {
   let requests = 0;
-  const server = createServer((_request, response) => {
+  const server = createServer(({ url = '' }, response) => {
     requests += 1;
-    response.writeHead(status, { 'content-type': type }).end(body);
+    const page = Number(new URL(url, 'http://service').searchParams.get('page'));
+    response.writeHead(status, { 'content-type': type }).end(typeof body === 'string' ? body : body(page));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -128,6 +129,34 @@ describe('api', () => {
     expect((await api(['getBirdLogs', ...bird, '--page', '1', '--all'])).stderr).toBe(
       `nestwatch: --all reads every page: leave out --page${USAGE}`,
     );
+  });
+});
+
+describe('--all', () => {
+  const PAGES = [[{ id: 'a' }, { id: 'b' }], [{ id: 'c' }], []];
+  const paged = (more: (items: readonly object[]) => object) =>
+    answering(200, (page) => JSON.stringify(more(PAGES[page] ?? [])), 'application/json');
+
+  test.each([
+    ['no count', (items: readonly object[]) => ({ items })],
+    ['null for counts', (items: readonly object[]) => ({ items, totalCount: null, pageSize: null })],
+    ['counts as texts', (items: readonly object[]) => ({ items, totalCount: '3', pageSize: '2' })],
+    ['null for an empty page', (items: readonly object[]) => ({ items: items.length > 0 ? items : null })],
+  ])('goes on to the last page where the service gives %s', async (_what, more) => {
+    const { api } = await paged(more);
+    const { exit, stdout } = await api('getNotifications', '--all');
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      0,
+      { items: [{ id: 'a' }, { id: 'b' }, { id: 'c' }], totalCount: 3, page: 0, pageSize: 3 },
+    ]);
+  });
+
+  test.each(['{"message":"try later"}', '[]', 'null'])('takes %s for no page', async (body) => {
+    const { api } = await answering(200, body, 'application/json');
+    expect(await api('getNotifications', '--all')).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining('getNotifications: the answer is JSON of another shape'),
+    });
   });
 });
 
