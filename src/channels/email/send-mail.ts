@@ -17,6 +17,7 @@ import type { Readable } from '../message/digest-view.ts';
 import type { EmailIntegration } from './email-config.ts';
 import { threadHeaders } from './email-headers.ts';
 import { mailMessage } from './mail-message.ts';
+import { createSlowWays } from './slow-ways.ts';
 import { createPools, type Mail } from './smtp.ts';
 
 /** For a whole try, with the wait for a connection: a server that trickles does not hold one for ever. */
@@ -28,6 +29,7 @@ export function openMails({
   version,
 }: Pick<ChannelOptions, 'clock' | 'version'>): OpenChannel<EmailIntegration> {
   const pools = createPools();
+  const slowWays = createSlowWays(clock);
 
   return {
     async send(integration, attempt, notification, externalUrl) {
@@ -40,24 +42,27 @@ export function openMails({
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();
       let isSent = false;
+      const way = slowWays.of(attempt);
       const mail: Mail = {
         ...message,
         date: new Date(clock.nowUs() / 1000),
         xMailer: `nestwatch/${version}`,
         signal: abort.signal,
+        whenBegun: way.begin,
         whenSent() {
           isSent = true;
         },
       };
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
-        const { rejectedErrors = [] } = await pools.poolOf(integration).sendMail(mail);
+        const { rejectedErrors = [] } = await pools.poolOf(integration, way.isSlow).sendMail(mail);
         const outcome = partly(rejectedErrors, secretsOf(integration));
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
         return failed(error, isSent, secretsOf(integration));
       } finally {
         cancelTimer();
+        way.end();
       }
     },
 

@@ -7,7 +7,8 @@ import { formatHostPort } from '../../http/host-port.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
 
-const CONNECTIONS = 5;
+/** One more than an integration has mails in flight: none takes all of them. */
+const CONNECTIONS = 6;
 /** Of logins that are kept connected. */
 const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -15,20 +16,20 @@ const CONNECT_TIMEOUT_MS = 10_000;
 const SILENCE_TIMEOUT_MS = 60_000;
 
 interface Pools {
-  /** The connections that an integration sends by. */
-  poolOf(integration: EmailIntegration): Pool;
+  /** The connections that an integration sends by; those whose mails are slow have others than all the rest. */
+  poolOf(integration: EmailIntegration, isSlow: boolean): Pool;
   close(): void;
 }
 
 export function createPools(): Pools {
   const pools = new Map<string, Pool>();
 
-  function poolOf(integration: EmailIntegration): Pool {
+  function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
     const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
     const login = smtpLogin(integration);
     const dkim = dkimOf(integration);
     const own = [login, hello, tlsInsecureSkipVerify, dkim];
-    const key = JSON.stringify([smarthost, requireTls, username, ...own]);
+    const key = JSON.stringify([smarthost, requireTls, username, isSlow, ...own]);
     let pool = pools.get(key);
     if (!pool) {
       pool = openPool(integration, dkim);
@@ -58,6 +59,8 @@ export function createPools(): Pools {
 type Pool = ReturnType<typeof openPool>;
 
 export interface Mail extends SendMailOptions {
+  /** Called when a connection has taken the message. */
+  readonly whenBegun: () => void;
   /** Called when the last byte of the message was handed to the connection. */
   readonly whenSent: () => void;
 }
@@ -121,9 +124,10 @@ function openPool(integration: EmailIntegration, dkim: Dkim) {
     socketTimeout: SILENCE_TIMEOUT_MS,
   });
   pool.use('stream', (mail, next) => {
-    const { whenSent } = mail.data as unknown as Mail;
+    const { whenBegun, whenSent } = mail.data as unknown as Mail;
     if (mail.message) {
       mail.message.processFunc((input) => {
+        whenBegun();
         input.once('end', whenSent);
         return input;
       });
