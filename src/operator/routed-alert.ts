@@ -16,21 +16,27 @@ export interface RoutedAlert extends Mutes {
   readonly receivers: readonly string[];
 }
 
-/** All that fire are read: a client that sees a part of them would take the others as over. */
-const ALL = 100_000;
+/** Beyond it the oldest are left out. */
+const MOST = 100_000;
 
+/** Read at once. */
+const STEP = 500;
+
+/** All that fire, the newest first: a client that sees a part of them would take the others as over. */
 export async function readRoutedAlerts(
   tx: Transaction,
   muting: Muting,
   { route }: AlertingConfig,
 ): Promise<RoutedAlert[]> {
-  const alerts = await tx.alerts.list({ state: 'firing', limit: ALL });
   const routed: RoutedAlert[] = [];
   const pauseAfter = pausing(tx);
-  for (const alert of alerts) {
-    const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
-    routed.push({ alert, receivers: [...new Set(receivers)], ...muting.of(alert) });
-    await pauseAfter(muting.work);
+  for (;;) {
+    const alerts = await tx.alerts.firing(routed.at(-1)?.alert, STEP);
+    for (const alert of alerts) {
+      const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
+      routed.push({ alert, receivers: [...new Set(receivers)], ...muting.of(alert) });
+      await pauseAfter(muting.work);
+    }
+    if (alerts.length < STEP || routed.length >= MOST) return routed;
   }
-  return routed;
 }

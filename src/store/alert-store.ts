@@ -90,6 +90,8 @@ export interface AlertStore {
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */
   list(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
+  /** Alerts that fire, the newest first, from behind this one on. */
+  firing(after: Pick<Alert, 'id' | 'startsAtUs'> | undefined, limit: number): Promise<Alert[]>;
   /** Alerts in pages; `next` is absent at the end. Throws `usage` for a cursor that no answer gave. */
   page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }>;
   /** The causes of the alerts that fire: unacknowledged first, then by severity, then those of the most alerts. */
@@ -103,9 +105,14 @@ export interface AlertStore {
   ): Promise<{ episode: Episode; resolvedAtUs: number }[]>;
   /**
    * Labels of the alerts that fire, of all or of those with these names, in no order; without those that fire on only
-   * because they flap.
+   * because they flap. At most so many are looked at; `next` says what to give as `after` for the rest, and is absent at
+   * the end. The first call gives 0.
    */
-  firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
+  firingLabels(
+    alertnames: readonly string[] | null,
+    after: number,
+    limit: number,
+  ): Promise<{ labels: Labels[]; next?: number }>;
   count(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
   /** How many fire, by what their labels say; empty for a label that is not there. */
   countFiring(): Promise<

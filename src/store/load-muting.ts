@@ -1,9 +1,16 @@
-import { sourceNames } from '../domain/muting/inhibit.ts';
+import { sourceNames, workOfRule } from '../domain/muting/inhibit.ts';
 import { createMuting, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
+import { pausing } from '../time/pause-after.ts';
 import type { Transaction } from './store.ts';
 
 export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;
+
+/** What each takes that is read. */
+const LEAST_WORK = 10;
+
+/** Labels read at once. */
+const STEP = 1_000;
 
 /** What is muted at this instant, by the silences and the firing alerts that the store holds. */
 export async function loadMuting(
@@ -13,6 +20,17 @@ export async function loadMuting(
   nowUs: number,
 ): Promise<Muting> {
   const silences = await tx.silences.list(nowUs);
-  const firing = await tx.alerts.firingLabels(sourceNames(inhibitRules));
-  return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
+  const muting = createMuting({ silences, inhibitRules, firing: [], timeIntervals, recurrences, nowUs });
+  const names = sourceNames(inhibitRules);
+  const work = inhibitRules.reduce((sum, rule) => sum + workOfRule(rule), LEAST_WORK);
+  const pauseAfter = pausing(tx);
+  for (let after: number | undefined = 0; after !== undefined; ) {
+    const { labels, next } = await tx.alerts.firingLabels(names, after, STEP);
+    for (const one of labels) {
+      muting.fires(one);
+      await pauseAfter(work);
+    }
+    after = next;
+  }
+  return muting;
 }

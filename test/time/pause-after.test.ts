@@ -186,3 +186,33 @@ function rolledBack(work: (tx: Transaction) => Promise<unknown>) {
     expect([ok, error]).toEqual([false, undone]);
   };
 }
+
+test('a long transaction lets other work go on while it reads what may inhibit others', async () => {
+  const store = await openAlerts(['alertname']);
+  let [most, row] = [0, 0];
+  const counting: Matcher = {
+    ...createMatcher('severity', '=', 'critical'),
+    matches() {
+      row += 1;
+      most = Math.max(most, row);
+      return true;
+    },
+  };
+  const rule = { sourceMatchers: [counting], targetMatchers: [counting], equal: ['region'] };
+  const rules = { ...base, inhibitRules: Array.from({ length: 50 }, () => rule) };
+  await store.transaction((tx) =>
+    loadMuting(
+      {
+        ...tx,
+        async pause() {
+          row = 0;
+        },
+      },
+      rules,
+      recurrences,
+      NOW_US,
+    ),
+  );
+  expect(most).toBeGreaterThan(0);
+  expect(most).toBeLessThanOrEqual(MOST_WORK);
+});

@@ -2,7 +2,7 @@
 import { type Labels, labelOf } from '../alert/alert.ts';
 import { fingerprint } from '../alert/fingerprint.ts';
 import { KINDS } from '../kinds/kinds.ts';
-import { createMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
+import { createMatcher, type Matcher, matchesAll, workOf } from '../matchers/matcher.ts';
 
 export interface InhibitRule {
   readonly sourceMatchers: readonly Matcher[];
@@ -48,31 +48,45 @@ function namesOf({ name, op, value }: Matcher): string[] {
   return op === '=~' && /^[\w|]+$/.test(value) ? value.split('|') : [];
 }
 
+/** How much work it is to ask a rule about one alert, as `workOf` has it. */
+export function workOfRule({ sourceMatchers, targetMatchers }: InhibitRule): number {
+  return workOf(sourceMatchers) + workOf(targetMatchers);
+}
+
 /** An alert that inhibits others. */
 export interface Source {
   readonly fingerprint: string;
   readonly labels: Labels;
 }
 
-/** The alerts that inhibit these labels, one for each rule; empty for none. */
-export function createInhibitor(
-  rules: readonly InhibitRule[],
-  firing: readonly Labels[],
-): (labels: Labels) => Source[] {
-  const compiled = rules.map((rule) => {
-    const sources = firing.filter((labels) => matchesAll(rule.sourceMatchers, labels));
-    return { ...rule, sources: Map.groupBy(sources, (labels) => keyOf(rule, labels)) };
-  });
-  return (labels) =>
-    compiled.flatMap((rule) => {
-      if (rule.sources.size === 0 || !matchesAll(rule.targetMatchers, labels)) return [];
+export interface Inhibitor {
+  /** These are the labels of an alert that fires. */
+  fires(labels: Labels): void;
+  /** The alert that inhibits these labels, the first of those that fire; undefined for none. */
+  sourceOf(labels: Labels): Source | undefined;
+}
+
+/** What a rule does among the alerts of which it hears that they fire. */
+export function createInhibitor(rule: InhibitRule): Inhibitor {
+  const { sourceMatchers, targetMatchers } = rule;
+  /** By the values that must be equal: the first source, and the first that is no target as well. */
+  const sources = new Map<string, { readonly first: Labels; noTarget: Labels | undefined }>();
+  return {
+    fires(labels) {
+      if (!matchesAll(sourceMatchers, labels)) return;
+      const key = keyOf(rule, labels);
+      const known = sources.get(key) ?? { first: labels, noTarget: undefined };
+      if (!known.noTarget && !matchesAll(targetMatchers, labels)) known.noTarget = labels;
+      sources.set(key, known);
+    },
+    sourceOf(labels) {
+      if (sources.size === 0 || !matchesAll(targetMatchers, labels)) return undefined;
+      const known = sources.get(keyOf(rule, labels));
       // Alerts that are both source and target do not inhibit each other, nor themselves.
-      const isSource = matchesAll(rule.sourceMatchers, labels);
-      const source = rule.sources
-        .get(keyOf(rule, labels))
-        ?.find((one) => !isSource || !matchesAll(rule.targetMatchers, one));
-      return source ? [{ fingerprint: fingerprint(source), labels: source }] : [];
-    });
+      const source = matchesAll(sourceMatchers, labels) ? known?.noTarget : known?.first;
+      return source && { fingerprint: fingerprint(source), labels: source };
+    },
+  };
 }
 
 function keyOf({ equal }: InhibitRule, labels: Labels): string {

@@ -3,7 +3,7 @@ import type { Labels } from '../alert/alert.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
 import { workOf } from '../matchers/matcher.ts';
 import type { Route } from '../routing/route.ts';
-import { createInhibitor, type InhibitRule, type Source } from './inhibit.ts';
+import { createInhibitor, type Inhibitor, type InhibitRule, workOfRule } from './inhibit.ts';
 import { concerns, isHiding, type Recurrences, type Silence, type Silenceable } from './silence.ts';
 import type { SuppressionReason } from './suppression.ts';
 import { mutingIntervals, type TimeIntervals } from './time-interval.ts';
@@ -24,6 +24,8 @@ export interface Mute {
 
 export interface Muting {
   of(alert: Silenceable): Mutes;
+  /** These are the labels of one more alert that fires: `firing` for alerts that are read later. */
+  fires(labels: Labels): void;
   /** How much work it is to ask about one alert: in instructions of regular expressions, or what is as simple. */
   readonly work: number;
   /** The names of the time intervals that mute everything of a route; empty for none. */
@@ -57,18 +59,14 @@ export function createMuting(options: MutingOptions): Muting {
     faults.guard('silence', silence.id, () => isHiding(silence, nowUs, recurrences), false);
   const hides = (silence: Silence, alert: Silenceable) =>
     faults.guard('silence', silence.id, () => concerns(silence, alert), false);
-  const inhibitors = inhibitRules.map((rule, index) => {
-    const name = `inhibit_rules[${index}]`;
-    const none = (): Source[] => [];
-    const inhibitor = faults.guard('inhibit_rule', name, () => createInhibitor([rule], firing), none);
-    return (labels: Labels) => faults.guard('inhibit_rule', name, () => inhibitor(labels), []);
-  });
+  const inhibitors = inhibitRules.map((rule, index) => guarded(`inhibit_rules[${index}]`, rule, faults));
+  const fires = (labels: Labels) => {
+    for (const inhibitor of inhibitors) inhibitor.fires(labels);
+  };
+  for (const labels of firing) fires(labels);
   const hiding = silences.filter(isHidingNow);
-  const inhibitedBy = (labels: Labels) => inhibitors.flatMap((inhibitor) => inhibitor(labels));
-  const asked = [
-    ...hiding.map(({ matchers }) => matchers),
-    ...inhibitRules.flatMap(({ sourceMatchers, targetMatchers }) => [sourceMatchers, targetMatchers]),
-  ];
+  const inhibitedBy = (labels: Labels) => inhibitors.flatMap((one) => one.sourceOf(labels) ?? []);
+  const asked = [...hiding.map(({ matchers }) => workOf(matchers)), ...inhibitRules.map(workOfRule)];
   const byRoute = new Map<Route, readonly string[]>();
   const ofRoute = (route: Route) => {
     const known = byRoute.get(route);
@@ -83,7 +81,8 @@ export function createMuting(options: MutingOptions): Muting {
       silencedBy: hiding.filter((silence) => hides(silence, alert)).map(({ id }) => id),
       inhibitedBy: inhibitedBy(alert.labels).map(({ fingerprint }) => fingerprint),
     }),
-    work: asked.reduce((sum, matchers) => sum + workOf(matchers), LEAST_WORK),
+    fires,
+    work: asked.reduce((sum, work) => sum + work, LEAST_WORK),
     ofRoute,
     faults: () => faults.all(),
     why(alert, route) {
@@ -98,5 +97,22 @@ export function createMuting(options: MutingOptions): Muting {
       const { id, createdBy, comment } = silence;
       return { reason: 'silenced', detail: `by ${createdBy}: ${comment} (${id})` };
     },
+  };
+}
+
+/** A rule that does not know all that fires, because it failed, inhibits nothing. */
+function guarded(name: string, rule: InhibitRule, faults: FaultBox): Inhibitor {
+  const inhibitor = createInhibitor(rule);
+  let isWhole = true;
+  return {
+    fires(labels) {
+      const heard = () => {
+        inhibitor.fires(labels);
+        return true;
+      };
+      isWhole &&= faults.guard('inhibit_rule', name, heard, false);
+    },
+    sourceOf: (labels) =>
+      isWhole ? faults.guard('inhibit_rule', name, () => inhibitor.sourceOf(labels), undefined) : undefined,
   };
 }

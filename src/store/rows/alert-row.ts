@@ -1,5 +1,5 @@
 /** What is kept of an alert: its body, and beside it what people find and order it by. */
-import type { Alert } from '../../domain/alert/alert.ts';
+import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
 import { firstLines } from '../../text/plain-text.ts';
 import { foldedText } from './folded-text.ts';
@@ -10,6 +10,21 @@ export interface AlertRow {
 
 export function alertOf(row: AlertRow): Alert {
   return JSON.parse(row.body) as Alert;
+}
+
+export interface LabelsRow {
+  readonly alert: number;
+  /** 1 for one that is over, and fires on because it flaps. */
+  readonly flaps_on: number;
+  /** As JSON. */
+  readonly labels: string;
+}
+
+/** What `firingLabels` gives of rows in the order of their numbers. */
+export function labelsPage(rows: readonly LabelsRow[], limit: number): { labels: Labels[]; next?: number } {
+  const labels = rows.filter((row) => row.flaps_on === 0).map((row) => JSON.parse(row.labels) as Labels);
+  const last = rows.length === limit ? rows.at(-1) : undefined;
+  return { labels, ...(last && { next: last.alert }) };
 }
 
 interface FoundBy {

@@ -2,6 +2,7 @@
  * Alertmanager's API v2, as its openapi.yaml describes it, for amtool, Grafana and karma. Alerts are not taken here:
  * they come from the watched service alone. Errors are plain JSON strings.
  */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
 import type { Labels } from '../../domain/alert/alert.ts';
 import { commonLabels } from '../../domain/alert/labels.ts';
@@ -25,6 +26,7 @@ import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
+import { pausing } from '../../time/pause-after.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../asked/query.ts';
 import { FILTERS, readFilter } from '../asked/read-filter.ts';
@@ -39,6 +41,8 @@ import {
   gettableAlert,
   gettableSilence,
 } from './alertmanager-json.ts';
+
+import { JsonInSlices } from './json-in-slices.ts';
 
 type Receiver = AlertingConfig['receivers'][number];
 
@@ -85,11 +89,19 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const isReceiver = readReceiver(search, alerting);
     const nowUs = clock.nowUs();
     const { routed } = await read(nowUs);
-    const received = routed
-      .filter((one) => one.receivers.some(isReceiver))
-      .map((one) => gettableAlert(one, [], { externalUrl, nowUs }));
+    const received: GettableAlert[] = [];
+    const pauseAfter = pausing(EVENT_LOOP);
+    for (const one of routed) {
+      if (one.receivers.some(isReceiver)) received.push(gettableAlert(one, [], { externalUrl, nowUs }));
+      await pauseAfter(SHOWING_WORK);
+    }
     const alerts = await select(received, isWanted, options);
-    return c.json(alerts.toSorted((a, b) => compare(a.fingerprint, b.fingerprint)));
+    const json = new JsonInSlices();
+    await json.addList(
+      alerts.toSorted((a, b) => compare(a.fingerprint, b.fingerprint)),
+      (one) => json.add(JSON.stringify(one)),
+    );
+    return answerJson(c, json);
   });
 
   api.post('/alerts', (c) => c.json(NO_ALERTS_TAKEN, 400));
@@ -101,7 +113,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const showsMuted = readFlag(search, 'muted');
     const nowUs = clock.nowUs();
     const { routed, muting } = await read(nowUs);
-    const groups = groupsOf(routed, muting, alerting.route, { externalUrl, nowUs });
+    const groups = await groupsOf(routed, muting, alerting.route, { externalUrl, nowUs });
     const every = groups.flatMap(({ group }) => group.alerts);
     const wanted = new Set(await select(every, isWanted, options));
     const shown = groups.flatMap(({ group, isMuted }) => {
@@ -109,7 +121,13 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
       const isHidden = alerts.length === 0 || !isReceiver(group.receiver.name) || (isMuted && !showsMuted);
       return isHidden ? [] : [{ ...group, alerts }];
     });
-    return c.json(shown);
+    const json = new JsonInSlices();
+    await json.addList(shown, async ({ alerts, ...group }) => {
+      await json.add('{"alerts":');
+      await json.addList(alerts, (one) => json.add(JSON.stringify(one)));
+      await json.add(`,${JSON.stringify(group).slice(1)}`);
+    });
+    return answerJson(c, json);
   });
 
   api.get('/silences', async (c) => {
@@ -150,6 +168,15 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   });
 
   return api;
+}
+
+/** What it is to show an alert, beside comparisons with silences. */
+const SHOWING_WORK = 50;
+
+const EVENT_LOOP = { pause: () => turnOfEventLoop() };
+
+function answerJson(c: Context, json: JsonInSlices): Response {
+  return c.body(json.whole(), 200, { 'content-type': 'application/json' });
 }
 
 const NO_ALERTS_TAKEN =
@@ -227,12 +254,12 @@ function readAlertFilter(search: URLSearchParams): (alert: GettableAlert) => boo
 }
 
 /** By their labels, then their receiver; the same labels may stand in groups of several routes. */
-function groupsOf(
+async function groupsOf(
   routed: readonly RoutedAlert[],
   muting: Muting,
   root: Route,
   shown: { readonly externalUrl: string; readonly nowUs: number },
-): { group: AlertGroupJson; isMuted: boolean }[] {
+): Promise<{ readonly group: AlertGroupJson; readonly isMuted: boolean }[]> {
   interface Found {
     readonly labels: Labels;
     readonly route: Route;
@@ -240,6 +267,7 @@ function groupsOf(
     readonly alerts: GettableAlert[];
   }
   const found = new Map<string, Found>();
+  const pauseAfter = pausing(EVENT_LOOP);
   for (const one of routed) {
     const { labels } = one.alert;
     for (const route of routesFor(root, labels)) {
@@ -252,27 +280,26 @@ function groupsOf(
       };
       group.alerts.push(gettableAlert(one, group.mutedBy, shown));
       found.set(key, group);
+      await pauseAfter(SHOWING_WORK);
     }
   }
-  return [...found.values()]
-    .map(({ labels, route, alerts, mutedBy: muted }) => ({
-      group: {
-        alerts,
-        labels,
-        receiver: { name: route.receiver },
-        routeLabels:
-          route.writeLabels?.({
-            groupLabels: labels,
-            commonLabels: commonLabels(alerts.map((one) => one.labels)),
-          }) ?? {},
-      },
-      isMuted: muted.length > 0 || alerts.every(({ status }) => status.state === 'suppressed'),
-    }))
-    .toSorted(
-      ({ group: a }, { group: b }) =>
-        compare(JSON.stringify(a.labels), JSON.stringify(b.labels)) ||
-        compare(a.receiver.name, b.receiver.name),
-    );
+  const groups: { group: AlertGroupJson; isMuted: boolean; place: string }[] = [];
+  for (const { labels, route, alerts, mutedBy } of found.values()) {
+    const ofRoute = route.writeLabels?.({
+      groupLabels: labels,
+      commonLabels: commonLabels(alerts.map((one) => one.labels)),
+    });
+    groups.push({
+      group: { alerts, labels, receiver: { name: route.receiver }, routeLabels: ofRoute ?? {} },
+      isMuted: mutedBy.length > 0 || alerts.every(({ status }) => status.state === 'suppressed'),
+      place: JSON.stringify(labels),
+    });
+    await pauseAfter(SHOWING_WORK);
+  }
+  return groups.toSorted(
+    ({ group: a, place }, { group: b, place: other }) =>
+      compare(place, other) || compare(a.receiver.name, b.receiver.name),
+  );
 }
 
 const STATES: readonly SilenceState[] = ['active', 'pending', 'expired'];

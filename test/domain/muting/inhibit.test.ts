@@ -1,13 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import type { Labels } from '../../../src/domain/alert/alert.ts';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
-import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { createMatcher, type Matcher, parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import {
   BUILT_IN_INHIBITIONS,
   createInhibitor,
   type InhibitRule,
   sourceNames,
 } from '../../../src/domain/muting/inhibit.ts';
+import { createMuting } from '../../../src/domain/muting/muting.ts';
+import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 
 const rule = (source: string, target: string, equal: string[] = []): InhibitRule => ({
   sourceMatchers: parseMatchers(source),
@@ -17,7 +19,11 @@ const rule = (source: string, target: string, equal: string[] = []): InhibitRule
 
 /** The labels of those that inhibit. */
 function inhibitors(rules: readonly InhibitRule[], firing: readonly Labels[], labels: Labels): Labels[] {
-  const sources = createInhibitor(rules, firing)(labels);
+  const sources = rules.flatMap((rule) => {
+    const inhibitor = createInhibitor(rule);
+    for (const one of firing) inhibitor.fires(one);
+    return inhibitor.sourceOf(labels) ?? [];
+  });
   expect(sources.map((source) => source.fingerprint)).toEqual(sources.map((one) => fingerprint(one.labels)));
   return sources.map((source) => source.labels);
 }
@@ -100,4 +106,28 @@ describe('the names of sources', () => {
     expect(sourceNames([rule('alertname="A"', 'a="b"'), rule('x="y"', 'a="b"')])).toBeNull();
     expect(sourceNames([])).toEqual([]);
   });
+});
+
+test('an alert takes the same work however many may inhibit it', () => {
+  let asked = 0;
+  const either = createMatcher('severity', '=~', 'critical|warning');
+  const counting: Matcher = {
+    ...either,
+    matches(labels) {
+      asked += 1;
+      return either.matches(labels);
+    },
+  };
+  const muting = createMuting({
+    silences: [],
+    inhibitRules: [{ sourceMatchers: [counting], targetMatchers: [counting], equal: ['region'] }],
+    firing: Array.from({ length: 1_000 }, (_, bird) => ({ severity: 'warning', bird: String(bird) })),
+    timeIntervals: new Map(),
+    recurrences: createRecurrences(),
+    nowUs: 0,
+  });
+  asked = 0;
+  const labels = { severity: 'warning', bird: '7' };
+  expect(muting.of({ id: 'a', labels, state: 'firing', startsAtUs: 0 }).inhibitedBy).toEqual([]);
+  expect(asked).toBeLessThanOrEqual(2);
 });

@@ -119,6 +119,25 @@ export function describeAlerts(run: Run): void {
       expect(await list('pending', 10)).toEqual(['d']);
     });
 
+    test('that fire are given in steps, the newest first', async () => {
+      const at = { e: 3, d: 2, c: 2, b: 2, a: 1 };
+      await run((tx) =>
+        tx.alerts.put([
+          ...Object.entries(at).map(([id, later]) => alert(id, { startsAtUs: NOW_US + later })),
+          alert('x', { startsAtUs: NOW_US + 2, state: 'resolved', endsAtUs: NOW_US + 5 }),
+        ]),
+      );
+      for (const limit of [1, 2, 3, 5, 6]) {
+        const found: Alert[] = [];
+        for (let step = await run((tx) => tx.alerts.firing(undefined, limit)); step.length > 0; ) {
+          expect(step.length).toBeLessThanOrEqual(limit);
+          found.push(...step);
+          step = await run((tx) => tx.alerts.firing(found.at(-1), limit));
+        }
+        expect(ids(found)).toEqual(['e', 'b', 'c', 'd', 'a']);
+      }
+    });
+
     test('give the labels of those that fire, of all or by name', async () => {
       await run((tx) =>
         tx.alerts.put([
@@ -127,10 +146,18 @@ export function describeAlerts(run: Run): void {
           alert('c', { alertname: 'RegionDown', state: 'resolved' }),
         ]),
       );
-      const labels = (names: string[] | null) => run((tx) => tx.alerts.firingLabels(names));
+      const labels = async (names: string[] | null) =>
+        (await run((tx) => tx.alerts.firingLabels(names, 0, 10))).labels;
       expect(await labels(null)).toEqual([alert('a').labels, { nest: '"x' }]);
       expect(await labels(['RegionDown', 'other'])).toEqual([{ nest: '"x' }]);
       expect(await labels([])).toEqual([]);
+      for (const names of [null, ['RegionDown', alert('a').alertname]]) {
+        const first = await run((tx) => tx.alerts.firingLabels(names, 0, 1));
+        expect(first).toEqual({ labels: [alert('a').labels], next: expect.any(Number) });
+        const second = await run((tx) => tx.alerts.firingLabels(names, first.next!, 1));
+        expect(second).toEqual({ labels: [{ nest: '"x' }], next: expect.any(Number) });
+        expect(await run((tx) => tx.alerts.firingLabels(names, second.next!, 1))).toEqual({ labels: [] });
+      }
     });
 
     test('give no labels of those that are over and fire on because they flap', async () => {
@@ -143,8 +170,8 @@ export function describeAlerts(run: Run): void {
         ]),
       );
       const labels = [{ is: 'held' }, { is: 'flapping' }];
-      expect(await run((tx) => tx.alerts.firingLabels(null))).toEqual(labels);
-      expect(await run((tx) => tx.alerts.firingLabels([alert('a').alertname]))).toEqual(labels);
+      expect(await run((tx) => tx.alerts.firingLabels(null, 0, 10))).toEqual({ labels });
+      expect(await run((tx) => tx.alerts.firingLabels([alert('a').alertname], 0, 10))).toEqual({ labels });
     });
 
     test('are counted by name, severity and state', async () => {

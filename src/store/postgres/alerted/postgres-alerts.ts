@@ -1,11 +1,11 @@
-import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import { type AlertRow, alertOf, foundBy } from '../../rows/alert-row.ts';
+import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
@@ -235,6 +235,20 @@ export class PostgresAlerts implements AlertStore {
     );
   }
 
+  firing(
+    { startsAtUs, id }: Parameters<AlertStore['firing']>[0] = { startsAtUs: Number.MAX_SAFE_INTEGER, id: '' },
+    limit: number,
+  ): Promise<Alert[]> {
+    return this.#alerts(
+      `SELECT body FROM alert
+       WHERE state = 'firing' AND starts_us <= $1 AND (starts_us < $1 OR id > $2)
+       ORDER BY starts_us DESC, id LIMIT $3`,
+      startsAtUs,
+      id,
+      limit,
+    );
+  }
+
   page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
     return this.#pages.page(query);
   }
@@ -267,13 +281,16 @@ export class PostgresAlerts implements AlertStore {
     }));
   }
 
-  async firingLabels(alertnames: readonly string[] | null): Promise<Labels[]> {
-    const rows = await this.#statements.rows<{ labels: string }>(
-      `SELECT labels FROM alert
-       WHERE state = 'firing' AND NOT flaps_on AND ($1::text[] IS NULL OR alertname = ANY($1::text[]))`,
+  async firingLabels(alertnames: readonly string[] | null, after: number, limit: number) {
+    const rows = await this.#statements.rows<LabelsRow>(
+      `SELECT alert, flaps_on::int AS flaps_on, labels FROM alert
+       WHERE state = 'firing' AND ($1::text[] IS NULL OR alertname = ANY($1::text[])) AND alert > $2
+       ORDER BY alert LIMIT $3`,
       alertnames,
+      after,
+      limit,
     );
-    return rows.map(({ labels }) => JSON.parse(labels) as Labels);
+    return labelsPage(rows, limit);
   }
 
   async count() {

@@ -1,11 +1,11 @@
-import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import { type AlertRow, alertOf, foundBy } from '../../rows/alert-row.ts';
+import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
@@ -148,6 +148,13 @@ export class SqliteAlerts implements AlertStore {
       .slice(0, limit);
   }
 
+  async firing(
+    { startsAtUs, id }: Parameters<AlertStore['firing']>[0] = { startsAtUs: Number.MAX_SAFE_INTEGER, id: '' },
+    limit: number,
+  ): Promise<Alert[]> {
+    return this.#list.firing.all(startsAtUs, startsAtUs, id, limit).map(alertOf);
+  }
+
   async page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
     return this.#pages.page(query);
   }
@@ -168,10 +175,11 @@ export class SqliteAlerts implements AlertStore {
     }));
   }
 
-  async firingLabels(alertnames: readonly string[] | null): Promise<Labels[]> {
-    const { firing, firingNamed } = this.#list;
-    const rows = alertnames === null ? firing.all() : firingNamed.all(textList(alertnames));
-    return rows.map(({ labels }) => JSON.parse(labels) as Labels);
+  async firingLabels(alertnames: readonly string[] | null, after: number, limit: number) {
+    const { labels, labelsNamed } = this.#list;
+    const rows =
+      alertnames === null ? labels.all(after, limit) : labelsNamed.all(textList(alertnames), after, limit);
+    return labelsPage(rows, limit);
   }
 
   async count() {
@@ -232,12 +240,26 @@ function prepareListing(connection: Connection) {
       `SELECT body, resolved_us FROM episode INDEXED BY episode_by_age
        WHERE (resolved_us, alert_id) < (?, ?) ORDER BY resolved_us DESC, alert_id DESC LIMIT ?`,
     ),
-    firing: connection.prepare<{ labels: string }>(
-      `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND flaps_on = 0`,
+    // Many may have begun at one instant: the content of those that are behind the page is not read.
+    firing: connection.prepare<AlertRow>(
+      `SELECT body FROM alert JOIN (
+         SELECT alert FROM alert INDEXED BY alert_state
+         WHERE state = 'firing' AND starts_us <= ? AND (starts_us < ? OR id > ?)
+         ORDER BY starts_us DESC, id LIMIT ?) USING (alert)
+       ORDER BY starts_us DESC, id`,
     ),
-    firingNamed: connection.prepare<{ labels: string }>(
-      `SELECT body ->> '$.labels' AS labels FROM alert INDEXED BY alert_firing
-       WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND flaps_on = 0`,
+    labels: connection.prepare<LabelsRow>(
+      `SELECT alert, flaps_on, body ->> '$.labels' AS labels FROM alert JOIN (
+         SELECT alert FROM alert INDEXED BY alert_firing
+         WHERE state = 'firing' AND alert > ? ORDER BY alert LIMIT ?) USING (alert)
+       ORDER BY alert`,
+    ),
+    labelsNamed: connection.prepare<LabelsRow>(
+      `SELECT alert, flaps_on, body ->> '$.labels' AS labels FROM alert JOIN (
+         SELECT alert FROM alert INDEXED BY alert_firing
+         WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND alert > ?
+         ORDER BY alert LIMIT ?) USING (alert)
+       ORDER BY alert`,
     ),
     count: connection.prepare<{ alertname: string; severity: string; state: string; count: number }>(
       `SELECT alertname, severity, state, count(*) AS count FROM alert

@@ -1,0 +1,37 @@
+/** The JSON of an answer of any length, written a slice at a time: between two of them the event loop turns. */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+
+/** Characters written in a row, which takes a millisecond. */
+const SLICE_LENGTH = 256 * 1024;
+
+export class JsonInSlices {
+  readonly #written: Buffer[] = [];
+  #slice = '';
+
+  async add(json: string): Promise<void> {
+    this.#slice += json;
+    if (this.#slice.length < SLICE_LENGTH) return;
+    this.#write();
+    await turnOfEventLoop();
+  }
+
+  /** Adds a list whose items are added one by one. */
+  async addList<T>(items: readonly T[], add: (item: T) => Promise<void>): Promise<void> {
+    for (const [index, item] of items.entries()) {
+      await this.add(index === 0 ? '[' : ',');
+      await add(item);
+    }
+    await this.add(items.length === 0 ? '[]' : ']');
+  }
+
+  /** All that was added. */
+  whole(): Uint8Array<ArrayBuffer> {
+    this.#write();
+    return Buffer.concat(this.#written);
+  }
+
+  #write(): void {
+    this.#written.push(Buffer.from(this.#slice));
+    this.#slice = '';
+  }
+}

@@ -1,0 +1,105 @@
+import { expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
+import { JsonInSlices } from '../../../src/web/api/json-in-slices.ts';
+import { countTurns } from '../../count-turns.ts';
+import { changed } from '../../store/changed-transaction.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { anAlert, anAlertingConfig, NOW_US } from '../sample.ts';
+import { serve } from '../served.ts';
+
+const ALERTS = 2_000;
+/** Shown between two turns of the event loop. */
+const MOST_SHOWN = 200;
+/** Read at once. */
+const MOST_READ = 1_000;
+
+/** The API over alerts that count how many of them are shown between two turns of the event loop. */
+async function withAlerts(groupBy: readonly string[]) {
+  let [shown, most] = [0, 0];
+  let next = setImmediate(turn);
+  function turn(): void {
+    shown = 0;
+    next = setImmediate(turn);
+  }
+  const alerts = Array.from({ length: ALERTS }, (_, at): Alert => {
+    const labels = {
+      alertname: 'FlightFailed',
+      severity: at % 3 ? 'critical' : 'warning',
+      bird: `Bird é ${at}`,
+    };
+    const { annotations, ...alert } = anAlert({ id: `a${at}`, labels, startsAtUs: NOW_US - at });
+    return {
+      ...alert,
+      get annotations() {
+        shown += 1;
+        most = Math.max(most, shown);
+        return annotations;
+      },
+    } as Alert;
+  });
+  const inner = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const rooms = {
+    list: async () => alerts,
+    async firing(after: { readonly id: string } | undefined, limit: number) {
+      expect(limit).toBeLessThanOrEqual(MOST_READ);
+      const from = alerts.findIndex(({ id }) => id === after?.id) + 1;
+      return alerts.slice(from, from + limit);
+    },
+  };
+  const store: Store = {
+    ...inner,
+    transaction: (work) =>
+      inner.transaction((tx) => work(changed(tx, { alerts: rooms as Partial<typeof tx.alerts> }))),
+  };
+  const { route, ...config } = anAlertingConfig();
+  const served = await serve({ store, alerting: { ...config, route: { ...route, groupBy, routes: [] } } });
+  const mostShown = () => {
+    clearImmediate(next);
+    return most;
+  };
+  return { ...served, mostShown };
+}
+
+test('thousands of alerts are shown in turns, in their order', async () => {
+  const { ask, mostShown } = await withAlerts(['alertname']);
+  const { headers, body, json } = await ask<readonly GettableAlert[]>('/api/v2/alerts');
+  expect(mostShown()).toBeLessThanOrEqual(MOST_SHOWN);
+  expect(json).toHaveLength(ALERTS);
+  const fingerprints = json.map((one) => one.fingerprint);
+  expect(fingerprints).toEqual(fingerprints.toSorted());
+  expect(body === JSON.stringify(json)).toBe(true);
+  expect(headers['content-type']).toBe('application/json');
+  expect(headers['content-length']).toBe(String(Buffer.byteLength(body)));
+});
+
+test.each([
+  ['one group', ['alertname'], 1],
+  ['a group for each', ['bird'], ALERTS],
+  ['two groups', ['severity'], 2],
+])('so are those in %s', async (_, groupBy, count) => {
+  const { ask, mostShown } = await withAlerts(groupBy);
+  const { body, json } = await ask<readonly AlertGroupJson[]>('/api/v2/alerts/groups');
+  expect(mostShown()).toBeLessThanOrEqual(MOST_SHOWN);
+  expect(json).toHaveLength(count);
+  const labels = json.map((one) => JSON.stringify(one.labels));
+  expect(labels).toEqual(labels.toSorted());
+  for (const { alerts } of json) {
+    const starts = alerts.map(({ startsAt }) => startsAt);
+    expect(starts).toEqual(starts.toSorted().toReversed());
+  }
+  expect(json.reduce((sum, { alerts }) => sum + alerts.length, 0)).toBe(ALERTS);
+  expect(Object.keys(json[0]!)).toEqual(['alerts', 'labels', 'receiver', 'routeLabels']);
+  expect(body === JSON.stringify(json)).toBe(true);
+});
+
+test('JSON is written in slices, and is what it is when it is written at once', async () => {
+  const lists = [[], [{ text: 'é\u2028"😀' }], Array.from({ length: 10 }, () => 'x'.repeat(400_000))];
+  const json = new JsonInSlices();
+  const turns = countTurns();
+  await json.addList(lists, (list) => json.addList<unknown>(list, (one) => json.add(JSON.stringify(one))));
+  expect(turns()).toBeGreaterThanOrEqual(9);
+  expect(Buffer.from(json.whole()).toString() === JSON.stringify(lists)).toBe(true);
+});
