@@ -94,9 +94,14 @@ export interface PageSizes {
 export async function examinePageSize(ask: AskPage, most: number): Promise<PageSizes> {
   const given = async (pageSize: number): Promise<number> => {
     try {
-      const { items, pageSize: echoed, totalCount } = await ask({ page: 0, pageSize, ascending: false });
+      const asked = { pageSize, ascending: false };
+      const { items, pageSize: echoed, totalCount } = await ask({ page: 0, ...asked });
       if (echoed !== null) return echoed;
-      return totalCount !== null && totalCount > items.length ? items.length : pageSize;
+      if (items.length === 0 || items.length >= pageSize) return pageSize;
+      // Without size and count only what stands behind a short page tells that it was cut.
+      const isCut =
+        totalCount === null ? (await ask({ page: 1, ...asked })).items.length > 0 : totalCount > items.length;
+      return isCut ? items.length : pageSize;
     } catch (error) {
       if (codeOf(error) === 'bad_request' || codeOf(error) === 'too_large') return 0;
       throw error;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { examineService, type Finding } from '../../../src/cli/upkeep/examine-region.ts';
+import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-stream.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient } from '../../../src/service/client.ts';
 import { simulatorTransport } from '../../../src/simulator/answers/simulator-transport.ts';
@@ -142,6 +143,27 @@ describe('each switch of the service is found', () => {
     });
     expect(of('bounds').state).toBe('good');
   });
+
+  test.each([60, 37, 20, 0])(
+    'pages of 37 at the most, of %i entries, where the service says neither their size nor a count',
+    async (entries) => {
+      const ask: AskPage = async ({ page, pageSize }) => {
+        const size = Math.min(pageSize, 37);
+        const items = Array.from(
+          { length: Math.max(0, Math.min(size, entries - page * size)) },
+          (_, index) => ({
+            ok: true as const,
+            value: { id: String(page * size + index), createdAt: { us: 0, text: '' } },
+            createdAt: { us: 0, text: '' },
+          }),
+        );
+        return { items, totalCount: null, page: null, pageSize: null };
+      };
+      // What fits into one page shows no bound.
+      const expected = entries > 37 ? { largest: 37, beyond: 'clamped' } : { largest: 1000, beyond: 'none' };
+      expect(await examinePageSize(ask, 1000)).toEqual(expected);
+    },
+  );
 
   test('a count that is cut off', async () => {
     const of = await examined({ behaviours: { totalCountCap: 40 } });
