@@ -149,14 +149,11 @@ describe('each switch of the service is found', () => {
     async (entries) => {
       const ask: AskPage = async ({ page, pageSize }) => {
         const size = Math.min(pageSize, 37);
-        const items = Array.from(
-          { length: Math.max(0, Math.min(size, entries - page * size)) },
-          (_, index) => ({
-            ok: true as const,
-            value: { id: String(page * size + index), createdAt: { us: 0, text: '' } },
-            createdAt: { us: 0, text: '' },
-          }),
-        );
+        const length = Math.max(0, Math.min(size, entries - page * size));
+        const items = Array.from({ length }, (_, index) => ({
+          ok: true as const,
+          entry: { id: String(page * size + index), createdAt: { us: 0, text: '' } },
+        }));
         return { items, totalCount: null, page: null, pageSize: null };
       };
       // What fits into one page shows no bound.
