@@ -78,7 +78,7 @@ interface AppOptions {
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, isShared = false, readAgain = notAgain } = options;
   const { clock, random } = edge;
-  const log = openLog(edge, options);
+  const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
   const { store, sharing } = await openStore({ ...config.store, clock, isShared });
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
@@ -203,12 +203,17 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   }
 }
 
-function openLog({ stderr, environment, clock }: Edge, { logLevel, logFormat }: AppOptions): Log {
+function openLog(
+  { stderr, environment, clock }: Edge,
+  { logLevel, logFormat }: AppOptions,
+  unread: () => void,
+): Log {
   return createLog({
     level: logLevel,
     format: logFormat,
     colour: stderr.isTTY === true && !environment.NO_COLOR,
     stream: stderr,
+    unread,
     clock,
   });
 }

@@ -183,6 +183,15 @@ export const LIMITS = {
       'Other requests than for health are refused with 503. A connection on which nothing moves for a minute is closed.',
     counted: true,
   },
+  unread_log_bytes: {
+    most: 4 * MIB,
+    unit: 'bytes',
+    of: 'the lines of the log that were written and that nobody has read yet',
+    reason:
+      'Whoever reads the log may stand still, as a pipe to a program that hangs, and the watch goes on.',
+    beyond: 'Further lines are left out. The log says how many, once it is read again.',
+    counted: true,
+  },
   request_head_bytes: {
     most: 16 * KIB,
     unit: 'bytes',

@@ -49,7 +49,16 @@ const exit = await runCommandLine(
   process.argv.slice(2),
 );
 
+/** Whoever reads the log of a daemon may stand still; that must not keep it from ending. */
+const LOG_GRACE_MS = 1_000;
+
 // Everything is written before the process ends, also into a slow pipe.
-await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
-await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
+const written = (async () => {
+  await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+  await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
+})();
+const grace = new Promise<void>((resolve) => {
+  if (isDaemon) setTimeout(resolve, LOG_GRACE_MS);
+});
+await Promise.race([written, grace]);
 process.exit(exit);

@@ -6,6 +6,7 @@ import { prettyFactory } from 'pino-pretty';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
+import { boundedStream, type TextStream } from './bounded-stream.ts';
 import { createLogReport, type LogLevel, type LogLine } from './log-report.ts';
 import { redact } from './redact.ts';
 
@@ -22,18 +23,25 @@ export interface LogOptions {
   readonly format: 'json' | 'pretty';
   /** Colours for `pretty`. */
   readonly colour?: boolean;
-  readonly stream: { write(text: string): unknown };
+  readonly stream: TextStream;
+  /** Called when lines are left out from now on, since nobody reads them. */
+  readonly unread?: () => void;
   readonly clock: Clock;
 }
 
-export function createLog({ level, format, colour = false, stream, clock }: LogOptions): Log {
+export function createLog({ level, format, colour = false, stream, unread, clock }: LogOptions): Log {
   const pretty = prettyFactory({
     colorize: colour,
     translateTime: 'UTC:HH:MM:ss',
     messageKey: 'message',
     singleLine: true,
   });
-  const destination = format === 'json' ? stream : { write: (line: string) => stream.write(pretty(line)) };
+  const bounded = boundedStream({
+    stream,
+    reached: () => unread?.(),
+    leftOut: (count) => lines.warn('Lines of the log were left out, since nobody read it', { lines: count }),
+  });
+  const destination = format === 'json' ? bounded : { write: (line: string) => bounded.write(pretty(line)) };
   const logger = pino(
     {
       level,

@@ -128,6 +128,32 @@ describe('the process', () => {
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   });
 
+  test('a daemon that nobody reads any more ends when it is asked to', async () => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
+    const child = start(['run'], { cwd });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    let page = '';
+    await new Promise<void>((resolve) => {
+      child.stderr!.on('data', (chunk: Buffer) => {
+        page = /"page":"([^"]+)"/.exec(String(chunk))?.[1] ?? page;
+        if (page === '') return;
+        child.stderr!.removeAllListeners('data');
+        child.stderr!.pause();
+        resolve();
+      });
+    });
+    // More than the pipe takes: each is a line of the log, and heard before the next is sent.
+    for (let line = 0; line < 400; line += 1) {
+      const body = JSON.stringify({ comment: 'x'.repeat(4_000) });
+      const headers = { 'content-type': 'application/json', origin: page };
+      await fetch(`${page}/api/v2/silences`, { method: 'POST', body, headers });
+    }
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    expect((await exited)[0]).toBe(0);
+  });
+
   test('a daemon does not end where nobody reads its log any more', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);

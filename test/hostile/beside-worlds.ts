@@ -4,6 +4,7 @@ import { ConfigError } from '../../src/document/problem.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createConnectionPools } from '../../src/http/connection-pools.ts';
 import { retryAfterMs } from '../../src/http/server-time.ts';
+import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/password-check.ts';
@@ -99,6 +100,21 @@ export const longLinks = async () =>
 export async function longRetryAfter(): Promise<string | undefined> {
   const waitMs = retryAfterMs({ headers: { 'retry-after': '9'.repeat(9) } }, 0) ?? 0;
   return waitMs > DAY_MS ? `a receiver is left alone for ${waitMs / DAY_MS} days` : undefined;
+}
+
+const UNREAD_LINES = 20_000;
+
+export async function unreadLog(): Promise<string | undefined> {
+  let writableLength = 0;
+  const stream = {
+    get writableLength() {
+      return writableLength;
+    },
+    write: (text: string) => (writableLength += text.length),
+  };
+  const log = createLog({ level: 'info', format: 'json', stream, clock: createVirtualClock() });
+  for (let line = 0; line < UNREAD_LINES; line += 1) log.info('A line', { words: 'x'.repeat(1_000) });
+  return writableLength > 10e6 ? `${writableLength} bytes of the log wait to be read` : undefined;
 }
 
 const MOST_ORIGINS = 500;

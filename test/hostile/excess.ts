@@ -16,6 +16,7 @@ import {
   manyOrigins,
   manyPasswords,
   manyRequests,
+  unreadLog,
 } from './beside-worlds.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 import { mistakeWithLargeAnswers } from './large-answers.ts';
@@ -175,6 +176,7 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   stream_clients: { of: 'beside', mistake: manyFollowers },
   waiting_requests: { of: 'beside', mistake: manyRequests },
   unread_bytes: { of: 'unread answers', count: 20 },
+  unread_log_bytes: { of: 'beside', mistake: unreadLog },
   request_head_bytes: {
     of: 'requests',
     count: 3,

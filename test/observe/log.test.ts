@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { shortId } from '../../src/domain/alert/short-id.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
@@ -20,6 +21,44 @@ function logTo(options: Partial<LogOptions> = {}) {
 }
 
 const DELIVERY = { what: 'delivery', receiver: 'pager', integration: 'webhook', attempt: 1 } as const;
+
+describe('a log that nobody reads', () => {
+  test('leaves lines out beyond a bound, says so elsewhere, and says how many once it is read again', () => {
+    let isRead = false;
+    let text = '';
+    const told: string[] = [];
+    const stream = {
+      get writableLength() {
+        return isRead ? 0 : text.length;
+      },
+      write: (line: string) => (text += line),
+    };
+    const log = createLog({
+      ...{ level: 'info', format: 'json', stream, clock: createVirtualClock() },
+      unread() {
+        told.push('unread');
+        // Which is a line of the log as well.
+        log.report({ what: 'limit_reached', limit: 'unread_log_bytes' });
+      },
+    });
+    for (let line = 0; line < 10_000; line += 1) log.info('A line', { words: 'x'.repeat(1_000) });
+    expect(text.length).toBeLessThan(LIMITS.unread_log_bytes.most + 2_000);
+    expect(told).toEqual(['unread']);
+    const written = text.split('\n').length - 1;
+    isRead = true;
+    log.info('The next line');
+    const last = text
+      .trimEnd()
+      .split('\n')
+      .slice(-2)
+      .map((line) => JSON.parse(line));
+    expect(last).toMatchObject([
+      // With the one that says that the bound was reached.
+      { message: 'Lines of the log were left out, since nobody read it', lines: 10_001 - written },
+      { message: 'The next line' },
+    ]);
+  });
+});
 
 describe('a line', () => {
   test('is a fixed sentence with its data, at the time of the given clock', () => {
