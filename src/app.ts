@@ -303,6 +303,7 @@ function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report
     clock,
     version: VERSION,
     openTransport: (options) => openAuthorizedTransport({ ...options, lookUp }),
+    lookUp,
   });
   const watchdog = openAuthorizedTransport({
     connections: 1,

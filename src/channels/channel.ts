@@ -7,6 +7,7 @@ import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import type { GroupNotification, Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { AuthorizedTransportOptions } from '../http/authorized-transport.ts';
+import type { LookUp } from '../http/look-up.ts';
 import type { Transport } from '../http/transport.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
@@ -83,6 +84,8 @@ export interface ChannelOptions {
   readonly version: string;
   /** Called once by each channel over HTTP for all its integrations that have the same timeout and `http_config`. */
   readonly openTransport: (options: AuthorizedTransportOptions) => Transport;
+  /** Looks up names for channels that are not over HTTP; absent for how it is done without. */
+  readonly lookUp?: LookUp | undefined;
 }
 
 /** A channel that sends; it is to be closed. */

@@ -27,8 +27,9 @@ const MAX_ERROR_CODE_POINTS = 300;
 export function openMails({
   clock,
   version,
-}: Pick<ChannelOptions, 'clock' | 'version'>): OpenChannel<EmailIntegration> {
-  const pools = createPools();
+  lookUp,
+}: Pick<ChannelOptions, 'clock' | 'version' | 'lookUp'>): OpenChannel<EmailIntegration> {
+  const pools = createPools(lookUp);
   const slowWays = createSlowWays(clock);
 
   return {

@@ -2,8 +2,10 @@
  * Mail servers: how to reach one and to log in, and the connections that are kept to it. What stops here: passwords,
  * tokens and keys.
  */
+import { connect, type Socket } from 'node:net';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { formatHostPort } from '../../http/host-port.ts';
+import type { LookUp } from '../../http/look-up.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
 
@@ -21,7 +23,8 @@ interface Pools {
   close(): void;
 }
 
-export function createPools(): Pools {
+/** Names of servers are looked up by `lookUp`; without it, as nodemailer does. */
+export function createPools(lookUp: LookUp | undefined): Pools {
   const pools = new Map<string, Pool>();
 
   function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
@@ -32,7 +35,7 @@ export function createPools(): Pools {
     const key = JSON.stringify([smarthost, requireTls, username, isSlow, ...own]);
     let pool = pools.get(key);
     if (!pool) {
-      pool = openPool(integration, dkim);
+      pool = openPool(integration, dkim, lookUp);
       pools.set(key, pool);
       dropOldPool();
     }
@@ -110,7 +113,7 @@ function smtpOptions(integration: EmailIntegration) {
   };
 }
 
-function openPool(integration: EmailIntegration, dkim: Dkim) {
+function openPool(integration: EmailIntegration, dkim: Dkim, lookUp: LookUp | undefined) {
   const pool = createTransport({
     ...smtpOptions(integration),
     pool: true,
@@ -122,6 +125,10 @@ function openPool(integration: EmailIntegration, dkim: Dkim) {
     greetingTimeout: CONNECT_TIMEOUT_MS,
     dnsTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
+    ...(lookUp && {
+      getSocket: (_options: unknown, connected: Connected) =>
+        connectTo(integration.smarthost, lookUp, connected),
+    }),
   });
   pool.use('stream', (mail, next) => {
     const { whenBegun, whenSent } = mail.data as unknown as Mail;
@@ -135,6 +142,27 @@ function openPool(integration: EmailIntegration, dkim: Dkim) {
     next();
   });
   return pool;
+}
+
+type Connected = (error: Error | null, options?: { readonly connection: Socket }) => void;
+
+/** Connects as nodemailer does, but for the way in which the name is looked up. */
+function connectTo(
+  { host, port }: EmailIntegration['smarthost'],
+  lookUp: LookUp,
+  connected: Connected,
+): void {
+  const socket = connect({ host, port, lookup: lookUp, timeout: CONNECT_TIMEOUT_MS });
+  const failed = (error: Error) => connected(error);
+  const late = () => socket.destroy(Object.assign(new Error('Connection timeout'), { code: 'ETIMEDOUT' }));
+  socket.once('error', failed);
+  socket.once('timeout', late);
+  socket.once('connect', () => {
+    socket.off('error', failed);
+    socket.off('timeout', late);
+    socket.setTimeout(0);
+    connected(null, { connection: socket });
+  });
 }
 
 /** One try stands for all integrations that log in to a server alike. */

@@ -1,4 +1,5 @@
 import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
+import { lookup } from 'node:dns';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
@@ -54,7 +55,7 @@ async function mailServer(options: SMTPServerOptions = {}) {
   server.listen(0, '127.0.0.1');
   await once(server.server, 'listening');
   const { port } = server.server.address() as AddressInfo;
-  const channel = openMails({ clock: createVirtualClock(), version: '1.2.3' });
+  const channel = openMails({ clock: createVirtualClock(), version: '1.2.3', lookUp: lookup });
   cleanups.push(() => new Promise((resolve) => server.close(resolve)));
   cleanups.push(() => channel.close());
   const hangUp = () => {
@@ -96,6 +97,28 @@ describe('a mail through a real server', () => {
     expect(mail.html).toContain(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
     expect(mail.attachments).toEqual([]);
     expect(raw).toMatch(/multipart\/alternative/);
+  });
+
+  test('goes to where the name of the server is looked up', async () => {
+    const { mails, at } = await mailServer();
+    const asked: string[] = [];
+    const channel = openMails({
+      clock: createVirtualClock(),
+      version: '1.2.3',
+      lookUp(name, _options, answered) {
+        asked.push(name);
+        if (name === 'nowhere.example') answered(Object.assign(new Error('none'), { code: 'ENOTFOUND' }), []);
+        else answered(null, [{ address: '127.0.0.1', family: 4 }]);
+      },
+    });
+    cleanups.push(() => channel.close());
+    const to = (host: string) => email({ smarthost: { ...at.smarthost, host } });
+    expect((await channel.send(to('mail.example'), delivery(), group(), URL)).kind).toBe('accepted');
+    expect(await channel.send(to('nowhere.example'), delivery({ id: 'd-2' }), group(), URL)).toEqual({
+      ...{ kind: 'failed', reason: 'unreachable', error: 'none' },
+    });
+    expect(asked).toEqual(['mail.example', 'nowhere.example']);
+    expect(mails).toHaveLength(1);
   });
 
   test('goes to the addresses of the notification where it has its own', async () => {
