@@ -1,16 +1,19 @@
 /**
  * Runs many worlds on all cores, or one world that is to be looked at:
  *
- *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2]
- *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7]
+ *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2] [--replicas]
+ *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7] [--replicas] [--watch]
  *
- * Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
+ * With `--replicas` several replicas on one store watch each world. With `--watch` it is said which of them does what,
+ * and how the regions are. Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createDelays } from './delays.ts';
+import { clockOf } from './finding.ts';
 import { createPool } from './pool.ts';
-import { type Outcome, runSeed } from './run.ts';
+import { type ReplicaOutcome, runReplicas } from './replicas/run-replicas.ts';
+import { type Outcome, type RunOptions, runSeed } from './run.ts';
 
 const { values } = parseArgs({
   options: {
@@ -20,10 +23,14 @@ const { values } = parseArgs({
     hours: { type: 'string', default: '6' },
     days: { type: 'string' },
     jobs: { type: 'string', default: String(availableParallelism()) },
+    replicas: { type: 'boolean', default: false },
+    watch: { type: 'boolean', default: false },
   },
 });
+const isShared = values.replicas;
 const hours = values.days === undefined ? Number(values.hours) : Number(values.days) * 24;
 const span = values.days === undefined ? `--hours ${values.hours}` : `--days ${values.days}`;
+const options = isShared ? `${span} --replicas` : span;
 /** Failed worlds that are shown one by one. */
 const MOST_SHOWN = 20;
 /** How often progress is told where it cannot be drawn. */
@@ -33,7 +40,8 @@ process.exitCode = values.seed === undefined ? await many() : await one(Number(v
 
 async function one(seed: number): Promise<number> {
   const startedMs = performance.now();
-  const outcome = await runSeed(seed, { hours });
+  const run = isShared ? runReplicas : runSeed;
+  const outcome: Outcome = await run(seed, { hours, ...(values.watch && { watch }) });
   for (const { fault, check, what } of outcome.findings) console.log(`${fault}: ${check}: ${what}`);
   const delays = createDelays();
   delays.add(outcome.delaysMs);
@@ -44,10 +52,17 @@ async function one(seed: number): Promise<number> {
       `delay p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}`,
       `${whole(outcome.virtualMs / (performance.now() - startedMs))} times as fast as life, ${whole(outcome.virtualMs / processorMs())} on a whole core`,
       `accepted calls ${outcome.digest.slice(0, 16)}`,
+      ...takeoverWords(takeoversOf(outcome)),
     ].join('\n'),
   );
   return outcome.findings.length === 0 ? 0 : 1;
 }
+
+const watch: NonNullable<RunOptions['watch']> = (happening, atUs) => {
+  if (happening.what === 'duty' || happening.what === 'region_health') {
+    console.log(clockOf(atUs), JSON.stringify(happening));
+  }
+};
 
 async function many(): Promise<number> {
   const count = Number(values.seeds);
@@ -56,6 +71,7 @@ async function many(): Promise<number> {
   const pool = createPool(jobs);
   const delays = createDelays();
   const failed: Outcome[] = [];
+  const takeoversMs: number[] = [];
   const sums = { done: 0, events: 0, requests: 0, lives: 0, unavoidable: 0, virtualMs: 0 };
   const startedMs = performance.now();
   let toldMs = startedMs;
@@ -75,12 +91,13 @@ async function many(): Promise<number> {
 
   await Promise.all(
     Array.from({ length: count }, async (_, index) => {
-      const outcome = await pool.run({ seed: first + index, hours });
+      const outcome = await pool.run({ seed: first + index, hours, isShared });
       sums.done += 1;
       for (const key of ['events', 'requests', 'lives', 'unavoidable', 'virtualMs'] as const) {
         sums[key] += outcome[key];
       }
       delays.add(outcome.delaysMs);
+      takeoversMs.push(...takeoversOf(outcome));
       if (outcome.findings.length > 0) {
         failed.push(outcome);
         process.stderr.write(`\nseed ${outcome.seed} failed\n`);
@@ -102,11 +119,24 @@ unexplained  ${found('unexplained')}
 delay        p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}
 requests     ${sums.requests}
 speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtualMs / processorMs())} on a whole core`);
+  for (const line of takeoverWords(takeoversMs)) console.log(line);
   for (const { seed, findings: own } of failed.toSorted((a, b) => a.seed - b.seed).slice(0, MOST_SHOWN)) {
     const names = [...new Set(own.map(({ fault, check }) => `${fault} (${check})`))].join(', ');
-    console.log(`\nseed ${seed}: ${names}\n  node test/simulation/simulate.ts --seed ${seed} ${span}`);
+    console.log(`\nseed ${seed}: ${names}\n  node test/simulation/simulate.ts --seed ${seed} ${options}`);
   }
   return failed.length === 0 ? 0 : 1;
+}
+
+function takeoversOf(outcome: Outcome | ReplicaOutcome): readonly number[] {
+  return 'takeoversMs' in outcome ? outcome.takeoversMs : [];
+}
+
+/** How long it took until another replica did what one no longer could; nothing where nobody took over. */
+function takeoverWords(all: readonly number[]): string[] {
+  const sorted = all.toSorted((a, b) => a - b);
+  const at = (part: number) => seconds(sorted[Math.floor((sorted.length - 1) * part)]);
+  if (sorted.length === 0) return [];
+  return [`takeovers    ${sorted.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, most ${at(1)}`];
 }
 
 /** What all threads have used, from the start of the process on: on a machine with other things to do, time says little. */

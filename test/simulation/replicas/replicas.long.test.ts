@@ -23,7 +23,7 @@ test.each(seeds)(
     const { findings, events, takeoversMs } = await runReplicas(seed, { hours: HOURS });
     expect(
       findings,
-      `repeat it with: node test/simulation/replicas/simulate-replicas.ts --seed ${seed} --hours ${HOURS}`,
+      `repeat it with: node test/simulation/simulate.ts --replicas --seed ${seed} --hours ${HOURS}`,
     ).toEqual([]);
     expect(events).toBeGreaterThan(0);
     expect(takeoversMs.length).toBeGreaterThan(0);
