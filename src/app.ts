@@ -77,9 +77,10 @@ interface AppOptions {
 
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, isShared = false, readAgain = notAgain } = options;
-  const { clock, random } = edge;
+  const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
-  const { store, sharing } = await openStore({ ...config.store, clock, isShared });
+  const { store, sharing } = await openStore({ ...config.store, clock: edge.clock, isShared });
+  const clock = sharing?.storeClock ?? edge.clock;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
@@ -92,7 +93,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const lastFailures = createLastFailures(store);
   await lastFailures.read(config.regions);
   const metrics = createMetrics({
-    ...metricsOptions(edge, config),
+    ...metricsOptions(edge, config, clock),
     lastFailureUs: lastFailures.ofBird,
     isShared: replica !== undefined,
     longestTurnMs: loop.longestTurnMs,
@@ -218,7 +219,7 @@ function openLog(
   });
 }
 
-function metricsOptions({ environment, clock }: Edge, config: Config) {
+function metricsOptions({ environment }: Edge, config: Config, clock: Clock) {
   return {
     version: VERSION,
     revision: environment.NESTWATCH_REVISION ?? '',

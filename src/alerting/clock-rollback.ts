@@ -4,12 +4,9 @@
  * come early. What is written after the clock was set back is already of the new time and must not be moved, so the clock
  * is looked at before every transaction.
  *
- * Where several replicas share a store, what waits is on the clock of the one that alerts. The store knows by how much
- * that clock is ahead of its own (`OwnershipStore.changeClock`). Whoever takes over moves what waits by as much as the two
- * clocks differ, be it earlier or later: so nothing comes earlier each time that alerting goes to and fro, or that another
- * configuration comes. Since the store's own clock may be set as well, the difference is measured anew every minute.
- *
- * What a replica writes that does not alert is on its own clock, and waits as much longer as that is ahead.
+ * Where several replicas share a store, all instants are on the store's clock (`time/store-clock.ts`), and the one that
+ * alerts moves what waits. Another that takes over learns from the store whether its clock was set back since it was
+ * noted last, as when another server took the place of the first; it is noted every minute.
  */
 
 import { codeOf } from '../errors.ts';
@@ -19,7 +16,7 @@ import type { Clock } from '../time/clock.ts';
 /** Less is how clocks are kept in time. */
 const LEAST_STEP_US = 5_000_000;
 
-const MEASURE_EVERY_MS = 60_000;
+const NOTE_EVERY_MS = 60_000;
 
 interface Reading {
   readonly wallUs: number;
@@ -33,8 +30,8 @@ export class ClockRollback {
   #through: Store | undefined;
   /** Undefined until the store was first asked. */
   #last: Reading | undefined;
-  /** When it was last said to the store by how much this clock is ahead of its own. */
-  #measuredMs = Number.NEGATIVE_INFINITY;
+  /** When the store's clock was noted last. */
+  #notedMs = Number.NEGATIVE_INFINITY;
   #moving: Promise<void> | undefined;
 
   /** `moved` is called whenever something may have come due by it; `isShared` says whether replicas share the store. */
@@ -92,24 +89,22 @@ export class ClockRollback {
   #isToBeSaid(last: Reading, present: Reading): boolean {
     const backUs = backOf(last, present);
     if (!this.#isShared) return backUs >= LEAST_STEP_US;
-    return Math.abs(backUs) >= LEAST_STEP_US || present.monotonicMs - this.#measuredMs >= MEASURE_EVERY_MS;
+    return backUs >= LEAST_STEP_US || present.monotonicMs - this.#notedMs >= NOTE_EVERY_MS;
   }
 
   async #move(through: Store, present: Reading): Promise<void> {
     const last = this.#last;
     try {
       const isMoved = await through.transaction(async (tx) => {
-        const takenUs = await this.#backAtTakeover(tx);
-        const backUs = last ? Math.max(0, backOf(last, present)) : takenUs;
-        if (Math.abs(backUs) < LEAST_STEP_US) return false;
-        // What was due already stays so.
-        const dueUs = Math.min(present.wallUs, present.wallUs + backUs);
-        await tx.upkeep.rollBackClock(backUs, dueUs, () => tx.pause());
+        const beforeUs = await this.#backBefore(tx);
+        const backUs = last ? backOf(last, present) : beforeUs;
+        if (backUs < LEAST_STEP_US) return false;
+        await tx.upkeep.rollBackClock(backUs, present.wallUs, () => tx.pause());
         return true;
       });
       if (this.#through === through) {
         this.#last = present;
-        this.#measuredMs = present.monotonicMs;
+        this.#notedMs = present.monotonicMs;
       }
       if (isMoved) this.#moved();
     } catch (error) {
@@ -119,16 +114,10 @@ export class ClockRollback {
     }
   }
 
-  /** By how much this clock is behind the one on which all waits; less than 0 where it is ahead. */
-  async #backAtTakeover(tx: Transaction): Promise<number> {
-    if (this.#isShared) {
-      const beforeUs = this.#clock.nowUs();
-      const behindUs = await tx.ownership.changeClock(beforeUs);
-      // It was measured no better than that.
-      const withinUs = this.#clock.nowUs() - beforeUs;
-      if (behindUs !== undefined) return Math.abs(behindUs) - withinUs < LEAST_STEP_US ? 0 : behindUs;
-    }
-    return Math.max(0, (await tx.upkeep.newestInstantUs()) - this.#clock.nowUs());
+  /** By how much the clock was set back before this process looked at it, as far as the store knows. */
+  async #backBefore(tx: Transaction): Promise<number> {
+    if (this.#isShared) return tx.ownership.noteClock();
+    return (await tx.upkeep.newestInstantUs()) - this.#clock.nowUs();
   }
 }
 

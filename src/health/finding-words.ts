@@ -11,9 +11,6 @@ const FEEDS = {
   flight: 'The Flights',
 } as const;
 
-const SET_CLOCK_OF_REPLICA =
-  'Set the clock of its machine, best by NTP: ages, silences and digests go by that of the replica that decides.';
-
 export const ENGLISH_FINDINGS: FindingWords = {
   store_full: () => ({
     title: 'the store is full',
@@ -147,23 +144,13 @@ export const ENGLISH_FINDINGS: FindingWords = {
     action:
       'Audits catch up where requests allow it; an alert FeedIncomplete says where entries are missing.',
   }),
-  replica_clock_wrong: ({ replica, byMs, isBehind }) => {
+  clock_wrong: ({ region, isServers, byMs, isBehind }) => {
     const by = durationWords(byMs, 'one unit');
+    const ofServer = isServers ? " of the store's server" : '';
     return {
-      title: `the clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
-      summary: `The clock of replica ${replica} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of the store's server.`,
-      action: SET_CLOCK_OF_REPLICA,
-    };
-  },
-  clock_wrong: ({ region, replica, byMs, isBehind }) => {
-    const by = durationWords(byMs, 'one unit');
-    const of = replica && ` of replica ${replica}`;
-    return {
-      title: `the clock${of} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
-      summary: `${of ? `The clock${of}` : "This machine's clock"} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of ${regionName(region)}.`,
-      action: of
-        ? SET_CLOCK_OF_REPLICA
-        : "Set this machine's clock, best by NTP: ages, silences and digests go by it.",
+      title: `the clock${ofServer} is ${by} ${isBehind ? 'behind' : 'ahead'}`,
+      summary: `${isServers ? `The clock${ofServer}` : "This machine's clock"} is ${by} ${isBehind ? 'behind' : 'ahead of'} that of ${regionName(region)}.`,
+      action: `Set ${isServers ? `the clock${ofServer}` : "this machine's clock"}, best by NTP: ages, silences and digests go by it.`,
     };
   },
 };

@@ -59,14 +59,9 @@ export interface Findings {
   readonly being_proven: OfRegion;
   /** `sinceUs` is undefined where it was never proven. */
   readonly not_proven: OfRegion & { readonly feed: Feed; readonly sinceUs: number | undefined };
-  readonly replica_clock_wrong: {
-    readonly replica: string;
-    readonly byMs: number;
-    readonly isBehind: boolean;
-  };
-  /** `replica` names the one that reads the region; empty where there are none. */
   readonly clock_wrong: OfRegion & {
-    readonly replica: string;
+    /** Replicas date everything by the clock of their store's server. */
+    readonly isServers: boolean;
     readonly byMs: number;
     readonly isBehind: boolean;
   };

@@ -87,7 +87,7 @@ export const IMPAIRMENTS = {
   },
   clock_wrong: {
     means:
-      "this machine's clock and the service's differ by more than a minute, or a replica's and the store's by more than five seconds",
+      "this machine's clock, or where replicas share a store its server's, and the service's differ by more than a minute",
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },

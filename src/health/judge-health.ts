@@ -2,7 +2,6 @@
  * The one answer to "is all well?": a pure function from what is known to what impairs the watch. The page, `status`,
  * the API, the heartbeat and the metrics all show this answer and no other.
  */
-import { isClockApart } from '../store/ownership-store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Finding } from './finding.ts';
 import { byGravity, type Impairment, impairment } from './impairment.ts';
@@ -31,8 +30,7 @@ export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
     ...regions.flatMap((region) => judgeRegion(region, snapshot)),
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
-    ...judgeConfig(refusedConfig, replicas, nowUs),
-    ...judgeClocks(replicas, nowUs),
+    ...judgeConfig(refusedConfig, replicas),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
   ].toSorted(byGravity);
@@ -77,18 +75,9 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs
 }
 
 /** Replicas that refuse for the same reason are named together: mostly all have the same file. */
-function judgeConfig(
-  own: RefusedConfig | undefined,
-  replicas: readonly ReplicaSnapshot[],
-  nowUs: number,
-): Impairment[] {
+function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
   if (replicas.length === 0) return own ? [refusedBy(own, [])] : [];
-  const refusing = replicas.flatMap(({ name, refused, clockAheadUs }) => {
-    if (!refused) return [];
-    // Each says it by its own clock.
-    const sinceUs = Math.min(nowUs, refused.sinceUs - clockAheadUs);
-    return [{ name, refused: { ...refused, sinceUs } }];
-  });
+  const refusing = replicas.flatMap(({ name, refused }) => (refused ? [{ name, refused }] : []));
   const alike = Map.groupBy(refusing, ({ refused: { mistakes, first } }) =>
     JSON.stringify([mistakes, first]),
   );
@@ -105,18 +94,6 @@ function refusedBy({ mistakes, first, sinceUs }: RefusedConfig, names: readonly 
   const concern = replicas === '' ? {} : { replica: replicas };
   const rest = { ...concern, severity: 'warning', sinceUs, stopsHeartbeat: false } as const;
   return impairment({ sort: 'config_refused', facts }, { reason: 'config_refused', ...rest });
-}
-
-/** All that is timed goes by the clock of whoever does it, and that may be another replica the next moment. */
-function judgeClocks(replicas: readonly ReplicaSnapshot[], nowUs: number): Impairment[] {
-  return replicas
-    .filter(({ clockAheadUs }) => isClockApart(clockAheadUs))
-    .map(({ name, clockAheadUs }) => {
-      const replica = plainText(name, MAX_TEXT_LENGTH);
-      const facts = { replica, byMs: Math.abs(clockAheadUs) / 1000, isBehind: clockAheadUs < 0 };
-      const rest = { replica, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
-      return impairment({ sort: 'replica_clock_wrong', facts }, { reason: 'clock_wrong', ...rest });
-    });
 }
 
 function judgeDeliveries({ failing, isNobodyReached, dead }: KeptSnapshot, nowUs: number): Impairment[] {

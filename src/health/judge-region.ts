@@ -6,6 +6,7 @@ import type { RegionSnapshot } from './snapshot.ts';
 interface Bounds {
   readonly nowUs: number;
   readonly proofMs: number;
+  readonly replicas: readonly unknown[];
 }
 
 /** Clocks that differ by less do no harm: answers take seconds, and `Date` headers know only whole ones. */
@@ -150,11 +151,10 @@ function notProven(region: string, { feed, verifiedUntilUs }: Proof, nowUs: numb
   return impairment({ sort: 'not_proven', facts }, { reason: 'feed_unproven', ...rest });
 }
 
-function wrongClock({ region, clockAheadUs, seenBy = '' }: RegionSnapshot, { nowUs }: Bounds): Impairment[] {
+function wrongClock({ region, clockAheadUs }: RegionSnapshot, { nowUs, replicas }: Bounds): Impairment[] {
   if (Math.abs(clockAheadUs) <= MOST_SKEW_US) return [];
-  const replica = plainText(seenBy, MAX_REASON_LENGTH);
-  const facts = { region, replica, byMs: Math.abs(clockAheadUs) / 1000, isBehind: clockAheadUs > 0 };
-  const concern = replica === '' ? { region } : { region, replica };
-  const rest = { ...concern, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
+  const isServers = replicas.length > 0;
+  const facts = { region, isServers, byMs: Math.abs(clockAheadUs) / 1000, isBehind: clockAheadUs > 0 };
+  const rest = { region, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
   return [impairment({ sort: 'clock_wrong', facts }, { reason: 'clock_wrong', ...rest })];
 }

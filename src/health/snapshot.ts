@@ -35,10 +35,8 @@ export interface RegionSnapshot {
   readonly birds: number;
   /** Globs of the Nests that are watched. */
   readonly include: readonly string[];
-  /** By how much the service's clock is ahead of that of the process which reads it. */
+  /** By how much the service's clock is ahead of that by which everything is dated here. */
   readonly clockAheadUs: number;
-  /** The name of the replica that saw all this; absent where a process has its store to itself. */
-  readonly seenBy?: string | undefined;
   /** When this life of the process began to read it. */
   readonly beganUs: number;
   /** Why its Nests and Birds could not be listed in this life, although it answers; absent where they were. */
@@ -89,8 +87,6 @@ export interface RefusedConfig {
 export interface ReplicaSnapshot {
   /** For people: mostly the name of its host; differs from that of all others that are there. */
   readonly name: string;
-  /** By how much its clock is at least ahead of the store's; less than 0 where it is behind. */
-  readonly clockAheadUs: number;
   /** Why the configuration that is in its file is not in force there; undefined where it is. */
   readonly refused: RefusedConfig | undefined;
 }

@@ -54,13 +54,11 @@ interface Subject {
   readonly region: RegionSnapshot | undefined;
 }
 
-/** A clock is wrong beside that of a region's service, or beside that of the store. */
-function subjects({ regions, replicas }: HealthSnapshot): Subject[] {
+function subjects({ regions }: HealthSnapshot): Subject[] {
   return REPORTED.flatMap((reason): Subject[] => {
-    const ofAll = { reason, region: undefined };
-    if (!OF_REGIONS.has(reason)) return [ofAll];
-    const isOfReplicas = reason === 'clock_wrong' && replicas.length > 0;
-    return [...regions.map((region) => ({ reason, region })), ...(isOfReplicas ? [ofAll] : [])];
+    return OF_REGIONS.has(reason)
+      ? regions.map((region) => ({ reason, region }))
+      : [{ reason, region: undefined }];
   });
 }
 

@@ -62,8 +62,6 @@ export interface WatchedRegion {
     readonly excludedNests: number;
     readonly include: readonly string[];
     readonly clockAheadUs: number;
-    /** The name of the replica that saw all this; absent where a process has its store to itself. */
-    readonly seenBy?: string | undefined;
     readonly beganUs: number;
     readonly firstPass: ReturnType<RegionIntake['firstPass']>;
     /** Feeds of which something is polled. */

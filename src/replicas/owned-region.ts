@@ -53,7 +53,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
 
   /** How it stands, as this replica sees it while it reads it. */
   function seen(): Snapshot | undefined {
-    return own && { ...own.snapshot(), seenBy: ownership.replicas().find(({ isOwn }) => isOwn)?.name };
+    return own?.snapshot();
   }
 
   function show() {

@@ -32,6 +32,7 @@
  *   settles nothing if another was begun.
  * - *Ending.* What a replica does ends in good order, and each duty is given back when its work has ended; its deliveries
  *   are settled; then it removes itself. Others are woken at each step, so nothing waits for a lease to run out.
+ * - *Instants* are the store's (`time/store-clock.ts`): what one replica has written comes due for all at once.
  * - *Wakes* between replicas may be lost (`Wakes`): every turn looks by itself, and who misses a replica that was there
  *   looks after all that it may have left without a word.
  *
@@ -109,8 +110,6 @@ class Member implements Ownership {
   #leftOver = () => {};
   #isLeaving = false;
   #isOver = false;
-  /** By how much the clock of this replica is at least ahead of the store's, as its last turn has shown. */
-  #clockAheadUs = 0;
   readonly senders: Senders;
 
   constructor(options: OwnershipOptions) {
@@ -166,7 +165,8 @@ class Member implements Ownership {
     const all = this.#view?.replicas ?? [];
     const isOwn = ({ replica }: ReplicaRecord) => replica === this.#life.replica;
     if (!all.some(isOwn)) return [];
-    const own = { clockAheadUs: this.#clockAheadUs, refused: this.#options.refused(), isOwn: true };
+    const { storeClock, refused } = this.#options;
+    const own = { clockAheadUs: storeClock.ownAheadUs(), refused: refused(), isOwn: true };
     return all.map((one) => (isOwn(one) ? { ...one, ...own } : { ...one, isOwn: false }));
   }
 
@@ -195,9 +195,12 @@ class Member implements Ownership {
   /** By itself, so that it waits for nothing but the store. Resolves to how all stand, unless it had to join anew. */
   async #renew(beganMs: number): Promise<OwnershipView | undefined> {
     const { name, version, turns, report } = this.#options;
-    const view = this.#life.replica > 0 ? await this.#sayThatItLives() : undefined;
+    const { replica: former } = this.#life;
+    const view = former > 0 ? await this.#sayThatItLives(former) : undefined;
     if (!view) {
       const replica = await turns.transaction(({ ownership }) => ownership.join(name, version, LEASE_MS));
+      // It may have been stopped for hours, and nothing of it is to be dated so.
+      await this.#sayThatItLives(replica);
       // What this process did as another replica is over: others may do it already.
       this.#works.endAll();
       this.#life.replica = replica;
@@ -208,16 +211,16 @@ class Member implements Ownership {
     return view;
   }
 
-  async #sayThatItLives(): Promise<OwnershipView | undefined> {
-    const { turns, clock, refused } = this.#options;
-    const beforeUs = clock.nowUs();
-    const view = await turns.renew(this.#life.replica, {
+  async #sayThatItLives(replica: number): Promise<OwnershipView | undefined> {
+    const { turns, storeClock, refused } = this.#options;
+    const askedMs = storeClock.monotonicMs();
+    const view = await turns.renew(replica, {
       forMs: LEASE_MS,
       isLeaving: this.#isLeaving,
-      clockAheadUs: this.#clockAheadUs,
+      clockAheadUs: storeClock.ownAheadUs(),
       refused: refused(),
     });
-    if (view) this.#clockAheadUs = aheadUs(view.nowUs, beforeUs, clock.nowUs());
+    if (view) storeClock.heard(view.nowUs, askedMs);
     return view;
   }
 
@@ -312,10 +315,4 @@ class Member implements Ownership {
       report({ what: 'trouble', stage: 'store', error });
     }
   }
-}
-
-/** By how much a clock that showed these two instants is at least ahead of the one that showed `nowUs` in between. */
-function aheadUs(nowUs: number, beforeUs: number, afterUs: number): number {
-  if (nowUs < beforeUs) return beforeUs - nowUs;
-  return nowUs > afterUs ? afterUs - nowUs : 0;
 }

@@ -44,26 +44,10 @@ export interface ReplicaRecord {
   readonly refused: RefusedFile | undefined;
 }
 
-/** A clock of the store that shows less than at the last change of clocks was set back. */
-const LEAST_SET_BACK_US = 5e6;
-
-/** The clock by which all waits and the one before it, both measured by the store's; null where none was named before. */
-export interface ChangedClock {
-  readonly behind_us: number | null;
-  /** On the store's clock, between the two. */
-  readonly passed_us: number | null;
-}
-
-/** What `OwnershipStore.changeClock` resolves to. */
-export function behindUs(changed: ChangedClock | undefined): number | undefined {
-  const { behind_us: behind, passed_us: passed } = changed ?? {};
-  return passed == null || behind == null || passed < -LEAST_SET_BACK_US ? undefined : behind;
-}
-
 /** Clocks that are kept by NTP differ by milliseconds. */
 const MOST_APART_US = 5e6;
 
-/** Whether a replica's clock is too far from the store's for what goes by it, be it now or after another took over. */
+/** Whether a replica's clock differs from the store's by more than it should: its log has other instants than all else. */
 export function isClockApart(clockAheadUs: number): boolean {
   return Math.abs(clockAheadUs) > MOST_APART_US;
 }
@@ -73,7 +57,6 @@ export interface RefusedFile {
   readonly mistakes: number;
   /** The first of them, with its place. */
   readonly first: string;
-  /** On the clock of the replica. */
   readonly sinceUs: number;
 }
 
@@ -147,11 +130,10 @@ export interface OwnershipStore {
    */
   check(lease: Lease): Promise<void>;
   /**
-   * What alerts, groups and deliveries wait for is on a clock that shows `nowUs` from now on. Resolves to by how much that
-   * is behind the clock before it, less than 0 where it is ahead; undefined where that is not known: none was named, or
-   * the store's own clock, by which both are measured, was set back meanwhile. Alerting must be somebody's.
+   * Notes what the store's clock shows. Resolves to by how much less that is than at the last time, 0 where it is more:
+   * so much at least it was set back meanwhile, be it on another server. Alerting must be somebody's.
    */
-  changeClock(nowUs: number): Promise<number | undefined>;
+  noteClock(): Promise<number>;
   /** Says for all replicas how duties stand and what they take; nothing of one whose lease has ended. */
   show(showings: readonly Showing[]): Promise<void>;
   /** What was shown of all duties, each the last. */

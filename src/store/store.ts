@@ -7,6 +7,7 @@
  * file; every store passes `test/store/contract.ts` unchanged.
  */
 
+import type { StoreClock } from '../time/store-clock.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';
@@ -73,6 +74,8 @@ export interface Sharing {
   readonly wakes: Wakes;
   /** The same store by a way of its own: whatever `store` is busy with, a replica can say in time that it lives. */
   readonly turns: Turns;
+  /** By it all of them date what they write. */
+  readonly storeClock: StoreClock;
 }
 
 /** All in bytes. */

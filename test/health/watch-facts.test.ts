@@ -4,7 +4,7 @@ import { judgeHealth } from '../../src/health/judge-health.ts';
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
 import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
 import { createWatchFacts, type WatchFact } from '../../src/health/watch-facts.ts';
-import { aRegion, aReplica, aWell, MINUTE_US, NOW_US } from './well.ts';
+import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
 
 /** What the store said. */
 const kept = { ...NOTHING_KEPT };
@@ -35,27 +35,6 @@ describe('where all is well', () => {
     );
     expect(over(facts({ regions })).toSorted()).toEqual(expected.toSorted());
     expect(impaired(facts({ regions }))).toEqual([]);
-  });
-});
-
-describe('where several share the store', () => {
-  test('a wrong clock is one of a region or one of a replica, and each is over by itself', () => {
-    const apart = [aReplica({ clockAheadUs: 9e6 }), aReplica({ name: 'host-b', clockAheadUs: -9e6 })];
-    const look = looks();
-    const first = look({ replicas: apart });
-    expect(over(first)).toContain('clock_wrong eu');
-    expect(impaired(first)).toMatchObject([{ reason: 'clock_wrong', isImpaired: true }]);
-    expect(impaired(first)[0]).not.toHaveProperty('region');
-    expect(impaired(first)[0]!.sentences).toEqual([
-      expect.stringMatching(/^The clock of replica host-a is 9 s ahead of/),
-      expect.stringMatching(/^The clock of replica host-b is 9 s behind /),
-      expect.any(String),
-    ]);
-    const later = look({ replicas: [aReplica()], ...inRegion({ clockAheadUs: 90e6 }) });
-    expect(over(later)).toContain('clock_wrong');
-    expect(impaired(later)).toMatchObject([{ reason: 'clock_wrong', region: 'eu' }]);
-    // Nothing is known of replicas while this one is none of them.
-    expect(over(look())).not.toContain('clock_wrong');
   });
 });
 

@@ -35,7 +35,7 @@ export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
 
 /** A replica with which all is well. */
 export function aReplica(change: Partial<ReplicaSnapshot> = {}): ReplicaSnapshot {
-  return { name: 'host-a', clockAheadUs: 0, refused: undefined, ...change };
+  return { name: 'host-a', refused: undefined, ...change };
 }
 
 /** A watch that nothing impairs. */

@@ -6,6 +6,7 @@ import { createOwnership } from '../../src/replicas/ownership.ts';
 import { settingOf } from '../../src/stages.ts';
 import { regionDuty } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createStoreClock } from '../../src/time/store-clock.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -16,7 +17,15 @@ test('what a replica of another version shows is not taken for what this one wou
   const store = await openSqliteStore({ path: ':memory:', clock });
   const wakes = { ring() {}, listen: () => () => {} };
   const ownership = createOwnership({
-    ...{ store, clock, wakes, name: 'own', version: '1', turns: turnsBy(store) },
+    ...{
+      store,
+      clock,
+      wakes,
+      name: 'own',
+      version: '1',
+      turns: turnsBy(store),
+      storeClock: createStoreClock(clock),
+    },
     ...{ random: () => 0.5, report: () => {}, refused: () => undefined },
   });
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });

@@ -9,6 +9,7 @@ import type { RefusedFile } from '../../src/store/ownership-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Turns, Wakes, WakeUp } from '../../src/store/store.ts';
 import { sleep } from '../../src/time/clock.ts';
+import { createStoreClock } from '../../src/time/store-clock.ts';
 import { delivery, notification } from '../store/contract/sample-records.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
@@ -80,10 +81,10 @@ function begin(
   };
   const sharing = { wakes: wakes(), turns };
   const own = busyMs() > 0 ? busy : reached;
-  const ownClock = { ...clock, nowUs: () => clock.nowUs() + aheadMs * 1000 };
+  const storeClock = createStoreClock({ ...clock, nowUs: () => clock.nowUs() + aheadMs * 1000 });
   const options = {
     ...{ ...sharing, name, version: '1', store: own, random: () => 0.5, report, refused },
-    clock: ownClock,
+    ...{ clock: storeClock, storeClock },
   };
   const ownership: Ownership = createOwnership(options);
   const stop = new AbortController();

@@ -9,6 +9,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Wakes, WakeUp } from '../../src/store/store.ts';
+import { createStoreClock } from '../../src/time/store-clock.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -67,7 +68,13 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
         transportOf: (region) =>
           simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
         report: (one) => void heard.push({ name, one }),
-        replica: { name, version: '1.0.0', wakes: wakesOf(), turns: turnsBy(store) },
+        replica: {
+          name,
+          version: '1.0.0',
+          wakes: wakesOf(),
+          turns: turnsBy(store),
+          storeClock: createStoreClock(clock),
+        },
       });
       const ended = daemon.run(stop.signal);
       return [name, { daemon, stop, ended }] as const;

@@ -221,10 +221,6 @@ function isAbout({ labels }: ToldAlert, alertname: string, region: string): bool
   return labels.alertname === alertname && labels.region === region;
 }
 
-/** By more than that the clock of a replica is not the store's, by more than the second it is surely said. */
-const APART_MS = 5_000;
-const SURELY_APART_MS = 8_000;
-
 /** By more than that a clock is surely wrong, by less than the second surely right. */
 const WRONG_MS = 75_000;
 const RIGHT_MS = 50_000;
@@ -238,22 +234,15 @@ export function checkWatch({ plan, receivers }: Remains, find: Find): void {
   const steps = plan.clockSteps.toSorted((a, b) => a.atMs - b.atMs);
   for (const { byMs } of steps) aheadMs.push(aheadMs.at(-1)! + byMs);
   const isEverOff = aheadMs.some((ms) => Math.abs(ms) > RIGHT_MS);
-  const { replicasAheadMs = [] } = plan;
-  const isApartBy = (mostMs: number) => replicasAheadMs.some((ms) => Math.abs(ms) > mostMs);
-  const isPossible = (reason: string, region = '') =>
-    reason === 'feed_unproven' ||
-    (reason === 'clock_wrong' && (region === 'all' ? isApartBy(APART_MS) : isEverOff));
+  const isPossible = (reason: string) =>
+    reason === 'feed_unproven' || (reason === 'clock_wrong' && isEverOff);
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
     const told = receivers.arrivals
       .filter((one) => one.inbox === inbox)
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels }) => labels.alertname === 'WatchImpaired');
     for (const { reason = '', region } of told.map(({ labels }) => labels)) {
-      if (!isPossible(reason, region)) find('unexplained', 'false alarm', `${inbox}: ${reason} of ${region}`);
-    }
-    const isSaid = told.some(({ labels }) => labels.reason === 'clock_wrong' && labels.region === 'all');
-    if (isApartBy(SURELY_APART_MS) && !isSaid) {
-      find('unexplained', 'alarm missing', `${inbox}: no wrong clock of a replica`);
+      if (!isPossible(reason)) find('unexplained', 'false alarm', `${inbox}: ${reason} of ${region}`);
     }
     if (Math.abs(aheadMs.at(-1)!) < WRONG_MS) continue;
     for (const { region } of plan.regions) {

@@ -28,8 +28,6 @@ export interface Plan {
   readonly requestsPerSecond: number;
   /** How far the daemon's clock is ahead of the service's at first. */
   readonly clockAheadMs: number;
-  /** Of several replicas, the same of each. */
-  readonly replicasAheadMs?: readonly number[];
   readonly clockSteps: readonly ClockStep[];
   readonly crashes: readonly Crash[];
   readonly receivers: ReceiverPlan;

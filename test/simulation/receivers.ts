@@ -62,10 +62,13 @@ interface Told {
   inFlight: Mortal | undefined;
   /** Who was asked to wait, until when, and how far its clock was ahead: one that is set may come sooner. */
   limited: Mortal | undefined;
+  limitedAtUs: number;
   aheadUs: number;
   notBeforeUs: number;
   refusals: number;
 }
+
+const NOTHING_SAID = { limited: undefined, limitedAtUs: 0, aheadUs: 0, notBeforeUs: 0, refusals: 0 };
 
 /** What happens to one message. */
 type Fate = 'accepted' | Exclude<keyof ReceiverPlan, 'latencyMs'>;
@@ -73,6 +76,10 @@ type Fate = 'accepted' | Exclude<keyof ReceiverPlan, 'latencyMs'>;
 const TIMEOUT_MS = 10_000;
 const RETRY_AFTER_S = 20;
 const WELL_US = 120e6;
+/** How long it may take until all know what was answered. */
+const SETTLED_US = 5e6;
+/** Clocks are read in whole milliseconds. */
+const ROUNDED_US = 1_000;
 
 export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan): Receivers {
   const arrivals: Arrival[] = [];
@@ -97,6 +104,17 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
 
   const aheadOf = (life: Mortal) => life.clock.nowUs() - clock.nowUs();
 
+  /**
+   * Who was asked to wait comes again no sooner, unless its own clock was set; nor does another, if who was asked had the
+   * time to say so.
+   */
+  function isTooSoon({ limited, limitedAtUs, aheadUs, notBeforeUs }: Told, life: Mortal): boolean {
+    const nowUs = clock.nowUs();
+    if (!limited || nowUs + ROUNDED_US >= notBeforeUs) return false;
+    if (limited === life) return aheadUs === aheadOf(life);
+    return wasWell(limited, nowUs) && nowUs - limitedAtUs > SETTLED_US;
+  }
+
   /** One message on its way: what it meets, or never returns for a life that has ended. */
   async function receive(life: Mortal, message: Message, body: string): Promise<Fate> {
     sending.set(life, (sending.get(life) ?? 0) + 1);
@@ -110,15 +128,14 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
   async function meet(life: Mortal, message: Message, body: string): Promise<Fate> {
     const begunAtUs = clock.nowUs();
     const key = `${message.inbox} ${message.id}`;
-    const fresh: Told = { inFlight: undefined, limited: undefined, aheadUs: 0, notBeforeUs: 0, refusals: 0 };
+    const fresh: Told = { inFlight: undefined, ...NOTHING_SAID };
     const about = known.get(key) ?? fresh;
     known.set(key, about);
     if (about.inFlight === life) complaints.push(`${key} was sent while it was still under way`);
     // Whoever sends it may have been taken for dead, or may not know yet what became of it.
     if (about.inFlight && about.inFlight !== life && wasWell(about.inFlight, clock.nowUs()))
       complaints.push(`${key} was sent by two at once`);
-    if (about.limited === life && about.aheadUs === aheadOf(life) && clock.nowUs() < about.notBeforeUs)
-      complaints.push(`${key} was sent before its Retry-After had passed`);
+    if (isTooSoon(about, life)) complaints.push(`${key} was sent before its Retry-After had passed`);
     about.inFlight = life;
 
     let fate = draw();
@@ -140,7 +157,8 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
     if (fate === 'timeout' || fate === 'acceptedTimeout') await sleep(life.clock, TIMEOUT_MS);
     if (arrival && fate === 'accepted' && !life.isDead()) arrival.confirmedAtUs = clock.nowUs();
     if (fate === 'limited') {
-      about.notBeforeUs = clock.nowUs() + RETRY_AFTER_S * 1e6;
+      about.limitedAtUs = clock.nowUs();
+      about.notBeforeUs = about.limitedAtUs + RETRY_AFTER_S * 1e6;
       about.limited = life;
       about.aheadUs = aheadOf(life);
     }

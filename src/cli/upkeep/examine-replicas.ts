@@ -48,7 +48,7 @@ function clockNote({ name, clockAheadUs }: ReplicaRecord): Finding[] {
       about: 'clock',
       state: 'note',
       found: `that of replica ${name} is ${by} ${clockAheadUs < 0 ? 'behind' : 'ahead of'} that of the server`,
-      assumed: 'ages, silences and digests go by the clock of the replica that decides',
+      assumed: 'its log is dated by its own clock, and all else by that of the server',
       advice: 'Set the clock of its machine, best by NTP.',
     },
   ];

@@ -32,6 +32,7 @@
  */
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
+import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
@@ -81,9 +82,11 @@ const CLOSING_MS = 5_000;
  */
 export async function openPostgresStore({
   place,
-  clock,
+  clock: own,
   isShared = false,
 }: PostgresStoreOptions): Promise<OpenStore> {
+  const storeClock = createStoreClock(own);
+  const clock = isShared ? storeClock : own;
   let forget = () => {};
   const session: Session = new Session({
     place,
@@ -99,12 +102,14 @@ export async function openPostgresStore({
     const rooms = createRooms(session, clock);
     forget = rooms.rolledBack;
     const inner = createStore(session, clock, rooms, isShared);
+    const askedMs = clock.monotonicMs();
+    if (isShared) storeClock.heard((await inner.transaction((tx) => tx.ownership.view())).nowUs, askedMs);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
     if (!isShared) return { store: inner, sharing: undefined };
     const turns = openTurns({ place, clock });
     const wakes = await openPostgresWakes({ place, clock });
     const close = () => Promise.all([inner.close(), turns.close(), wakes.close()]).then(() => {});
-    return { store: { ...inner, close }, sharing: { wakes, turns } };
+    return { store: { ...inner, close }, sharing: { wakes, turns, storeClock } };
   } catch (error) {
     await session.close();
     throw error;

@@ -385,8 +385,7 @@ const OWNED = `
     weight DOUBLE PRECISION NOT NULL DEFAULT 0,
     shown TEXT NOT NULL DEFAULT '',
     shown_us BIGINT NOT NULL DEFAULT 0,
-    clock_ahead_us BIGINT,
-    clock_us BIGINT
+    clock_us BIGINT NOT NULL DEFAULT 0
   );
 `;
 

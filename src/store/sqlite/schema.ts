@@ -485,9 +485,8 @@ const OWNED = `
     -- How it stands, as its owner has shown it, JSON; empty for nothing.
     shown TEXT NOT NULL DEFAULT '',
     shown_us INTEGER NOT NULL DEFAULT 0,
-    -- Of alerting: by how much the clock by which all waits is ahead of the store's, and when that was said.
-    clock_ahead_us INTEGER,
-    clock_us INTEGER
+    -- Of alerting: what the store's clock showed when it was noted last.
+    clock_us INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 `;
 

@@ -51,7 +51,6 @@ export function replicaPlanOf(seed: number, span: Span): ReplicaPlan {
   const plan: Plan = {
     ...base,
     clockAheadMs: 0,
-    replicasAheadMs: aheadMs,
     clockSteps: [],
     crashes: [],
     livenessMs: base.livenessMs - setBackMs,

@@ -9,6 +9,7 @@ import type { Happening } from '../../../src/report.ts';
 import { forked } from '../../../src/simulator/world/seeded-random.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { sleep } from '../../../src/time/clock.ts';
+import { createStoreClock } from '../../../src/time/store-clock.ts';
 import { turnsBy } from '../../store/turns-by.ts';
 import { createMortal, type Mortal } from '../mortal.ts';
 import {
@@ -84,8 +85,11 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
     });
     const given = scene.partsOf(mortal);
     const reached = reachedStore(mortal.store(owned), life);
+    const storeClock = createStoreClock(mortal.clock);
+    storeClock.heard(clock.nowUs(), storeClock.monotonicMs());
     const parts: DaemonParts = {
       ...given,
+      clock: storeClock,
       store: reached,
       transportOf(region) {
         const inner = given.transportOf(region);
@@ -109,6 +113,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
         version: '1.0.0',
         wakes: hub.of(mortal.clock, () => mortal.isDead() || !life.hasStore),
         turns: turnsBy(reached),
+        storeClock,
       },
     };
     const daemon = createDaemon(options.vary?.(parts) ?? parts);

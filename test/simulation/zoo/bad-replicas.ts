@@ -3,6 +3,7 @@
 import type { DaemonParts } from '../../../src/daemon.ts';
 import { LOOK_EVERY_MS } from '../../../src/replicas/part.ts';
 import type { Transaction } from '../../../src/store/store.ts';
+import type { Clock } from '../../../src/time/clock.ts';
 import type { ChangedRooms } from '../../store/changed-transaction.ts';
 import type { Variant } from './variant.ts';
 import { withTransaction } from './wrap.ts';
@@ -12,6 +13,11 @@ function withOwnership(
   change: (tx: Transaction) => NonNullable<ChangedRooms['ownership']>,
 ): DaemonParts {
   return withTransaction(parts, (tx) => ({ ownership: change(tx) }));
+}
+
+/** That of its machine, which may be wrong. */
+function ownClock({ clock, replica }: DaemonParts): Clock {
+  return { ...clock, nowUs: () => clock.nowUs() + (replica?.storeClock.ownAheadUs() ?? 0) };
 }
 
 export const REPLICAS: readonly Variant[] = [
@@ -31,11 +37,18 @@ export const REPLICAS: readonly Variant[] = [
       withOwnership(parts, ({ ownership }) => ({
         async removeExpired() {
           const { replicas } = await ownership.view();
-          const expired = replicas.filter(({ expiresUs }) => expiresUs <= parts.clock.nowUs());
+          const expired = replicas.filter(({ expiresUs }) => expiresUs <= ownClock(parts).nowUs());
           for (const { replica } of expired) await ownership.leave(replica);
           return expired.length;
         },
       })),
+  },
+  {
+    name: 'waits_by_local_clock',
+    mistake: 'Each replica dates what it writes by its own clock.',
+    by: 'unexplained',
+    isShared: true,
+    vary: (parts) => ({ ...parts, clock: ownClock(parts) }),
   },
   {
     name: 'kept_while_stopping',

@@ -42,8 +42,12 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
     await server?.remove();
   });
 
-  const open = async (isShared: boolean) =>
-    (await openPostgresStore({ place: placeOn(server), clock, isShared })).store;
+  const open = async (isShared: boolean) => {
+    const { store, sharing } = await openPostgresStore({ place: placeOn(server), clock, isShared });
+    // Replicas go by the clock of the server, which for these tests is theirs.
+    sharing?.storeClock.heard(clock.nowUs(), clock.monotonicMs());
+    return store;
+  };
 
   /** Empties what the test before has left. */
   async function empty(): Promise<void> {

@@ -1,8 +1,6 @@
 import { NestwatchError } from '../../../errors.ts';
 import {
   ALERTING,
-  behindUs,
-  type ChangedClock,
   type Lease,
   type OwnershipStore,
   type OwnershipView,
@@ -57,11 +55,9 @@ const SHOW = `UPDATE duty SET weight = given.weight, shown = given.shown, shown_
   FROM ${given('name text, epoch bigint, weight float8, shown text')}
   WHERE duty.duty = given.name AND duty.epoch = given.epoch AND duty.owner <> 0`;
 
-const CHANGE_CLOCK = `WITH former AS (SELECT clock_ahead_us, clock_us FROM duty WHERE duty = $1)
-  UPDATE duty SET clock_ahead_us = $2::bigint - now_us, clock_us = now_us FROM (SELECT ${NOW_US} AS now_us) AS clock
-  WHERE duty = $1
-  RETURNING (SELECT clock_ahead_us FROM former) - clock_ahead_us AS behind_us,
-    clock_us - (SELECT clock_us FROM former) AS passed_us`;
+const NOTE_CLOCK = `WITH former AS (SELECT clock_us FROM duty WHERE duty = $1)
+  UPDATE duty SET clock_us = ${NOW_US} WHERE duty = $1
+  RETURNING greatest((SELECT clock_us FROM former) - clock_us, 0) AS "backUs"`;
 
 /** The columns of the other two are null. */
 interface ViewRow {
@@ -168,9 +164,9 @@ export class PostgresOwnership implements OwnershipStore {
     if (!held) throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
   }
 
-  async changeClock(nowUs: number): Promise<number | undefined> {
-    const changed = await this.#statements.first<ChangedClock>(CHANGE_CLOCK, ALERTING, nowUs);
-    return behindUs(changed);
+  async noteClock(): Promise<number> {
+    const noted = await this.#statements.first<{ readonly backUs: number }>(NOTE_CLOCK, ALERTING);
+    return noted?.backUs ?? 0;
   }
 
   async show(showings: readonly Showing[]): Promise<void> {

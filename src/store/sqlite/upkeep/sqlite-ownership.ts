@@ -2,8 +2,6 @@ import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
 import {
   ALERTING,
-  behindUs,
-  type ChangedClock,
   type DutyRecord,
   type Lease,
   type OwnershipStore,
@@ -79,11 +77,11 @@ export class SqliteOwnership implements OwnershipStore {
     throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
   }
 
-  async changeClock(nowUs: number): Promise<number | undefined> {
-    const storeUs = this.#clock.nowUs();
-    const former = this.#duty.clock.get(ALERTING, nowUs - storeUs, storeUs);
-    this.#duty.setClock.run(ALERTING, nowUs - storeUs, storeUs);
-    return behindUs(former);
+  async noteClock(): Promise<number> {
+    const nowUs = this.#clock.nowUs();
+    const formerUs = this.#duty.clock.get(ALERTING)?.clockUs ?? 0;
+    this.#duty.setClock.run(ALERTING, nowUs);
+    return Math.max(0, formerUs - nowUs);
   }
 
   async show(showings: readonly Showing[]): Promise<void> {
@@ -152,10 +150,10 @@ function prepareDuties(connection: Connection) {
     show: connection.prepare(
       `UPDATE duty SET weight = ?3, shown = ?4, shown_us = ?5 WHERE duty = ?1 AND epoch = ?2 AND owner <> 0`,
     ),
-    clock: connection.prepare<ChangedClock>(
-      'SELECT clock_ahead_us - ?2 AS behind_us, ?3 - clock_us AS passed_us FROM duty WHERE duty = ?1',
+    clock: connection.prepare<{ readonly clockUs: number }>(
+      'SELECT clock_us AS clockUs FROM duty WHERE duty = ?',
     ),
-    setClock: connection.prepare('UPDATE duty SET clock_ahead_us = ?2, clock_us = ?3 WHERE duty = ?1'),
+    setClock: connection.prepare('UPDATE duty SET clock_us = ?2 WHERE duty = ?1'),
     shown: connection.prepare<ShownDuty>(
       `SELECT duty, shown_us AS shownUs, shown FROM duty WHERE shown <> '' ORDER BY duty`,
     ),

@@ -99,9 +99,6 @@ const FEEDS = {
   flight: 'Die Flights',
 } as const;
 
-const SET_CLOCK_OF_REPLICA =
-  'Stellen Sie die Uhr seines Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach der des Replikats, das entscheidet.';
-
 const FINDINGS: FindingWords = {
   store_full: () => ({
     title: 'der Datenspeicher ist voll',
@@ -245,18 +242,14 @@ const FINDINGS: FindingWords = {
     action:
       'Die Prüfungen holen auf, wo Anfragen frei sind; ein Alarm FeedIncomplete nennt, wo Einträge fehlen.',
   }),
-  replica_clock_wrong: ({ replica, byMs, isBehind }) => ({
-    title: `die Uhr des Replikats ${replica} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
-    summary: `Die Uhr des Replikats ${replica} geht gegenüber der des Datenbankservers ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
-    action: SET_CLOCK_OF_REPLICA,
-  }),
-  clock_wrong: ({ region, replica, byMs, isBehind }) => ({
-    title: `die Uhr${replica && ` des Replikats ${replica}`} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
-    summary: `Die Uhr ${replica ? `des Replikats ${replica}` : 'dieses Rechners'} geht gegenüber ${regionName(region)} ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
-    action: replica
-      ? SET_CLOCK_OF_REPLICA
-      : 'Stellen Sie die Uhr dieses Rechners, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach ihr.',
-  }),
+  clock_wrong: ({ region, isServers, byMs, isBehind }) => {
+    const whose = isServers ? 'des Datenbankservers' : 'dieses Rechners';
+    return {
+      title: `die Uhr${isServers ? ` ${whose}` : ''} geht ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}`,
+      summary: `Die Uhr ${whose} geht gegenüber ${regionName(region)} ${lasting(byMs)} ${isBehind ? 'nach' : 'vor'}.`,
+      action: `Stellen Sie die Uhr ${whose}, am besten über NTP: Altersangaben, Stummschaltungen und Zusammenfassungen richten sich nach ihr.`,
+    };
+  },
 };
 
 /** With the full stop of a sentence, which may have brought its own. */
