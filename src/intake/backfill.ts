@@ -125,7 +125,7 @@ async function streamsOf(options: BackfillOptions) {
   }
   const watchedSinceUs = () => (notify ? options.fromUs : Number.POSITIVE_INFINITY);
   const shared = { ...options, region, client, inventory, commit, watchedSinceUs };
-  const feeds = createFeeds({ ...shared, hasRoom: () => true });
+  const feeds = createFeeds({ ...shared, hasRoom: () => true, roundMs: () => 0 });
   const flights = createFlightReading({ ...shared, options });
   const birds = inventory.birds();
   const streams: BackfilledStream[] = [

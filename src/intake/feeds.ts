@@ -33,6 +33,8 @@ interface FeedsOptions {
   readonly watchedSinceUs: () => number;
   /** Whether there is room for requests that can also be made later. */
   readonly hasRoom: () => boolean;
+  /** How long a look at every Bird takes at the rate there is now. */
+  readonly roundMs: () => number;
 }
 
 export interface Feeds {

@@ -83,7 +83,8 @@ export class RegionIntake {
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
     const hasRoom = () => this.#schedule.isAimKept();
-    const feeds = createFeeds({ ...parts, watchedSinceUs, hasRoom });
+    const roundMs = () => this.#schedule.roundMs();
+    const feeds = createFeeds({ ...parts, watchedSinceUs, hasRoom, roundMs });
     this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });

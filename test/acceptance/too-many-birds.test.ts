@@ -80,3 +80,29 @@ test('after a failure the Bird is looked at again before its interval is over', 
   await stage.secondsPass(15);
   expect(stage.forwarded()).toContain(`eu/flight/${second.id}/failed`);
 });
+
+test('what was long in the air at the first start is known within minutes where few Birds are too many', async () => {
+  const flights: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    // Each look takes 2.2 requests: more than there are for a look every 30 s.
+    requestsPerSecond: 2,
+    forward: [],
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      for (let count = 0; count < 30; count += 1) {
+        const bird = world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'event' });
+        world.at(world.nowUs() - 3 * 3_600_000_000, () =>
+          flights.push(
+            world.startFlight(bird.id, { fliesForMs: 3 * 3_600_000 + 8 * 60_000, endsAs: 'failed' }).id,
+          ),
+        );
+      }
+    },
+  });
+  await stage.minutesPass(13);
+  const told = stage
+    .received()
+    .flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+  expect(told.toSorted()).toEqual(flights.map((id) => `eu/flight/${id}/failed`).toSorted());
+});

@@ -7,7 +7,8 @@
  * Bird was first asked for.
  *
  * What is in the air since before the first poll looks back is asked for by that poll where the rate allows each Bird
- * its interval; else later, so that the first look at every other Bird comes sooner.
+ * its interval; else later, so that the first look at every other Bird comes sooner, but within some rounds over all
+ * Birds: how it ends is news, and nothing else says so before the daily reading.
  *
  * A service may fail to list so much, always, while it answers what a poll must ask. So where such a poll fails, one part
  * of what it looked at beyond that is put off, and the polls of the Bird go on.
@@ -21,6 +22,8 @@ interface FlightRescanOptions {
   readonly random: Random;
   readonly overlapUs: () => number;
   readonly firstFromUs: () => number;
+  /** How long a look at every Bird takes at the rate there is now. */
+  readonly roundMs: () => number;
 }
 
 /** What a poll looks at. */
@@ -35,7 +38,9 @@ export interface FlightScope {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What was in the air before the first poll is asked for within this time. */
+/** What was in the air before the first poll is asked for within so many rounds: some tenth of their requests more, */
+const ACTIVE_WITHIN_ROUNDS = 5;
+/** and within this time. */
 const ACTIVE_WITHIN_MS = HOUR_MS / 2;
 /** A part that failed is tried again after this time. */
 const PUT_OFF_MS = HOUR_MS / 2;
@@ -119,11 +124,11 @@ export class FlightRescan {
    * all known (Infinity: it is).
    */
   done(scope: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): void {
-    const { clock, random } = this.#options;
+    const { clock, random, roundMs } = this.#options;
     const nowMs = clock.monotonicMs();
     if (scope.active === 'now') this.#activeDueMs = Number.POSITIVE_INFINITY;
     else if (scope.active === 'later' && this.#activeDueMs === Number.POSITIVE_INFINITY)
-      this.#activeDueMs = nowMs + random() * ACTIVE_WITHIN_MS;
+      this.#activeDueMs = nowMs + random() * Math.min(ACTIVE_WITHIN_ROUNDS * roundMs(), ACTIVE_WITHIN_MS);
     this.#serviceNowUs = serviceNowUs;
     this.#verifiedUs = this.verifiedAfter(scope, serviceNowUs, unreadUs);
     if (scope.wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;

@@ -54,6 +54,8 @@ interface FlightWatchOptions extends FlightFinderOptions {
   readonly pageSize: () => number;
   /** Whether there is room for requests that can also be made later. */
   readonly hasRoom: () => boolean;
+  /** How long a look at every Bird takes at the rate there is now. */
+  readonly roundMs: () => number;
 }
 
 /** What a poll came to. */

@@ -108,6 +108,11 @@ export class BirdTurns {
     return cost;
   }
 
+  /** How long one poll of each stream takes at the rate that is allowed now. */
+  roundMs(): number {
+    return (this.roundCost() * 1000) / this.#options.allowedPerSecond();
+  }
+
   /** Whether the rate allows to poll every stream as often as is aimed at. */
   isAimKept(): boolean {
     return this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();

@@ -350,6 +350,11 @@ export class Schedule {
     return this.#birds.isAimKept();
   }
 
+  /** How long one poll of every stream of a Bird takes at the rate that is allowed now. */
+  roundMs(): number {
+    return this.#birds.roundMs();
+  }
+
   /** Requests a second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
     return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();

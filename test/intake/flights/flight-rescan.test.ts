@@ -11,7 +11,12 @@ let rescan: FlightRescan;
 
 const agoUs = (ms: number) => clock.nowUs() - ms * 1000;
 
-function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): void {
+function open({
+  chance = 0.99,
+  retentionDays = 30,
+  watchedForDays = 60,
+  roundMs = Number.POSITIVE_INFINITY,
+} = {}): void {
   clock = createVirtualClock();
   rescan = new FlightRescan({
     retentionMs: retentionDays * DAY_MS,
@@ -19,6 +24,7 @@ function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): 
     random: () => chance,
     overlapUs: () => OVERLAP_US,
     firstFromUs: () => TEST_START_US - watchedForDays * DAY_MS * 1000,
+    roundMs: () => roundMs,
   });
 }
 
@@ -129,6 +135,15 @@ describe('what was in the air before the first poll', () => {
     await clock.advance(0.98 * (HOUR_MS / 2));
     expect(asks({})).toBe('later');
     await clock.advance(0.02 * (HOUR_MS / 2));
+    expect([asks({}), asks({})]).toEqual(['now', 'no']);
+  });
+
+  test('is asked for within five rounds over all Birds though there is never room', async () => {
+    open({ roundMs: 10_000 });
+    asks({ isFirst: true });
+    await clock.advance(0.98 * 50_000);
+    expect(asks({})).toBe('later');
+    await clock.advance(0.02 * 50_000);
     expect([asks({}), asks({})]).toEqual(['now', 'no']);
   });
 

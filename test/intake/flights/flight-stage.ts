@@ -228,6 +228,7 @@ export async function openFlightStage() {
       watchedSinceUs: () => TEST_START_US,
       reasonWaitUs: MINUTE_US,
       hasRoom: () => answers.hasSlack,
+      roundMs: () => Number.POSITIVE_INFINITY,
     })(bird.id);
   }
   let watch = openWatch();
