@@ -16,7 +16,10 @@ import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/groupi
 import { type Route, routeAt } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { NOTHING, type Step } from '../step.ts';
-import type { MutedGroup } from './flush-context.ts';
+import type { FlushContext, MutedGroup } from './flush-context.ts';
+
+/** What it is to have one alert or one group go on from a summary, beside comparisons with silences. */
+const GOING_ON_WORK = 200;
 
 /** Keeps what a flush would have notified of, and would have changed, until the receiver is free again. */
 export async function holdBack(
@@ -108,12 +111,11 @@ export async function giveBack(tx: Transaction, receiver: string): Promise<void>
 
 /** Has the alerts' groups of sort `route` go on from a summary that was sent, and escalates what fires of it. */
 export async function continueAfterSummary(
-  tx: Transaction,
-  root: Route,
+  { tx, config, pauseAfter, nowUs }: FlushContext,
   summary: Group,
   inSummary: readonly AlertInGroup[],
-  nowUs: number,
 ): Promise<void> {
+  const root = config.route;
   const alerts = new Map(inSummary.map(({ alert }) => [alert.id, alert]));
   const members = (await tx.groups.membersOfAlerts([...alerts.keys()])).filter(
     ({ sort, notifiedSeq, notifiedState }) =>
@@ -128,10 +130,12 @@ export async function continueAfterSummary(
     if (!own || !alert || receiverOf(root, own) !== summary.receiver) continue;
     await tx.groups.putMembers([afterSummary(member, alert)]);
     if (alert.state === 'firing') lasting.push({ own, member, alert });
+    await pauseAfter(GOING_ON_WORK);
   }
   for (const inGroup of Map.groupBy(lasting, ({ own }) => own.key).values()) {
     const { own } = inGroup[0]!;
     await tx.groups.put([wentOn(own, nowUs)]);
+    await pauseAfter(GOING_ON_WORK);
     const notified = inGroup.map(({ member, alert }) => afterSummary(member, alert));
     const escalation = escalate(own, inGroup, notified, routeAt(root, own.route) ?? root, nowUs);
     if (!escalation) continue;

@@ -1,7 +1,6 @@
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
 import { type AlertInGroup, type Group, HAS_LEFT, isSettled } from '../../domain/grouping/group.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';
@@ -9,6 +8,9 @@ import { giveBack } from './gathered-groups.ts';
 
 /** How long a resolved alert of which every receiver was notified can still be seen on the page. */
 const SETTLED_FOR_US = 3_600_000_000;
+
+/** What it is to move one alert to other groups, beside comparisons with silences. */
+const MOVING_WORK = 500;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -32,7 +34,7 @@ export async function loadGroup(
   const route = sort.routeOf(group, config.route);
   if (route && staying.length > 0) return { group, inGroup: staying, route };
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
-  if (group.sort === 'route') await moveOut(tx, config.route, group, staying, nowUs);
+  if (group.sort === 'route') await moveOut(context, group, staying);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
 }
@@ -79,12 +81,11 @@ async function withoutSettled(
 
 /** Moves a group's alerts to the groups of the present routes, which do not notify of the same events again. */
 async function moveOut(
-  tx: Transaction,
-  root: Route,
+  { tx, config, pauseAfter, nowUs }: FlushContext,
   group: Group,
   inGroup: readonly AlertInGroup[],
-  nowUs: number,
 ): Promise<void> {
+  const root = config.route;
   for (const { alert, member } of inGroup) {
     const all = await tx.groups.membersOfAlerts([alert.id]);
     const members = all.filter((one) => one.groupKey !== group.key);
@@ -96,6 +97,7 @@ async function moveOut(
     await tx.groups.putMembers(
       result.members.map((one) => ({ ...one, notifiedSeq: Math.max(one.notifiedSeq, notifiedSeq) })),
     );
+    await pauseAfter(MOVING_WORK);
   }
   await tx.groups.deleteMembers(inGroup.map(({ member }) => member));
 }

@@ -10,17 +10,18 @@ import type { Notified } from './notify.ts';
 
 /** Writes what a flush leaves of the group, and ends incidents in which nothing fires any more. */
 export async function settleGroup(
-  { tx, config, tally, nowUs }: FlushContext,
+  context: FlushContext,
   muted: MutedGroup,
   flushed: Flush,
   notified: Notified,
 ): Promise<void> {
+  const { tx, config, tally, nowUs } = context;
   const { group, inGroup, open, waiting } = muted;
   await leaveEscalations(tx, muted);
   const sort = SORTS[group.sort];
   const isSpent = sort.isSpentOnceNotified && !notified.isPostponed;
   if (sort.sumsUp && !notified.isPostponed) {
-    await continueAfterSummary(tx, config.route, group, open, nowUs);
+    await continueAfterSummary(context, group, open);
   }
   // Only alerts that are still muted keep a group that is spent.
   if (isSpent && waiting.length === 0) return tx.groups.delete([group.key]);

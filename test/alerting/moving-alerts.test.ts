@@ -1,0 +1,119 @@
+import { expect, test } from 'vitest';
+import { endRemovedRegions } from '../../src/alerting/end-removed-regions.ts';
+import { continueAfterSummary } from '../../src/alerting/flush/gathered-groups.ts';
+import { flushGroups } from '../../src/alerting/flush-groups.ts';
+import { joinGroups } from '../../src/alerting/join-groups.ts';
+import type { Alert } from '../../src/domain/alert/alert.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
+import { pausing } from '../../src/time/pause-after.ts';
+import { changed } from '../store/changed-transaction.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
+
+const ALERTS = 1_000;
+/** Writes of alerts and of members of groups between two turns of the event loop. */
+const MOST_WRITES = 200;
+
+const base = anAlertingConfig();
+const config = {
+  ...base,
+  route: { ...base.route, groupWaitMs: 0, groupBy: ['alertname'], routes: [] },
+  regions: [{ name: 'eu' }],
+};
+
+/** Alerts that fire in one group. */
+async function openAlerts(): Promise<Store> {
+  const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  await store.transaction(async (tx) => {
+    await tx.alerts.put(
+      Array.from({ length: ALERTS }, (_, at) => {
+        const labels = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bird: `Bird ${at}` };
+        return anAlert({ id: `a${at}`, scope: `eu/bird/${at}`, labels, eventsTotal: 1, lastSeq: 1 });
+      }),
+    );
+    for (let done = 0; done < ALERTS; done += 200) {
+      await joinGroups(tx, config, () => 1e12, new Map(), NOW_US);
+    }
+  });
+  return store;
+}
+
+/** The most alerts and members that the work writes between two pauses, and how many in all. */
+async function writesInARow(store: Store, work: (tx: Transaction) => Promise<unknown>) {
+  let [most, row, all] = [0, 0, 0];
+  const count = (written: number) => {
+    row += written;
+    all += written;
+    most = Math.max(most, row);
+  };
+  await store.transaction((tx) =>
+    work({
+      ...changed(tx, {
+        alerts: {
+          put(alerts: readonly Alert[]) {
+            count(alerts.length);
+            return tx.alerts.put(alerts);
+          },
+        },
+        groups: {
+          putMembers(members) {
+            count(members.length);
+            return tx.groups.putMembers(members);
+          },
+        },
+      }),
+      async pause() {
+        row = 0;
+      },
+    }),
+  );
+  return { most, all };
+}
+
+test('other work goes on while the alerts of a region are ended that is no longer watched', async () => {
+  const store = await openAlerts();
+  const { most, all } = await writesInARow(store, async (tx) => {
+    const { happenings } = await endRemovedRegions(tx, [{ name: 'us' }], base.rules, NOW_US);
+    expect(happenings).toHaveLength(ALERTS);
+  });
+  expect(all).toBe(ALERTS);
+  expect(most).toBeLessThanOrEqual(MOST_WRITES);
+  const counts = await store.transaction((tx) => tx.alerts.count());
+  expect(counts).toMatchObject([{ state: 'resolved', count: ALERTS }]);
+});
+
+test('other work goes on while a large group is moved to other routes', async () => {
+  const store = await openAlerts();
+  const { route } = config;
+  const moved = { ...config, route: { ...route, path: '1', key: '{moved}', groupBy: ['severity'] } };
+  const which = { everyGroup: true, growth: new Map() };
+  const { most, all } = await writesInARow(store, (tx) =>
+    flushGroups(tx, moved, createRecurrences(), which, NOW_US),
+  );
+  expect(all).toBe(ALERTS);
+  expect(most).toBeLessThanOrEqual(MOST_WRITES);
+  const groups = await store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 10));
+  expect(groups).toMatchObject([{ labels: { severity: 'critical' } }]);
+});
+
+test('other work goes on while groups go on from a large summary', async () => {
+  const store = await openAlerts();
+  const { most, all } = await writesInARow(store, async (tx) => {
+    const [group] = await tx.groups.due(Number.MAX_SAFE_INTEGER, 10);
+    const inGroup = await tx.groups.members(group!.key);
+    const left = inGroup.map(({ alert, member }) => ({
+      alert,
+      member: { ...member, notifiedState: 'summary' as const },
+    }));
+    for (let from = 0; from < ALERTS; from += MOST_WRITES) {
+      await tx.groups.putMembers(left.slice(from, from + MOST_WRITES).map(({ member }) => member));
+      await tx.pause();
+    }
+    const context = { tx, config, pauseAfter: pausing(tx), nowUs: NOW_US } as never;
+    await continueAfterSummary(context, { ...group!, sort: 'catch_up' }, left);
+  });
+  expect(all).toBe(2 * ALERTS);
+  expect(most).toBeLessThanOrEqual(MOST_WRITES);
+});
