@@ -4,6 +4,7 @@
  * after it continues; neither loses or repeats an event.
  */
 
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Forward } from '../config/sections/forward-section.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
@@ -14,8 +15,9 @@ import { concernsAlerts } from '../domain/evaluate/choose-rule.ts';
 import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
+import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
-import type { Report } from '../report.ts';
+import type { Happening, Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
@@ -64,7 +66,8 @@ interface CommitOptions {
 /** Flights that may have started since a trigger failed that is read now. */
 const LATEST_FLIGHTS = 50;
 
-const UNDECIDED = { written: 0, happenings: [] };
+/** What is written, judged or reported in a row: one answer may bring 20,000 Flights, which are committed together. */
+const AT_ONCE = 1_000;
 
 export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
   const askedEnds = rules ? endsAskedFor(rules) : 0;
@@ -75,7 +78,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       const fresh = await insertFresh(tx, batch);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
       if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);
-      if (batch.flights?.length) await tx.flights.put(withEnds(batch.flights, batch.events ?? []));
+      await inSlices(withEnds(batch.flights ?? [], batch.events ?? []), tx, (some) => tx.flights.put(some));
       if (batch.audits?.length) await tx.audits.put(batch.audits);
       const quarantined =
         batch.stream && malformed.length > 0
@@ -88,12 +91,18 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
         // The inventory is read whole each time: what is malformed there lasts as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
       ];
-      const { written, happenings } = rules ? await applyFacts(tx, facts, rules, nowUs) : UNDECIDED;
+      let written = 0;
+      const happenings: Happening[] = [];
+      await inSlices(rules ? facts : [], tx, async (some) => {
+        const changes = await applyFacts(tx, some, rules ?? [], nowUs);
+        written += changes.written;
+        happenings.push(...changes.happenings);
+      });
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, happenings, touched: written > 0 || queued };
     });
-    reportBatch(batch, outcome.fresh, outcome.quarantined, report);
+    await reportBatch(batch, outcome.fresh, outcome.quarantined, report);
     for (const happening of outcome.happenings) report(happening);
     if (outcome.touched) changed();
     return outcome.fresh;
@@ -110,10 +119,30 @@ function fewMalformed({ region, quarantined = [] }: Batch, report: Report): read
 
 async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Event[]> {
   if (!batch.stream || !batch.events?.length) return [];
-  return tx.events.insert(
-    batch.stream.stream,
-    batch.events.map((candidate) => candidate.event),
-  );
+  const { stream } = batch.stream;
+  const fresh: Event[] = [];
+  await inSlices(batch.events, tx, async (some) => {
+    const inserted = await tx.events.insert(
+      stream,
+      some.map((candidate) => candidate.event),
+    );
+    fresh.push(...inserted);
+  });
+  return fresh;
+}
+
+const EVENT_LOOP = { pause: () => turnOfEventLoop() };
+
+/** Does it with some of the items after others. Other work has its turn where there are many. */
+async function inSlices<T>(
+  items: readonly T[],
+  at: { pause(): Promise<unknown> },
+  work: (some: readonly T[]) => Promise<unknown>,
+): Promise<void> {
+  for (let from = 0; from < items.length; from += AT_ONCE) {
+    if (from > 0) await at.pause();
+    await work(from === 0 && items.length <= AT_ONCE ? items : items.slice(from, from + AT_ONCE));
+  }
 }
 
 /**
@@ -186,32 +215,43 @@ async function queueForward(
   forward: readonly Forward[],
 ): Promise<boolean> {
   if (forward.length === 0 || fresh.length === 0) return false;
-  const queue: { receiver: string; event: Event }[] = [];
-  for (const event of fresh) {
-    const labels = eventLabels(event);
-    // Two forward rules with one receiver still send it an event once.
-    const receivers = new Set<string>();
-    for (const rule of forward) {
-      if (rule.matchers.every((matcher) => matcher.matches(labels))) receivers.add(rule.receiver);
-    }
-    for (const receiver of receivers) queue.push({ receiver, event });
-  }
-  if (queue.length > 0) await tx.forwards.queue(queue);
-  return queue.length > 0;
+  let isAny = false;
+  await inSlices(fresh, tx, async (some) => {
+    const queue = some.flatMap((event) =>
+      receiversOf(event, forward).map((receiver) => ({ receiver, event })),
+    );
+    if (queue.length === 0) return;
+    await tx.forwards.queue(queue);
+    isAny = true;
+  });
+  return isAny;
+}
+
+/** Two forward rules with one receiver still send it an event once. */
+function receiversOf(event: Event, forward: readonly Forward[]): readonly string[] {
+  const labels = eventLabels(event);
+  const fitting = forward.filter(({ matchers }) => matchesAll(matchers, labels));
+  return [...new Set(fitting.map(({ receiver }) => receiver))];
 }
 
 /** Reports what was committed of a batch. */
-function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number, report: Report): void {
+async function reportBatch(
+  batch: Batch,
+  fresh: readonly Event[],
+  quarantined: number,
+  report: Report,
+): Promise<void> {
   const { region, stream } = batch;
   if (!stream) return;
   const past = batch.events?.filter((one) => one.historic) ?? [];
   const historic = new Set(past.map((one) => one.event));
-  for (const fact of batch.facts ?? []) {
-    if (fact.fact !== 'flight_started' || fact.historic) continue;
+  const reportStart = (fact: Fact) => {
+    if (fact.fact !== 'flight_started' || fact.historic) return;
     const { nestId, birdId } = fact.place;
     report({ what: 'flight', region, nestId, birdId, status: 'active', atUs: fact.startedAtUs });
-  }
-  for (const event of fresh) {
+  };
+  await inSlices(batch.facts ?? [], EVENT_LOOP, async (some) => some.forEach(reportStart));
+  const reportEvent = (event: Event) => {
     report({
       what: 'event',
       region,
@@ -238,7 +278,8 @@ function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number,
     if (isDisconnection(event)) {
       report({ what: 'connection_lost', region, state: isRetrying(event) ? 'retrying' : 'given_up' });
     }
-  }
+  };
+  await inSlices(fresh, EVENT_LOOP, async (some) => some.forEach(reportEvent));
   if (quarantined > 0) {
     const reason = batch.quarantined?.[0]?.reason ?? '';
     report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });
