@@ -13,6 +13,9 @@ import { pausing } from '../time/pause-after.ts';
 const OF_A_LABEL = { region: 'region', severity: 'severity', name: 'alertname' } as const;
 const OF_A_PLACE = { nest: ['nest_id', 'nest'], bird: ['bird_id', 'bird'] } as const;
 
+/** What a silence takes however short it is. */
+const LEAST_READING = 20;
+
 /** Alerts of one Flight. */
 const MOST_ALERTS = 1_000;
 
@@ -26,7 +29,18 @@ export async function silencesThatMeet(
 ): Promise<Silence[]> {
   const { flight } = filter;
   const hiding = flight === undefined ? undefined : await silencesOfFlight(tx, muting, flight, nowUs);
-  return silences.filter((one) => (!hiding || hiding.has(one.id)) && meets(one, filter));
+  const meeting: Silence[] = [];
+  const pauseAfter = pausing(tx);
+  for (const one of silences) {
+    if ((!hiding || hiding.has(one.id)) && meets(one, filter)) meeting.push(one);
+    await pauseAfter(readingWork(one));
+  }
+  return meeting;
+}
+
+/** How much work it is to go through the texts of a silence. */
+export function readingWork({ matchers, comment }: Silence): number {
+  return matchers.reduce((sum, { value }) => sum + value.length, comment.length) / 10 + LEAST_READING;
 }
 
 /** The ids of the silences that hide an alert that has an event of the Flight. */

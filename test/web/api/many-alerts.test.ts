@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
@@ -102,4 +103,70 @@ test('JSON is written in slices, and is what it is when it is written at once', 
   await json.addList(lists, (list) => json.addList<unknown>(list, (one) => json.add(JSON.stringify(one))));
   expect(turns()).toBeGreaterThanOrEqual(9);
   expect(Buffer.from(json.whole()).toString() === JSON.stringify(lists)).toBe(true);
+});
+
+/** The API over long silences that count how many of them are read between two turns of the event loop. */
+async function withSilences() {
+  let [read, most] = [0, 0];
+  let next = setImmediate(turn);
+  function turn(): void {
+    read = 0;
+    next = setImmediate(turn);
+  }
+  const matchers = Array.from({ length: 10 }, (_, at) => createMatcher('bird', '=', `${at}"é`.repeat(600)));
+  const silences = Array.from({ length: 500 }, (_, at) => ({
+    id: `s${String(at).padStart(3, '0')}`,
+    startsAtUs: NOW_US - 1,
+    endsAtUs: NOW_US + 1_000_000,
+    updatedAtUs: NOW_US - 1,
+    createdBy: 'ann',
+    comment: '',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+    get matchers() {
+      read += 1;
+      most = Math.max(most, read);
+      return matchers;
+    },
+  }));
+  const inner = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  const store: Store = {
+    ...inner,
+    transaction: (work) =>
+      inner.transaction((tx) =>
+        work({
+          ...changed(tx, { silences: { list: async () => silences } }),
+          async pause() {
+            read = 0;
+          },
+        }),
+      ),
+  };
+  const served = await serve({ store });
+  const mostRead = () => {
+    clearImmediate(next);
+    return most;
+  };
+  return { ...served, mostRead };
+}
+
+test.each([
+  ['', 500],
+  ['?filter=bird%3D%22x%22', 0],
+])('hundreds of long silences are shown in turns: %s', async (query, count) => {
+  const { ask, mostRead } = await withSilences();
+  const { status, body, json } = await ask<readonly { id: string }[]>(`/api/v2/silences${query}`);
+  expect(mostRead()).toBeLessThanOrEqual(50);
+  expect([status, json.length, body === JSON.stringify(json)]).toEqual([200, count, true]);
+  const ids = json.map(({ id }) => id);
+  expect(ids).toEqual(ids.toSorted());
+});
+
+test('hundreds of long silences are searched in turns', async () => {
+  const { ask, mostRead } = await withSilences();
+  const { json } = await ask<readonly unknown[]>('/api/v2/silences?text=nothing');
+  expect(json).toEqual([]);
+  // How much work each is to an alert is counted once for all of them, which compares nothing.
+  expect(mostRead()).toBeLessThanOrEqual(500 + 50);
 });
