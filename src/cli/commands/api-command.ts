@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
@@ -135,7 +136,9 @@ async function isConfirmed(
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
-/** Every page, in the form of one: the same keys, all items. Entries that arrive meanwhile may shift the pages. */
+/**
+ * Every page, in the form of one: the same keys, all items, each once. Entries that arrive meanwhile may shift the pages.
+ */
 async function allPages(
   client: ServiceClient,
   operation: Operation,
@@ -145,6 +148,9 @@ async function allPages(
   if (names.has('page')) throw new NestwatchError('usage', '--all reads every page: leave out --page');
   const fixed = names.has('pagesize') ? parameters : { ...parameters, pageSize: ALL_PAGE_SIZE };
   const items: unknown[] = [];
+  const seen = new Set<string>();
+  let total = 0;
+  let before: readonly string[] = [];
   for (let page = 0; ; page += 1) {
     const { body } = await client.call(operation.id, { ...fixed, page: String(page) });
     const answer = pageIn<unknown>(parseExactly(body));
@@ -153,13 +159,17 @@ async function allPages(
         facts: { text: body },
       });
     }
-    const { items: found, totalCount } = answer;
-    for (const item of found) items.push(item);
-    // A short page is not the end: only an empty one is, or the count that the service gives.
-    const seen = page * (answer.pageSize ?? 0) + found.length;
-    if (found.length === 0 || (totalCount !== null && seen >= totalCount)) {
-      return { items, totalCount: totalCount ?? items.length, page: 0, pageSize: items.length };
+    total = Math.max(total, answer.totalCount ?? 0);
+    const texts = answer.items.map(jsonText);
+    // Neither a short page is the end nor the count, which may be cut off or lag: an empty page is, or one that comes again.
+    if (isDeepStrictEqual(texts, before) || texts.length === 0) {
+      return { items, totalCount: Math.max(total, items.length), page: 0, pageSize: items.length };
     }
+    for (const [index, text] of texts.entries()) {
+      if (!seen.has(text)) items.push(answer.items[index]);
+      seen.add(text);
+    }
+    before = texts;
   }
 }
 

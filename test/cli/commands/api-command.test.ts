@@ -140,6 +140,8 @@ describe('--all', () => {
   test.each([
     ['no count', (items: readonly object[]) => ({ items })],
     ['null for counts', (items: readonly object[]) => ({ items, totalCount: null, pageSize: null })],
+    ['a count that is cut off', (items: readonly object[]) => ({ items, totalCount: 2, pageSize: 2 })],
+    ['a count that lags', (items: readonly object[]) => ({ items, totalCount: 0, pageSize: 2 })],
     ['counts as texts', (items: readonly object[]) => ({ items, totalCount: '3', pageSize: '2' })],
     ['null for an empty page', (items: readonly object[]) => ({ items: items.length > 0 ? items : null })],
   ])('goes on to the last page where the service gives %s', async (_what, more) => {
@@ -149,6 +151,16 @@ describe('--all', () => {
       0,
       { items: [{ id: 'a' }, { id: 'b' }, { id: 'c' }], totalCount: 3, page: 0, pageSize: 3 },
     ]);
+  });
+
+  test('ends where the service gives the same page again and again', async () => {
+    const { api, requests } = await answering(
+      200,
+      '{"items":[{"id":"a"}],"totalCount":1}',
+      'application/json',
+    );
+    const { exit, stdout } = await api('getNotifications', '--all');
+    expect([exit, JSON.parse(stdout).items, requests()]).toEqual([0, [{ id: 'a' }], 2]);
   });
 
   test.each(['{"message":"try later"}', '[]', 'null'])('takes %s for no page', async (body) => {
