@@ -68,6 +68,8 @@ const LATEST_FLIGHTS = 50;
 
 /** What is written, judged or reported in a row: one answer may bring 20,000 Flights, which are committed together. */
 const AT_ONCE = 1_000;
+/** And so many characters of messages, of which one may have 32 Ki. Pages of ordinary ones stay far below it. */
+const CHARACTERS_AT_ONCE = 1024 * 1024;
 
 export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
   const askedEnds = rules ? endsAskedFor(rules) : 0;
@@ -93,11 +95,12 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       ];
       let written = 0;
       const happenings: Happening[] = [];
-      await inSlices(rules ? facts : [], tx, async (some) => {
+      const judge = async (some: readonly Fact[]) => {
         const changes = await applyFacts(tx, some, rules ?? [], nowUs);
         written += changes.written;
         happenings.push(...changes.happenings);
-      });
+      };
+      await inSlices(rules ? facts : [], tx, judge, lengthOfFact);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, happenings, touched: written > 0 || queued };
@@ -121,29 +124,37 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
   if (!batch.stream || !batch.events?.length) return [];
   const { stream } = batch.stream;
   const fresh: Event[] = [];
-  await inSlices(batch.events, tx, async (some) => {
-    const inserted = await tx.events.insert(
-      stream,
-      some.map((candidate) => candidate.event),
-    );
-    fresh.push(...inserted);
-  });
+  const events = batch.events.map((candidate) => candidate.event);
+  const insert = async (some: readonly Event[]) => fresh.push(...(await tx.events.insert(stream, some)));
+  await inSlices(events, tx, insert, lengthOfEvent);
   return fresh;
 }
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
-/** Does it with some of the items after others. Other work has its turn where there are many. */
+/** Does it with some of the items after others. Other work has its turn where there are many, or their texts are long. */
 async function inSlices<T>(
   items: readonly T[],
   at: { pause(): Promise<unknown> },
   work: (some: readonly T[]) => Promise<unknown>,
+  lengthOf: (item: T) => number = () => 0,
 ): Promise<void> {
-  for (let from = 0; from < items.length; from += AT_ONCE) {
+  let from = 0;
+  let length = 0;
+  for (const [index, item] of items.entries()) {
+    length += lengthOf(item);
+    const end = index + 1;
+    if (end < items.length && end - from < AT_ONCE && length < CHARACTERS_AT_ONCE) continue;
     if (from > 0) await at.pause();
-    await work(from === 0 && items.length <= AT_ONCE ? items : items.slice(from, from + AT_ONCE));
+    await work(from === 0 && end === items.length ? items : items.slice(from, end));
+    from = end;
+    length = 0;
   }
 }
+
+const lengthOfEvent = ({ message }: Event) => message.length;
+
+const lengthOfFact = (fact: Fact) => (fact.fact === 'event' ? fact.event.message.length : 0);
 
 /**
  * The facts of new events that concern alerts, with how the last Flights ended for rules that count Flights in a row or a
@@ -279,7 +290,7 @@ async function reportBatch(
       report({ what: 'connection_lost', region, state: isRetrying(event) ? 'retrying' : 'given_up' });
     }
   };
-  await inSlices(fresh, EVENT_LOOP, async (some) => some.forEach(reportEvent));
+  await inSlices(fresh, EVENT_LOOP, async (some) => some.forEach(reportEvent), lengthOfEvent);
   if (quarantined > 0) {
     const reason = batch.quarantined?.[0]?.reason ?? '';
     report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });

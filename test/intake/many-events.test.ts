@@ -34,7 +34,10 @@ async function openCounting() {
               insert: (stream, events) => counted('events', events, () => tx.events.insert(stream, events)),
             },
             flights: { put: (flights) => counted('flights', flights, () => tx.flights.put(flights)) },
-            alerts: { put: (alerts) => counted('alerts', alerts, () => tx.alerts.put(alerts)) },
+            alerts: {
+              put: (alerts) => counted('alerts', alerts, () => tx.alerts.put(alerts)),
+              linkEvents: (links) => counted('links', links, () => tx.alerts.linkEvents(links)),
+            },
             forwards: { queue: (queued) => counted('forwards', queued, () => tx.forwards.queue(queued)) },
           }),
           async pause() {
@@ -84,7 +87,14 @@ test('thousands of Flights of one answer are committed together, and other work 
   const fresh = await commit(batch);
   expect(fresh.map(({ key }) => key)).toEqual(events.map(({ key }) => key));
   const most = inRow();
-  expect(Object.keys(most).toSorted()).toEqual(['alerts', 'events', 'flights', 'forwards', 'reported']);
+  expect(Object.keys(most).toSorted()).toEqual([
+    'alerts',
+    'events',
+    'flights',
+    'forwards',
+    'links',
+    'reported',
+  ]);
   for (const [sort, count] of Object.entries(most)) expect(count, sort).toBeLessThanOrEqual(MOST);
   const [alert] = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
   expect(alert).toMatchObject({ alertname: 'FlightFailed', eventsTotal: MANY, lastSeq: MANY });
@@ -100,4 +110,18 @@ test('thousands of Birds that are switched off are alerts together, and other wo
   expect(inRow()).toMatchObject({ alerts: MOST });
   const counts = await store.transaction((tx) => tx.alerts.count());
   expect(counts).toMatchObject([{ alertname: 'BirdDeactivated', state: 'firing', count: MANY }]);
+});
+
+test('long messages are committed together, and other work goes on after each MiB', async () => {
+  const { store, commit, inRow } = await openCounting();
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+  const message = 'the job 12345 failed '.repeat(2_000).slice(0, 32 * 1024);
+  const events = Array.from({ length: 200 }, (_, at) => {
+    const attributes = { flight_id: `f${at}`, status: 'failed', started_at_us: NOW_US - at - 1 };
+    return anEvent({ id: `f${at}/failed`, occurredAtUs: NOW_US - at, message, attributes });
+  });
+  const candidates = events.map((event) => ({ event, historic: false }));
+  const batch = { region: 'eu', stream: { stream, feed: 'flight' }, events: candidates } as const;
+  expect(await commit(batch)).toHaveLength(200);
+  expect(inRow()).toMatchObject({ events: 32, links: 32, reported: 32 });
 });
