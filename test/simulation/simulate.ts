@@ -36,6 +36,12 @@ const MOST_SHOWN = 20;
 /** How often progress is told where it cannot be drawn. */
 const PLAIN_PROGRESS_MS = 10_000;
 
+const watch: NonNullable<RunOptions['watch']> = (happening, atUs) => {
+  if (happening.what === 'duty' || happening.what === 'region_health') {
+    console.log(clockOf(atUs), JSON.stringify(happening));
+  }
+};
+
 process.exitCode = values.seed === undefined ? await many() : await one(Number(values.seed));
 
 async function one(seed: number): Promise<number> {
@@ -57,12 +63,6 @@ async function one(seed: number): Promise<number> {
   );
   return outcome.findings.length === 0 ? 0 : 1;
 }
-
-const watch: NonNullable<RunOptions['watch']> = (happening, atUs) => {
-  if (happening.what === 'duty' || happening.what === 'region_health') {
-    console.log(clockOf(atUs), JSON.stringify(happening));
-  }
-};
 
 async function many(): Promise<number> {
   const count = Number(values.seeds);
