@@ -33,8 +33,10 @@ export class MissedReplicas {
     return gone.length > 0;
   }
 
-  all(): number[] {
-    return [...this.#missing.keys()];
+  /** Those whose last tries to send may be under way: not yet late ones, and who is there or was at the last turn. */
+  mayBeSending(): number[] {
+    const late = this.late();
+    return [...this.#present, ...this.#missing.keys()].filter((replica) => !late.includes(replica));
   }
 
   /** Those whose last tries to send have ended by now. */

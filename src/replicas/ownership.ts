@@ -258,9 +258,8 @@ class Member implements Ownership {
     for (const lease of returned) await ownership.release(lease);
     const view = await ownership.view();
     if (missing.length > 0) {
-      const stillSending = this.#missed.all().filter((one) => !missing.includes(one));
       const living = view.replicas.map((one) => one.replica);
-      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), [...living, ...stillSending]);
+      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), [...living, ...this.#missed.mayBeSending()]);
     }
     // Of a turn whose answer was lost.
     const held = view.duties.filter(({ owner }) => owner === replica);

@@ -287,6 +287,28 @@ describe('several replicas', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
+  test('leave it that time also where who removes it looks after what those before it have left', async () => {
+    let isReached = true;
+    const one = begin('one', { reaches: () => isReached });
+    await secondsPass(10);
+    const holder = one.ownership.senders.holder()!;
+    await store.transaction(async (tx) => {
+      await tx.outbox.enqueue(notification('1'), [delivery('1', { notificationId: '1' })]);
+      await tx.outbox.claim('ops', 0, clock.nowUs(), 1, holder);
+    });
+    const stateOf = () => store.transaction(async (tx) => (await tx.outbox.count())[0]?.state);
+    isReached = false;
+    await secondsPass((LEASE_MS - SENDING_MS) / 1000);
+    const two = begin('two');
+    while (two.owned().length === 0) await secondsPass(0.5);
+    await secondsPass(SENDING_MS / 1000 - 1);
+    expect(await stateOf()).toBe('leased');
+    await secondsPass(4);
+    expect(await stateOf()).toBe('ambiguous');
+    isReached = true;
+    await Promise.all([one.ends(), two.ends()]);
+  });
+
   test('that paused begins no try before it has been heard again', async () => {
     const one = begin('one');
     await secondsPass(1);
