@@ -101,6 +101,8 @@ class Outbox implements Delivery {
   /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
   readonly #standings = new Map<string, Fault | null>();
   readonly #recovery: LeaseRecovery;
+  /** By the ids of the deliveries. */
+  readonly #underWay = new Map<string, Promise<Settlement>>();
   /** Tries in this life that were not accepted. */
   #failedTries = 0;
 
@@ -205,11 +207,24 @@ class Outbox implements Delivery {
     const { senders, clock } = this.#options;
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     if (senders && this.#isOfOthers(claimed)) return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
-    const ended = await attempt(claimed, this.#options, this.#latency);
+    const ended = await this.#try(claimed);
     if (ended.failed) this.#failedTries += 1;
     const settlement = this.#setAside(claimed, ended);
     // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
+  }
+
+  /**
+   * A replica that was taken for dead, and has joined anew, may be given what it is still sending: the try that is under
+   * way counts.
+   */
+  #try(claimed: ClaimedDelivery): Promise<Settlement> {
+    const { id } = claimed.delivery;
+    const before = this.#underWay.get(id);
+    if (before) return before;
+    const begun = attempt(claimed, this.#options, this.#latency).finally(() => this.#underWay.delete(id));
+    this.#underWay.set(id, begun);
+    return begun;
   }
 
   /** The same settlement; where the delivery alone fails, it holds up its lane no more. */
