@@ -3,6 +3,9 @@
  * claims as much again. It claims more than it has in flight, so that sending goes on while a turn commits, and takes
  * the next turn when half of what it holds has ended, or a moment after the first has: a commit costs as much as a few
  * deliveries.
+ *
+ * Of what it has claimed, first tries go before others, and have places in flight that those leave free: messages that
+ * the receiver lets wait until their time is over would else be in flight for good, with all that is new behind them.
  */
 import type { Pace } from '../channels/channel.ts';
 import type { Report } from '../report.ts';
@@ -32,10 +35,14 @@ export class Line {
   readonly #options: LineOptions;
   /** Rung when a try ended or something new is due. */
   readonly #bell: ReturnType<typeof createBell>;
-  readonly #claimed: ClaimedDelivery[] = [];
+  /** Claimed and not begun: those that were never tried, and the others. */
+  readonly #fresh: ClaimedDelivery[] = [];
+  readonly #tried: ClaimedDelivery[] = [];
   readonly #ended: Settlement[] = [];
   #endedSinceMs = 0;
   #inFlight = 0;
+  /** Of those, what was tried before. */
+  #triedInFlight = 0;
   #isWanted = false;
 
   constructor(options: LineOptions) {
@@ -63,7 +70,7 @@ export class Line {
       const claimed = await this.#takeTurn(isStopping);
       if (claimed) {
         hasWorked ||= claimed.length > 0;
-        this.#claimed.push(...claimed);
+        for (const one of claimed) (isFresh(one) ? this.#fresh : this.#tried).push(one);
         this.#fill();
         if (this.#isEmpty()) return hasWorked;
         await this.#untilTurn(isStopping);
@@ -78,8 +85,9 @@ export class Line {
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
     const { pace, turn, report, signal } = this.#options;
     const nowUs = this.#options.clock.nowUs();
-    if (isStopping) this.#ended.push(...this.#claimed.splice(0).map((one) => putBack(one, nowUs)));
-    const room = isStopping ? 0 : pace.claimed - this.#inFlight - this.#claimed.length;
+    const left = isStopping ? [...this.#fresh.splice(0), ...this.#tried.splice(0)] : [];
+    this.#ended.push(...left.map((one) => putBack(one, nowUs)));
+    const room = isStopping ? 0 : pace.claimed - this.#inFlight - this.#waiting();
     const settlements = this.#ended.splice(0);
     this.#isWanted = false;
     try {
@@ -95,22 +103,33 @@ export class Line {
 
   #fill(): void {
     const { pace, attempt, clock, signal } = this.#options;
-    while (this.#inFlight < pace.inFlight && this.#claimed.length > 0 && !signal?.aborted) {
+    while (this.#inFlight < pace.inFlight && !signal?.aborted) {
+      const mayTry = this.#triedInFlight < pace.inFlight - placesOfFresh(pace);
+      const next = this.#fresh.shift() ?? (mayTry ? this.#tried.shift() : undefined);
+      if (!next) return;
+      const tried = isFresh(next) ? 0 : 1;
       this.#inFlight += 1;
-      void attempt(this.#claimed.shift()!).then((settlement) => {
+      this.#triedInFlight += tried;
+      void attempt(next).then((settlement) => {
         this.#inFlight -= 1;
+        this.#triedInFlight -= tried;
         const isFirst = this.#ended.length === 0;
         if (isFirst) this.#endedSinceMs = clock.monotonicMs();
         this.#ended.push(settlement);
         this.#fill();
         // Whoever waits for the next turn knows until when. To wake it for each of hundreds costs more than they do.
-        if (isFirst || this.#claimed.length === 0 || this.#isTurn(false)) this.#bell.ring();
+        if (isFirst || this.#waiting() === 0 || this.#isTurn(false)) this.#bell.ring();
       });
     }
   }
 
+  /** How many are claimed and not begun. */
+  #waiting(): number {
+    return this.#fresh.length + this.#tried.length;
+  }
+
   #isEmpty(): boolean {
-    return this.#inFlight === 0 && this.#claimed.length === 0 && this.#ended.length === 0;
+    return this.#inFlight === 0 && this.#waiting() === 0 && this.#ended.length === 0;
   }
 
   async #untilTurn(isStopping: boolean): Promise<void> {
@@ -127,13 +146,20 @@ export class Line {
     // More may be due, and there are hands free for it.
     if (this.#isWanted && this.#inFlight < pace.inFlight) return true;
     if (ended === 0) return false;
-    const isHalf = ended >= this.#inFlight + this.#claimed.length;
+    const isHalf = ended >= this.#inFlight + this.#waiting();
     return isHalf || clock.monotonicMs() - this.#endedSinceMs >= this.#settledWithinMs();
   }
 
   #settledWithinMs(): number {
-    return this.#claimed.length > 0 ? SETTLED_WITHIN_BUSY_MS : SETTLED_WITHIN_MS;
+    return this.#waiting() > 0 ? SETTLED_WITHIN_BUSY_MS : SETTLED_WITHIN_MS;
   }
+}
+
+const isFresh = ({ delivery }: ClaimedDelivery) => delivery.attempts === 1;
+
+/** How many in flight are for first tries alone; where one at a time is sent, there is none to spare. */
+function placesOfFresh({ inFlight }: Pace): number {
+  return inFlight === 1 ? 0 : Math.max(1, Math.floor(inFlight / 4));
 }
 
 /** Claimed and not begun: free again at that instant. */

@@ -5,6 +5,7 @@ import type { createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { digestNotification } from '../channels/digest-samples.ts';
 import { alert, delivery, email, failedFlight, group, webhook } from '../channels/sample-notifications.ts';
 import { countProcessorMs } from '../processor-time.ts';
@@ -266,6 +267,32 @@ describe('the stage', () => {
     hanging.resolve(accepted);
     await home.clock.advance(100);
     expect(await home.states()).toEqual({ delivered: 150 });
+  });
+
+  test('sends what is new at once beside many that hang at each of their tries', async () => {
+    const home = await world();
+    const acceptedAtMs: number[] = [];
+    const one = stage(home, async ({ id }) => {
+      if (id !== 'new') {
+        await sleep(home.clock, 10_000);
+        return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
+      }
+      acceptedAtMs.push(home.clock.monotonicMs());
+      return accepted;
+    });
+    const { abort } = start(one);
+    for (let hanging = 0; hanging < 60; hanging += 1)
+      await home.queue({ id: `hangs-${hanging}`, lane: `${hanging}` });
+    one.wake();
+    await home.clock.advance(120_000);
+    const queuedAtMs = home.clock.monotonicMs();
+    await home.queue({ id: 'new', lane: 'new' });
+    one.wake();
+    await home.clock.advance(120_000);
+    abort();
+    await home.clock.advance(10_000);
+    expect(acceptedAtMs.map((atMs) => atMs - queuedAtMs)).toEqual([expect.closeTo(0, -3)]);
+    expect((await home.states()).delivered).toBe(1);
   });
 
   test('never has more than five mails of an integration in flight', async () => {
