@@ -10,18 +10,31 @@ import type { Delivery, Settlement } from '../store/outbox-store.ts';
  * What is behind it in its lane waits as long.
  */
 const ALONE_AFTER_US = 300_000_000;
+/** By chance, as often as others fail meanwhile, it would fail so many times in a row no more often than this. */
+const LEAST_CHANCE = 1e-6;
 /** Of an integration that accepts nothing everything fails: those that began first are looked at. */
 const MAX_FAILING = 1_000;
+
+/** Tries of an integration, by how they ended. */
+interface Ended {
+  readonly accepted: number;
+  readonly failed: number;
+}
 
 interface Failing {
   /** When it first failed; once another was accepted since, when it failed again after that. */
   readonly sinceUs: number;
   readonly isAfterAnother: boolean;
+  /** Its own tries since then. */
+  readonly tries: number;
+  /** All that had ended before these. */
+  readonly before: Ended;
 }
 
 interface Way {
   /** When the integration last accepted something. */
   acceptedAtUs: number;
+  ended: Ended;
   readonly failing: Map<string, Failing>;
 }
 
@@ -33,12 +46,14 @@ export interface UnacceptedAlone {
   hear(delivery: Delivery, settlement: Settlement, nowUs: number): Standing;
 }
 
+const UNHEARD = { acceptedAtUs: Number.NEGATIVE_INFINITY, ended: { accepted: 0, failed: 0 } };
+
 export function createUnacceptedAlone(): UnacceptedAlone {
   const ways = new Map<string, Way>();
 
   function wayOf({ receiver, position }: Delivery): Way {
     const key = JSON.stringify([receiver, position]);
-    const way = ways.get(key) ?? { acceptedAtUs: Number.NEGATIVE_INFINITY, failing: new Map() };
+    const way = ways.get(key) ?? { ...UNHEARD, failing: new Map() };
     ways.set(key, way);
     return way;
   }
@@ -47,20 +62,39 @@ export function createUnacceptedAlone(): UnacceptedAlone {
     hear(delivery, { state, failed = false, remaining }, nowUs) {
       const { id } = delivery;
       const way = wayOf(delivery);
-      if (state === 'delivered' || remaining) way.acceptedAtUs = nowUs;
+      const isAccepted = state === 'delivered' || remaining !== undefined;
+      if (isAccepted) way.acceptedAtUs = nowUs;
+      const before = way.ended;
+      way.ended = {
+        accepted: before.accepted + Number(isAccepted),
+        failed: before.failed + Number(failed && !isAccepted),
+      };
       if (state !== 'retry' && state !== 'ambiguous') {
         way.failing.delete(id);
         return delivery.attempts > 1 ? 'over' : undefined;
       }
       // What some of several recipients have not accepted has left its lane already.
       if (!failed || remaining || delivery.remaining) return undefined;
-      const before = way.failing.get(id);
-      const isPassed = before !== undefined && way.acceptedAtUs > before.sinceUs;
-      if (before?.isAfterAnother && isPassed && nowUs - before.sinceUs >= ALONE_AFTER_US) return 'alone';
-      if (before ? isPassed && !before.isAfterAnother : way.failing.size < MAX_FAILING) {
-        way.failing.set(id, { sinceUs: nowUs, isAfterAnother: isPassed });
+      const known = way.failing.get(id);
+      const isPassed = known !== undefined && way.acceptedAtUs > known.sinceUs;
+      if (known ? isPassed && !known.isAfterAnother : way.failing.size < MAX_FAILING) {
+        way.failing.set(id, { sinceUs: nowUs, isAfterAnother: isPassed, tries: 1, before });
+      } else if (known) {
+        const again = { ...known, tries: known.tries + 1 };
+        way.failing.set(id, again);
+        const isLong = nowUs - known.sinceUs >= ALONE_AFTER_US;
+        if (known.isAfterAnother && isPassed && isLong && chanceOf(again, way.ended) < LEAST_CHANCE)
+          return 'alone';
       }
       return undefined;
     },
   };
+}
+
+/** How likely it is that it failed each time if nothing sets it apart from the others. */
+function chanceOf({ tries, before }: Failing, ended: Ended): number {
+  const accepted = ended.accepted - before.accepted;
+  const failed = ended.failed - before.failed - tries;
+  // Of few tries little is known: Laplace's rule of succession.
+  return ((failed + 1) / (accepted + failed + 2)) ** tries;
 }

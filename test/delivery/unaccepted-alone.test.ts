@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { accepted, HOUR_MS, OPS, stage, start, type World, world } from './outbox-world.ts';
 
@@ -63,12 +64,12 @@ describe('a message that a receiver alone does not accept', () => {
     await minutesPass(4);
     expect(acceptedAtMs.has('behind')).toBe(false);
     expect(await setAside(home)).toEqual([]);
-    await minutesPass(11);
-    expect(acceptedAtMs.get('behind')).toBeLessThan(15 * MINUTE_MS);
+    await minutesPass(21);
+    expect(acceptedAtMs.get('behind')).toBeLessThan(25 * MINUTE_MS);
     const fault = 'delivery poison: ops accepts others by webhook, and not this one: HTTP 500';
     expect(await setAside(home)).toEqual([fault]);
     expect(home.reported.filter(({ what }) => what === 'set_aside')).toHaveLength(1);
-    await minutesPass(180);
+    await minutesPass(170);
     expect(await setAside(home)).toEqual([fault]);
     await minutesPass(60);
     expect(acceptedAtMs.get('poison')).toBeGreaterThanOrEqual(mendedMs);
@@ -108,5 +109,15 @@ describe('a message that a receiver alone does not accept', () => {
       'poison',
       'behind',
     ]);
+  });
+
+  test('is none that fails by chance, as most tries do', async () => {
+    const random = seededRandom(1);
+    const { home, acceptedAtMs, minutesPass } = await receiver(
+      (_, atMs) => atMs > 10 * HOUR_MS || random() < 0.3,
+    );
+    await minutesPass(500);
+    expect(home.reported.filter(({ what }) => what === 'set_aside')).toEqual([]);
+    expect(acceptedAtMs.size).toBeGreaterThan(250);
   });
 });
