@@ -38,9 +38,9 @@ export interface FlightScope {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What was in the air before the first poll is asked for within so many rounds: some tenth of their requests more, */
-const ACTIVE_WITHIN_ROUNDS = 5;
-/** and within this time. */
+/** What was in the air before the first poll is asked for within so many rounds, which costs a twentieth of their requests. */
+const ACTIVE_WITHIN_ROUNDS = 12;
+/** It is asked for within this time, also where the rounds take longer. */
 const ACTIVE_WITHIN_MS = HOUR_MS / 2;
 /** A part that failed is tried again after this time. */
 const PUT_OFF_MS = HOUR_MS / 2;
