@@ -39,6 +39,8 @@ export interface Sample {
   readonly rssMiB: number;
   /** The most since the last sample, as it was seen each minute. */
   readonly mostRssMiB: number;
+  /** The most there ever was, be it for a moment, as the system knows it. */
+  readonly peakRssMiB: number;
   /** After a complete collection; only at the start, half-way and at the end. */
   readonly heapMiB: number | undefined;
   readonly requests: number;
@@ -133,6 +135,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
       hours,
       rssMiB: rss / MIB,
       mostRssMiB: Math.max(rss, mostRss) / MIB,
+      peakRssMiB: process.resourceUsage().maxRSS / 1024,
       heapMiB: withHeap ? process.memoryUsage().heapUsed / MIB : undefined,
       requests,
       events,

@@ -109,7 +109,9 @@ export async function printScale(settings: ScaleSettings, execArgv: readonly str
   const most = (some: readonly Sample[]) => Math.max(...some.map((sample) => sample.mostRssMiB));
   const earlier = secondHalf.filter((sample) => sample.hours <= middle.hours);
   const later = secondHalf.filter((sample) => sample.hours > middle.hours);
-  console.log(`most RSS ${most(samples).toFixed(0)} MiB (aim: below 256)`);
+  console.log(
+    `most RSS ${most(samples).toFixed(0)} MiB, as seen each minute (aim: below 256); ${last.peakRssMiB.toFixed(0)} MiB for a moment`,
+  );
   if (later.length === 0) return;
   console.log(
     `second half: most RSS ${most(earlier).toFixed(0)} MiB, then ${most(later).toFixed(0)} MiB; ` +
