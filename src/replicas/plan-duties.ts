@@ -4,7 +4,7 @@
  *
  * - What is nobody's is taken at once, by whoever has least to do: a watch that stands still is worse than an uneven one.
  * - What somebody owns moves calmly: only from the replica that has most to do, only to one that has lived for a while,
- *   only where both are clearly more even afterwards, and nothing that came a moment ago. Each move makes the largest
+ *   only while the two are clearly uneven, and nothing that came a moment ago. Each move makes the largest
  *   load smaller, so the moves come to an end, and no duty goes to and fro.
  */
 import type { DutyRecord, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
@@ -27,7 +27,7 @@ const SETTLED_US = 30e6;
 const HELD_US = 60e6;
 /** One that has less to do, and has not taken what is nobody's for so long, does not want it. */
 const LEFT_LYING_US = 15e6;
-/** The part of what a replica has to do on average by which a move must make two of them more even. */
+/** Two that differ by less than this part of what a replica has to do on average are even enough. */
 const WORTH_MOVING = 1 / 5;
 /** Moves at a time. */
 const MOST_GIVEN = 4;
@@ -104,14 +104,21 @@ function chooseGiven(
     if (most.replica !== me || least.replica === me) break;
     const gap = load.get(me)! - load.get(least.replica)!;
     const best = mostEven(movable, gap);
-    // What remains between the two is less by so much.
-    if (!best || gap - Math.abs(gap - 2 * best.weight) < worth) break;
+    if (!best || gap < worth || !isWorthMoving(best, gap, worth)) break;
     movable.delete(best.duty);
     load.set(me, load.get(me)! - best.weight);
     load.set(least.replica, load.get(least.replica)! + best.weight);
     given.push(best.duty);
   }
   return given;
+}
+
+/**
+ * Whether it brings the two of them nearer to each other by what is worth a move, or, however little that is, leaves its
+ * owner with no less than the other: several of those make them even.
+ */
+function isWorthMoving({ weight }: { readonly weight: number }, gap: number, worth: number): boolean {
+  return 2 * weight <= gap || gap - Math.abs(gap - 2 * weight) >= worth;
 }
 
 /** The one that leaves least between two replicas that are so far apart. */

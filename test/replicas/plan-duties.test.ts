@@ -96,6 +96,13 @@ describe('what is owned', () => {
     expect(planDuties(2, wanted(four), view)).toEqual({ take: [], give: [] });
   });
 
+  test('goes to those that came though each is light beside all that its owner does', () => {
+    const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
+    const replicas = [replica(1), replica(2), replica(3)];
+    const duties = names.map((name) => duty(name, 1));
+    expect(planDuties(1, wanted(names), { nowUs: NOW_US, replicas, duties }).give).toHaveLength(4);
+  });
+
   test.each([
     ['one that came a moment ago', { replicas: [replica(1), replica(2, { startedUs: NOW_US - 29e6 })] }],
     ['one that leaves', { replicas: [replica(1), replica(2, { isLeaving: true })] }],
