@@ -4,4 +4,8 @@
  */
 import fc from 'fast-check';
 
-fc.configureGlobal({ seed: Number(process.env.PROPERTY_SEED ?? 1) });
+// A bound that a test names is what it means to reach: without this, lists and texts stay at some ten items.
+fc.configureGlobal({
+  seed: Number(process.env.PROPERTY_SEED ?? 1),
+  defaultSizeToMaxWhenMaxSpecified: true,
+});
