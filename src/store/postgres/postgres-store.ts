@@ -30,6 +30,7 @@
  *   statements.ts  what rooms speak to; many rows go as one list a column
  *   watched/ alerted/ queued/ upkeep/   the rooms, as those of SQLite
  */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
@@ -154,8 +155,8 @@ function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boo
       const first = await attempt(session, rooms, part);
       return first.ok || !(await mend(first.error)) ? first : attempt(session, rooms, part);
     },
-    // Each statement is a turn of the event loop.
-    pause: () => Promise.resolve(),
+    // Between two statements much may be asked of what was read.
+    pause: () => turnOfEventLoop(),
   };
   const queue = createPostgresQueue({ session, clock, isShared, rolledBack: rooms.rolledBack });
   let closed: Promise<void> | undefined;

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { NestRecord } from '../../../src/store/inventory-store.ts';
+import { countTurns } from '../../count-turns.ts';
 import { delivery, event, HOSTILE_TEXTS, notification } from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';
 
@@ -24,6 +25,15 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       await expect(failed).rejects.toBe(failure);
       expect(await names()).toEqual([]);
       expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
+    });
+
+    test('let other work go on in each pause, but for those in memory, where nothing waits', async () => {
+      const turned = await run(async (tx) => {
+        const turns = countTurns();
+        for (let pauses = 0; pauses < 10; pauses += 1) await tx.pause();
+        return turns();
+      });
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 10 : 0);
     });
 
     test('that wait together are each all or nothing', async () => {
