@@ -54,7 +54,7 @@ export function describeStore(
     describeBirds(run);
     describeOverdue(run);
     describeAlertPages(run);
-    describeSilences(run);
+    describeSilences(() => subject, run);
     describeDigests(run);
     describeReceivers(run);
     describeOutbox(run);

@@ -109,7 +109,7 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
-  const rooms = createRooms(connection, clock);
+  const rooms = createRooms(connection, clock, turn);
   const mend = createRowMending(rooms.all.faults, clock);
   const tx: Transaction = {
     ...rooms.all,
@@ -212,7 +212,7 @@ interface Rooms {
   rolledBack(): void;
 }
 
-function createRooms(connection: Connection, clock: Clock): Rooms {
+function createRooms(connection: Connection, clock: Clock, turn: () => Promise<void>): Rooms {
   const streams = new SqliteStreams(connection);
   const events = new SqliteEvents(connection, streams);
   const counts = createDeliveryCounts(connection);
@@ -233,7 +233,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       overdue: new SqliteOverdue(connection),
       alerts: new SqliteAlerts(connection, events, standing, groups),
       groups,
-      silences: createSilences(connection),
+      silences: createSilences(connection, turn),
       suppressions: createSuppressions(connection, events),
       digests,
       forwards: createForward(connection),

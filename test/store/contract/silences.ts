@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
+import { countTurns } from '../../count-turns.ts';
 import { HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run, Subject } from './subject.ts';
 
 function silence(id: string, changes: Partial<Silence> = {}): Silence {
   return {
@@ -25,7 +26,7 @@ function plain({ matchers, ...rest }: Silence): unknown {
   return { ...rest, matchers: matchers.map(({ name, op, value }) => [name, op, value]) };
 }
 
-export function describeSilences(run: Run): void {
+export function describeSilences(subject: () => Subject, run: Run): void {
   describe('silences', () => {
     const all = async (endsAfterUs?: number) => (await run((tx) => tx.silences.list(endsAfterUs))).map(plain);
 
@@ -44,6 +45,22 @@ export function describeSilences(run: Run): void {
       const over = silence('over', { endsAtUs: NOW_US });
       await run((tx) => tx.silences.put([over, silence('lasts', { endsAtUs: NOW_US + 1 })]));
       expect((await run((tx) => tx.silences.list(NOW_US))).map(({ id }) => id)).toEqual(['lasts']);
+    });
+
+    test('are listed in turns where they are thousands, in their order', async () => {
+      // Many end at once, so that pages end among those.
+      const many = Array.from({ length: 2_000 }, (_, at) =>
+        silence(`s${String(at).padStart(4, '0')}`, { endsAtUs: NOW_US + Math.floor(at / 700) }),
+      );
+      await run((tx) => tx.silences.put(many.toReversed()));
+      const { listed, turned } = await run(async (tx) => {
+        const turns = countTurns();
+        return { listed: await tx.silences.list(), turned: turns() };
+      });
+      expect(listed.map(({ id }) => id)).toEqual(many.map(({ id }) => id));
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 10 : 0);
+      const later = await run((tx) => tx.silences.list(NOW_US + 1));
+      expect(later.map(({ id }) => id)).toEqual(many.slice(1_400).map(({ id }) => id));
     });
 
     test('match as they did before they were stored', async () => {

@@ -1,5 +1,5 @@
-import { knownMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
+import { createSilenceList, type SilenceRow } from '../../rows/silence-row.ts';
 import type { SilenceStore } from '../../silence-store.ts';
 import { columnsOf, lastOfEach, type Statements, upsert } from '../statements.ts';
 
@@ -10,18 +10,16 @@ const PUT = upsert(
 );
 
 export function createPostgresSilences(statements: Statements): SilenceStore {
-  // Every flush asks for them: what was read last stays as it is.
-  let known = new Map<string, Silence>();
-
   return {
-    async list(endsAfterUs = -1) {
-      const rows = await statements.rows<{ body: string }>(
-        'SELECT body FROM silence WHERE ends_us > $1 ORDER BY ends_us, id',
-        endsAfterUs,
-      );
-      known = new Map(rows.map(({ body }) => [body, known.get(body) ?? silenceOf(body)]));
-      return [...known.values()];
-    },
+    list: createSilenceList(
+      (...after) =>
+        statements.rows<SilenceRow>(
+          'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > ($1, $2) ORDER BY ends_us, id LIMIT $3',
+          ...after,
+        ),
+      // Each page is a statement, for which the event loop turns.
+      async () => {},
+    ),
     async put(silences) {
       if (silences.length === 0) return;
       const rows = lastOfEach(silences, ({ id }) => id).map((silence) => {
@@ -35,11 +33,6 @@ export function createPostgresSilences(statements: Statements): SilenceStore {
       if (ids.length > 0) await statements.run('DELETE FROM silence WHERE id = ANY($1::text[])', ids);
     },
   };
-}
-
-function silenceOf(body: string): Silence {
-  const stored = JSON.parse(body) as Silence;
-  return { ...stored, matchers: stored.matchers.map(knownMatcher) };
 }
 
 /** What the server cannot look for in the body: `alert_id` and `alert_starts_us`. */

@@ -1,11 +1,11 @@
-import { knownMatcher } from '../../../domain/matchers/matcher.ts';
-import type { Silence } from '../../../domain/muting/silence.ts';
+import { createSilenceList, type SilenceRow } from '../../rows/silence-row.ts';
 import type { SilenceStore } from '../../silence-store.ts';
 import { type Connection, textList } from '../connection.ts';
 
-export function createSilences(connection: Connection): SilenceStore {
-  const all = connection.prepare<{ body: string }>(
-    'SELECT body FROM silence WHERE ends_us > ? ORDER BY ends_us, id',
+/** `pause` lets other work go on where they are many. */
+export function createSilences(connection: Connection, pause: () => Promise<void>): SilenceStore {
+  const page = connection.prepare<SilenceRow>(
+    'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > (?, ?) ORDER BY ends_us, id LIMIT ?',
   );
   const put = connection.prepare(
     `INSERT INTO silence (id, ends_us, body) VALUES (?, ?, ?)
@@ -13,15 +13,8 @@ export function createSilences(connection: Connection): SilenceStore {
   );
   const remove = connection.prepare('DELETE FROM silence WHERE id IN (SELECT value FROM json_each(?))');
 
-  // Every flush asks for them: what was read last stays as it is.
-  let known = new Map<string, Silence>();
-
   return {
-    async list(endsAfterUs = -1) {
-      const bodies = all.all(endsAfterUs).map((row) => row.body);
-      known = new Map(bodies.map((body) => [body, known.get(body) ?? silenceOf(body)]));
-      return [...known.values()];
-    },
+    list: createSilenceList((...after) => page.all(...after), pause),
     async put(silences) {
       for (const silence of silences) {
         const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
@@ -31,13 +24,5 @@ export function createSilences(connection: Connection): SilenceStore {
     async delete(ids) {
       if (ids.length > 0) remove.run(textList(ids));
     },
-  };
-}
-
-function silenceOf(body: string): Silence {
-  const stored = JSON.parse(body) as Silence;
-  return {
-    ...stored,
-    matchers: stored.matchers.map(knownMatcher),
   };
 }
