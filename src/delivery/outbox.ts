@@ -14,17 +14,19 @@
  *
  * Every integration of every receiver has a line of its own (`line.ts`), so a slow or dead one delays nobody else. The
  * order within a lane is the store's: it gives only the first of each. One that is not accepted while its integration
- * accepts others leaves its lane (`unaccepted-alone.ts`).
+ * accepts others leaves its lane (`unaccepted-alone.ts`). Where several replicas send, what one has tried in vain is
+ * tried by another next (`doubted-way.ts`).
  */
 
 import type { Pace } from '../channels/channel.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { type Fault, faultOf } from '../domain/alert/fault.ts';
-import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
+import type { ClaimedDelivery, LeftToOthers, Settlement } from '../store/outbox-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
+import { DoubtedWays } from './doubted-way.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
 import { createUnacceptedAlone } from './unaccepted-alone.ts';
@@ -48,6 +50,8 @@ const LONGEST_WAIT_MS = 60_000;
  */
 const UNKNOWN_FOR_US = 600_000_000;
 const LEFT_TO_OTHERS_US = 10_000_000;
+/** How often a replica looks whether others have done what it has left to them. */
+const LEFT_LOOK_MS = 1_000;
 
 interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
@@ -57,7 +61,7 @@ interface DeliveryOptions extends AttemptOptions {
   readonly senders?: Senders | undefined;
   /** How often it looks for what is due though nobody says so; a minute without it. */
   readonly lookEveryMs?: number | undefined;
-  /** Called when it no longer claims, after a commit by which others may claim what it had. */
+  /** Called after a commit by which others are to claim what it had. */
   readonly leftOver?: () => void;
   /** Called after a commit that settled a failed try. */
   readonly failed?: () => void;
@@ -69,6 +73,8 @@ export interface Senders {
   holder(): number | undefined;
   /** Whether a try may be begun: this replica surely lives until it has ended. */
   mayBegin(): boolean;
+  /** Whether others send as well. */
+  hasOthers(): boolean;
 }
 
 /** Takes back what earlier lives of the process left leased; does so once, before anything is claimed. */
@@ -98,6 +104,9 @@ class Outbox implements Delivery {
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
   readonly #unacceptedAlone = createUnacceptedAlone();
+  readonly #doubtedWays = new DoubtedWays();
+  /** Claimed where the way was doubted already: nobody else has done it meanwhile. */
+  readonly #leftLying = new WeakSet<ClaimedDelivery>();
   /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
   readonly #standings = new Map<string, Fault | null>();
   readonly #recovery: LeaseRecovery;
@@ -165,11 +174,17 @@ class Outbox implements Delivery {
         const left = await store.transaction((tx) => tx.outbox.due(nowUs - LEFT_TO_OTHERS_US));
         left.due.filter((at) => !this.#integrationAt(at)).forEach(begin);
       }
-      return nextAtUs === undefined ? longestMs : Math.min(longestMs, (nextAtUs - nowUs) / 1000);
+      const nextMs = nextAtUs === undefined ? longestMs : Math.min(longestMs, (nextAtUs - nowUs) / 1000);
+      return own.some((at) => this.#left(at)) ? Math.min(nextMs, LEFT_LOOK_MS) : nextMs;
     } catch (error) {
       report({ what: 'trouble', stage: 'delivery', error });
       return STORE_PAUSE_MS;
     }
+  }
+
+  /** What is left to other replicas; undefined for nothing. */
+  #left(at: Destination): LeftToOthers | undefined {
+    return this.#options.senders?.hasOthers() ? this.#doubtedWays.left(at) : undefined;
   }
 
   /** Undefined where this configuration has none there. */
@@ -185,6 +200,13 @@ class Outbox implements Delivery {
     return integrationOf(receiver, delivery, notification) === undefined;
   }
 
+  /** Whether it was claimed before it showed that another replica may do better. */
+  #mayBeOthers(claimed: ClaimedDelivery): boolean {
+    const { senders } = this.#options;
+    const isDoubted = senders?.hasOthers() && this.#doubtedWays.isDoubted(claimed.delivery);
+    return isDoubted === true && !this.#leftLying.has(claimed);
+  }
+
   /** The line of one integration, for what is due at the instant that `dueUs` gives. */
   #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
     const { clock, report, leftOver } = this.#options;
@@ -195,7 +217,8 @@ class Outbox implements Delivery {
       report,
       turn: async (settlements, room) => {
         const claimed = await this.#turn(at, settlements, room, dueUs());
-        if (signal?.aborted && settlements.length > 0) leftOver?.();
+        const isLeft = settlements.some(isUnsettled) && this.#left(at) !== undefined;
+        if (isLeft || (signal?.aborted && settlements.length > 0)) leftOver?.();
         return claimed;
       },
       attempt: (claimed) => this.#attempt(claimed),
@@ -207,7 +230,9 @@ class Outbox implements Delivery {
     const { senders, clock } = this.#options;
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     if (senders && this.#isOfOthers(claimed)) return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
+    if (this.#mayBeOthers(claimed)) return putBack(claimed, clock.nowUs());
     const ended = await this.#try(claimed);
+    this.#doubtedWays.hear(claimed.delivery, ended);
     if (ended.failed) this.#failedTries += 1;
     const settlement = this.#setAside(claimed, ended);
     // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.
@@ -273,7 +298,9 @@ class Outbox implements Delivery {
       setAside = await this.#noteAlone(tx, settlements, clock.nowUs());
       if (room === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
-      const more = await tx.outbox.claim(receiver, position, dueUs, room, holder);
+      const left = this.#left({ receiver, position });
+      const more = await tx.outbox.claim(receiver, position, dueUs, room, holder, left);
+      if (left && left.freshUs > 0) for (const one of more) this.#leftLying.add(one);
       await this.#latency.prepare(
         tx,
         more.map(({ notification }) => notification),
@@ -284,7 +311,11 @@ class Outbox implements Delivery {
     for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed)) failed?.();
     // A new instant to wake up at.
-    if (settlements.some(({ state }) => state === 'retry' || state === 'ambiguous')) this.#bell.ring();
+    if (settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
   }
+}
+
+function isUnsettled({ state }: Settlement): boolean {
+  return state === 'retry' || state === 'ambiguous';
 }

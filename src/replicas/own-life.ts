@@ -7,8 +7,8 @@ export const LEASE_MS = 10_000;
 /** How long most tries of a delivery may take. */
 const SENDS_MS = 10_000;
 
-/** What delivery has to know of the replica that it is part of. */
-export interface Senders {
+/** What of its own life delivery has to know. */
+export interface OwnSender {
   /** Under what number deliveries are claimed; undefined while none are. */
   holder(): number | undefined;
   /** Whether a try may be begun: this replica surely lives until it has ended. */
@@ -21,7 +21,7 @@ export class OwnLife {
   #replica = 0;
   #renewedMs = Number.NEGATIVE_INFINITY;
   #cancelExpiry = () => {};
-  readonly senders: Senders = {
+  readonly sender: OwnSender = {
     holder: () => (this.#replica === 0 || this.#remainingMs() <= 0 ? undefined : this.#replica),
     mayBegin: () => this.#remainingMs() + SENDING_MS >= SENDS_MS,
   };

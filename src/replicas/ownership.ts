@@ -54,7 +54,7 @@ import type {
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
 import { MissedReplicas } from './missed-replicas.ts';
-import { LEASE_MS, OwnLife, type Senders } from './own-life.ts';
+import { LEASE_MS, OwnLife, type OwnSender } from './own-life.ts';
 import { type OwnedWork, OwnedWorks } from './owned-works.ts';
 import { type DutyPlan, isExpired, planDuties } from './plan-duties.ts';
 import { ShownDuties } from './shown-duties.ts';
@@ -64,6 +64,12 @@ export interface ReplicaPart extends Sharing {
   /** For people: mostly the name of the host. */
   readonly name: string;
   readonly version: string;
+}
+
+/** What delivery has to know of the replica that it is part of. */
+export interface Senders extends OwnSender {
+  /** Whether others send as well. */
+  hasOthers(): boolean;
 }
 
 export interface Ownership {
@@ -120,7 +126,7 @@ class Member implements Ownership {
     this.#works = new OwnedWorks({ ...options, changed: () => this.#bell.ring() });
     this.#duties = new ShownDuties(options, this.#works);
     this.#missed = new MissedReplicas(options.clock);
-    this.senders = this.#life.senders;
+    this.senders = { ...this.#life.sender, hasOthers: () => this.#hasOthers() };
   }
 
   begin(leftOver = () => {}) {
@@ -168,6 +174,12 @@ class Member implements Ownership {
     const { storeClock, refused } = this.#options;
     const own = { clockAheadUs: storeClock.ownAheadUs(), refused: refused(), isOwn: true };
     return all.map((one) => (isOwn(one) ? { ...one, ...own } : { ...one, isOwn: false }));
+  }
+
+  #hasOthers(): boolean {
+    const view = this.#view;
+    const isOther = (one: ReplicaRecord) => one.replica !== this.#life.replica && !one.isLeaving;
+    return view?.replicas.some((one) => isOther(one) && !isExpired(one, view)) ?? false;
   }
 
   async #run(): Promise<void> {

@@ -5,9 +5,14 @@
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import { ALERTING } from '../store/ownership-store.ts';
 import type { Store, WakeUp } from '../store/store.ts';
-import type { Senders } from './own-life.ts';
 import { createOwnedRegion } from './owned-region.ts';
-import { createOwnership, type Ownership, type OwnershipOptions, type ReplicaPart } from './ownership.ts';
+import {
+  createOwnership,
+  type Ownership,
+  type OwnershipOptions,
+  type ReplicaPart,
+  type Senders,
+} from './ownership.ts';
 
 /** Works until `signal` aborts; all that it writes goes through `store`. */
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;

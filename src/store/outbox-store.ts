@@ -67,6 +67,16 @@ export interface ClaimedDelivery {
   readonly notification: Notification;
 }
 
+/** How long beyond its instant a replica leaves to others what it could claim. */
+export interface LeftToOthers {
+  /** What it has tried last itself. */
+  readonly triedUs: number;
+  /** What nobody has tried. */
+  readonly freshUs: number;
+}
+
+export const NOTHING_LEFT: LeftToOthers = { triedUs: 0, freshUs: 0 };
+
 /** How an attempt ended. */
 export interface Settlement {
   readonly id: string;
@@ -149,7 +159,7 @@ export interface OutboxStore {
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
    * records the attempt: they are `leased` and their `attempts` counts this one. `holder` is the replica that sends
-   * them, where several share the store.
+   * them, where several share the store; of those `left` to the others, only what was due for so long.
    */
   claim(
     receiver: string,
@@ -157,6 +167,7 @@ export interface OutboxStore {
     nowUs: number,
     limit: number,
     holder?: number,
+    left?: LeftToOthers,
   ): Promise<ClaimedDelivery[]>;
   /** Receivers' integrations with something due at `nowUs`, and the next instant at which something is. */
   due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;

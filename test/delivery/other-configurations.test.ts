@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 /** A replica that sends by these receivers; `sent` gets the ids. */
 async function replica(home: World, receivers: readonly Receiver[], sent: string[]) {
   const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000));
-  const senders = { holder: () => holder, mayBegin: () => true };
+  const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => true };
   const send = async ({ id }: { readonly id: string }) => {
     sent.push(id);
     return accepted;

@@ -66,6 +66,7 @@ export function stage(
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
   senders?: Senders,
+  leftOver?: () => void,
 ) {
   const channel = (send: Send) => ({
     send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
@@ -83,6 +84,7 @@ export function stage(
     report: (happening) => reported.push(happening),
     externalUrl: 'http://nestwatch.example',
     senders,
+    ...(leftOver && { leftOver }),
   });
 }
 

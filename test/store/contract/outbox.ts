@@ -307,6 +307,23 @@ export function describeOutbox(run: Run): void {
     const claimAs = async (holder: number) =>
       ids(await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10, holder)));
 
+    test('leaves to others for a while what it has tried itself, and what nobody has', async () => {
+      const claimLeaving = async (holder: number, atUs: number) => {
+        const left = { triedUs: 5, freshUs: 2 };
+        return ids(await run((tx) => tx.outbox.claim('ops', 0, atUs, 10, holder, left)));
+      };
+      await enqueue(delivery('a'));
+      expect(await claimLeaving(1, NOW_US + 1)).toEqual([]);
+      expect(await claimLeaving(1, NOW_US + 2)).toEqual(['a']);
+      await settle('a', 'retry');
+      const { nextAttemptAtUs } = (await run((tx) => tx.outbox.find('a')))!.delivery;
+      expect(await claimLeaving(1, nextAttemptAtUs + 4)).toEqual([]);
+      expect(await claimLeaving(2, nextAttemptAtUs)).toEqual(['a']);
+      await settle('a', 'ambiguous');
+      expect(await claimLeaving(2, nextAttemptAtUs + 4)).toEqual([]);
+      expect(await claimLeaving(2, nextAttemptAtUs + 5)).toEqual(['a']);
+    });
+
     test('leaves what the living hold under way', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }));
       expect(await claimAs(1)).toEqual(['a']);

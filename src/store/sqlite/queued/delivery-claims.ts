@@ -2,7 +2,7 @@
  * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
  * instant has come and it is its lane's turn.
  */
-import type { ClaimedDelivery } from '../../outbox-store.ts';
+import type { ClaimedDelivery, LeftToOthers } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
@@ -27,9 +27,17 @@ export class DeliveryClaims {
     this.#looking = prepareLooking(connection);
   }
 
-  claim(receiver: string, position: number, nowUs: number, limit: number, holder: number): ClaimedDelivery[] {
+  claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder: number,
+    { triedUs, freshUs }: LeftToOthers,
+  ): ClaimedDelivery[] {
     let bytes = 0;
-    const due = this.#claiming.due.all(receiver, position, nowUs, limit).filter((row, index) => {
+    const instants = [nowUs, holder, nowUs - triedUs, nowUs - freshUs] as const;
+    const due = this.#claiming.due.all(receiver, position, ...instants, limit).filter((row, index) => {
       bytes += row.bytes;
       return index === 0 || bytes <= MAX_CLAIMED_BYTES;
     });
@@ -76,8 +84,10 @@ function prepareClaiming(connection: Connection) {
     due: connection.prepare<Pick<DeliveryRow, 'seq' | 'state'> & { readonly bytes: number }>(
       `SELECT delivery.seq, state, octet_length(body) AS bytes
        FROM delivery JOIN notification ON notification.seq = notification
-       WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
-       ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
+       WHERE receiver = ?1 AND position = ?2 AND next_attempt_us <= ?3 AND ${CLAIMABLE}
+         AND (state = 'pending' OR holder <> ?4 OR next_attempt_us <= ?5)
+         AND (state <> 'pending' OR next_attempt_us <= ?6)
+       ORDER BY next_attempt_us, delivery.seq LIMIT ?7`,
     ),
     lease: connection.prepare(
       `UPDATE delivery SET state = 'leased', attempts = attempts + 1, holder = ?2

@@ -1,14 +1,16 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type {
-  ClaimedDelivery,
-  Delivery,
-  DeliveryQuery,
-  DeliveryState,
-  FailingIntegration,
-  LinkedSpan,
-  OutboxStore,
-  SentNotification,
-  Settlement,
+import {
+  type ClaimedDelivery,
+  type Delivery,
+  type DeliveryQuery,
+  type DeliveryState,
+  type FailingIntegration,
+  type LeftToOthers,
+  type LinkedSpan,
+  NOTHING_LEFT,
+  type OutboxStore,
+  type SentNotification,
+  type Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { prepareChunks } from '../chunks.ts';
@@ -132,8 +134,9 @@ export class SqliteOutbox implements OutboxStore {
     nowUs: number,
     limit: number,
     holder = 0,
+    left: LeftToOthers = NOTHING_LEFT,
   ): Promise<ClaimedDelivery[]> {
-    return this.#claims.claim(receiver, position, nowUs, limit, holder);
+    return this.#claims.claim(receiver, position, nowUs, limit, holder, left);
   }
 
   async due(nowUs: number) {

@@ -1,0 +1,102 @@
+/** One of several replicas does not reach a receiver that the others reach: its network is its own. */
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/channels/channel.ts';
+import { LOOK_EVERY_MS } from '../../src/replicas/part.ts';
+import { accepted, OPS, type Send, stage, start, type World, world } from './outbox-world.ts';
+
+const MINUTE_MS = 60_000;
+const cutOff: Outcome = { kind: 'failed', reason: 'unreachable', error: 'connect ENETUNREACH' };
+
+/** Replicas that send as these do; each hears what another rings. */
+async function replicas(home: World, sends: readonly Send[]) {
+  const stages: ReturnType<typeof stage>[] = [];
+  const wakeAll = () => {
+    for (const one of stages) one.wake();
+  };
+  for (const send of sends) {
+    const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+    const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => sends.length > 1 };
+    stages.push(stage(home, send, [OPS], senders, wakeAll));
+  }
+  for (const one of stages) start(one);
+  return { wakeAll };
+}
+
+/** In seconds, how long it takes until these are settled. */
+async function settled({ clock, stateOf }: World, ids: readonly string[]): Promise<number> {
+  const beganMs = clock.monotonicMs();
+  for (;;) {
+    const states = await Promise.all(ids.map(stateOf));
+    const tookMs = clock.monotonicMs() - beganMs;
+    if (states.every(({ settledAtUs }) => settledAtUs > 0) || tookMs > 30 * MINUTE_MS) return tookMs / 1000;
+    await clock.advance(1_000);
+  }
+}
+
+describe.each(['first', 'second'])('where the %s of two replicas is cut off', (which) => {
+  const order = (cut: Send, whole: Send) => (which === 'first' ? [cut, whole] : [whole, cut]);
+
+  test('what it cannot send is sent by the other one soon', async () => {
+    const home = await world();
+    const { wakeAll } = await replicas(
+      home,
+      order(
+        async () => cutOff,
+        async () => accepted,
+      ),
+    );
+    for (let at = 0; at < 10; at += 1) {
+      await home.queue({ id: `d-${at}`, lane: `l-${at}` });
+      wakeAll();
+      expect(await settled(home, [`d-${at}`])).toBeLessThanOrEqual(5);
+      await home.clock.advance(MINUTE_MS);
+    }
+  });
+
+  test('it does not hold many of which it waits for the end of each', async () => {
+    const home = await world();
+    const hang: Send = async () => {
+      await new Promise((resolve) => void home.clock.setTimer(10_000, () => resolve(undefined)));
+      return cutOff;
+    };
+    const { wakeAll } = await replicas(
+      home,
+      order(hang, async () => accepted),
+    );
+    const ids = Array.from({ length: 400 }, (_, at) => `d-${at}`);
+    await home.queue(...ids.map((id) => ({ id })));
+    wakeAll();
+    expect(await settled(home, ids)).toBeLessThanOrEqual(25);
+  });
+});
+
+test('a receiver that is away for all hears of it soon after it is back', async () => {
+  const home = await world();
+  let isBack = false;
+  const send: Send = async () => (isBack ? accepted : cutOff);
+  const { wakeAll } = await replicas(home, [send, send]);
+  const ids = Array.from({ length: 50 }, (_, at) => `d-${at}`);
+  await home.queue(...ids.map((id) => ({ id })));
+  wakeAll();
+  await home.clock.advance(10_000);
+  isBack = true;
+  await home.queue({ id: 'fresh' });
+  wakeAll();
+  expect(await settled(home, ['fresh'])).toBeLessThanOrEqual(4);
+  expect(await settled(home, ids)).toBeLessThanOrEqual(20);
+});
+
+test('one that is alone leaves nothing to others', async () => {
+  const home = await world();
+  const tries: number[] = [];
+  const { wakeAll } = await replicas(home, [
+    async () => {
+      tries.push(home.clock.monotonicMs());
+      return tries.length < 5 ? cutOff : accepted;
+    },
+  ]);
+  await home.queue({ id: 'd-1' });
+  wakeAll();
+  await home.clock.advance(LOOK_EVERY_MS);
+  expect(tries.map((ms) => ms - tries[0]!)).toEqual([0, 750, 2250, 5250, 11250]);
+});
