@@ -155,7 +155,8 @@ export const LIMITS = {
     of: "the daemon's own HTTP, or a quarter of the open files that the process may have where that is less",
     reason:
       'Whoever opens connections and says nothing must not take the sockets and files that the watch needs.',
-    beyond: 'Further connections are closed at once; one that is silent is closed after half a minute.',
+    beyond:
+      'For each further one the connection is closed that has been without a request for longest, or else whose answer takes longest; one that is silent is closed after half a minute.',
     counted: true,
   },
   stream_clients: {

@@ -1,5 +1,6 @@
 /** What the daemon's own HTTP takes of connections, so that the watch keeps sockets, files and memory for itself. */
 import type { Server, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LIMITS, type LimitName } from '../limits.ts';
 
@@ -39,13 +40,54 @@ export function boundConnections(
   reached: (limit: Extract<LimitName, 'web_connections' | 'request_head_bytes'>) => void,
   stillMs = STILL_MS,
 ): void {
-  server.maxConnections = mostConnections(openFiles);
+  takeAtMost(server, mostConnections(openFiles), () => reached('web_connections'));
   server.setTimeout(stillMs);
-  server.on('drop', () => reached('web_connections'));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'HPE_HEADER_OVERFLOW') reached('request_head_bytes');
     refuse(error.code, socket);
   });
+}
+
+/**
+ * Closes a connection for each one beyond `most`: the one that has been without a request for longest, or else the one
+ * whose answer takes longest. Were the new one refused, whoever holds `most` of them open would make the daemon look
+ * dead, and what looks after containers would end it again and again.
+ */
+function takeAtMost(server: Server, most: number, reached: () => void): void {
+  // By their other ends, since with TLS a request has another socket than its connection. The longest there are first.
+  const idle = new Map<string, Socket>();
+  const asking = new Map<string, Socket>();
+  server.on('connection', (socket: Socket) => {
+    const end = otherEnd(socket);
+    idle.set(end, socket);
+    socket.once('close', () => {
+      for (const some of [idle, asking]) if (some.get(end) === socket) some.delete(end);
+    });
+    if (idle.size + asking.size <= most) return;
+    reached();
+    for (const [longest, other] of idle.size > 1 ? idle : asking) {
+      idle.delete(longest);
+      asking.delete(longest);
+      other.destroy();
+      break;
+    }
+  });
+  server.on('request', (request, answer) => {
+    const end = otherEnd(request.socket);
+    const socket = idle.get(end);
+    if (!socket) return;
+    idle.delete(end);
+    asking.set(end, socket);
+    answer.once('close', () => {
+      if (asking.get(end) !== socket) return;
+      asking.delete(end);
+      idle.set(end, socket);
+    });
+  });
+}
+
+function otherEnd({ remoteAddress, remotePort }: Socket): string {
+  return `${remoteAddress} ${remotePort}`;
 }
 
 /** Counts the bytes of answers that `server` has written and nobody has read yet. */

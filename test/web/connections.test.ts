@@ -1,10 +1,16 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import { boundConnections, mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
+import { makeAuthority, makeCertificate } from '../http/certificates.ts';
+import { openFolder } from '../http/servers.ts';
 import { anEvent } from './sample.ts';
 import { serve } from './served.ts';
 
@@ -24,23 +30,67 @@ test('the system says how many files may be open', () => {
   expect(openFilesAllowed()).toBeGreaterThanOrEqual(256);
 });
 
-test('connections up to the bound are taken, those beyond are closed and counted', async () => {
-  const { web, ask, reported } = await serve({ openFiles: 16 });
-  const { hostname, port } = new URL(web.url);
-  async function open(): Promise<Socket> {
-    const socket = connect(Number(port), hostname);
-    onTestFinished(() => void socket.destroy());
-    socket.on('error', () => {});
-    await once(socket, 'connect');
-    return socket;
+describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (scheme) => {
+  /** A server with room for four, which answers nothing where it is asked to hang. */
+  async function crowded() {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    makeAuthority(folder.path, 'authority');
+    makeCertificate(folder.path, 'authority', 'server');
+    const [key, cert] = ['key', 'pem'].map((ending) => readFileSync(join(folder.path, `server.${ending}`)));
+    const server = scheme === 'HTTPS' ? createHttpsServer({ key, cert }) : createServer();
+    server.on('request', ({ url }, answer) => url !== '/hang' && answer.end('answered'));
+    let reached = 0;
+    boundConnections(server, 16, () => {
+      reached += 1;
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => {
+      server.close();
+      server.closeAllConnections();
+    });
+    const to = { port: (server.address() as AddressInfo).port, host: '127.0.0.1' };
+    async function open(): Promise<Socket> {
+      const isSecure = scheme === 'HTTPS';
+      const socket = isSecure ? connectTls({ ...to, rejectUnauthorized: false }) : connect(to);
+      onTestFinished(() => void socket.destroy());
+      socket.on('error', () => {});
+      await once(socket, isSecure ? 'secureConnect' : 'connect');
+      return socket;
+    }
+    const ask = (socket: Socket, path = '/') => socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    async function isAnswered(socket: Socket): Promise<boolean> {
+      ask(socket);
+      const [answer] = await once(socket, 'data');
+      return String(answer).endsWith('answered');
+    }
+    return { open, ask, isAnswered, reached: () => reached };
   }
-  const taken = [await open(), await open(), await open(), await open()];
-  const beyond = await open();
-  await once(beyond.resume(), 'close');
-  expect(reported).toEqual([{ what: 'limit_reached', limit: 'web_connections' }]);
-  expect(taken.map((socket) => socket.closed)).toEqual([false, false, false, false]);
-  taken[0]!.destroy();
-  await expect.poll(async () => (await ask('/-/healthy').catch(() => undefined))?.status).toBe(200);
+
+  test('the one that has been without a request for longest gives way, and that counts', async () => {
+    const { open, ask, isAnswered, reached } = await crowded();
+    const [hanging, asked, silent] = [await open(), await open(), await open()];
+    expect(await isAnswered(asked)).toBe(true);
+    ask(hanging, '/hang');
+    const asking = await open();
+    expect(await isAnswered(asking)).toBe(true);
+    const closed = [silent, asked, asking].map((socket) => once(socket.resume(), 'close'));
+    const later: Socket[] = [];
+    for (const gone of closed) {
+      expect(reached()).toBe(later.length);
+      later.push(await open());
+      await gone;
+    }
+    expect([hanging, ...later].map((socket) => socket.closed)).toEqual([false, false, false, false]);
+  });
+
+  test('whoever asks is answered though all others wait for an answer', async () => {
+    const { open, ask, isAnswered, reached } = await crowded();
+    for (let hanging = 0; hanging < 8; hanging += 1) ask(await open(), '/hang');
+    const asking = await open();
+    expect(await isAnswered(asking)).toBe(true);
+    expect(reached()).toBe(5);
+  });
 });
 
 describe('whoever asks and does not read', () => {
