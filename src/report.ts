@@ -167,6 +167,8 @@ export type Happening =
     }
   /** Where several replicas share a store: this one takes part from now on, under that number. */
   | { readonly what: 'joined'; readonly replica: number }
+  /** Where several replicas share a store: this one takes a region from another that does not reach its service. */
+  | { readonly what: 'relieves'; readonly region: string }
   /** Where several replicas share a store: this one began or ended what only one at a time does. */
   | {
       readonly what: 'duty';

@@ -16,6 +16,7 @@ import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
+import { isReached } from './intake/is-reached.ts';
 import { createWatchedRegion, type RegionSetting, type WatchedRegion } from './intake/watched-region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Part } from './replicas/part.ts';
@@ -156,7 +157,9 @@ function createRegion(
       report,
       startPerSecond,
     });
-  return part.region(setting, create, knownPerSecond);
+  const reaches = (signal: AbortSignal) =>
+    isReached({ region, transport: transportOf(region.name), clock, random }, signal);
+  return part.region(setting, { create, reaches }, knownPerSecond);
 }
 
 /** From what changed to what is queued. */

@@ -199,7 +199,15 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
 
 type ProcessLines = Pick<
   Lines,
-  'config_reload' | 'duty' | 'impaired' | 'joined' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
+  | 'config_reload'
+  | 'duty'
+  | 'impaired'
+  | 'joined'
+  | 'limit_reached'
+  | 'relieves'
+  | 'set_aside'
+  | 'trouble'
+  | 'write'
 >;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
@@ -232,6 +240,9 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
     },
     joined({ what, ...data }) {
       log.info('This replica takes part', data);
+    },
+    relieves({ what, ...data }) {
+      log.warn('This replica takes a region from another, which does not reach its service', data);
     },
     duty({ what, isOwned, ...data }) {
       log.info(isOwned ? 'This replica begins a duty' : 'This replica ends a duty', data);

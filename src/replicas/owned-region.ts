@@ -1,11 +1,15 @@
 /**
  * A region that this replica reads while it owns it. What it looks like meanwhile, everybody may ask at any replica: the
- * owner shows it every few seconds in the store, and the others answer by that.
+ * owner shows it every few seconds in the store, and the others answer by that. By that they also know whether the owner
+ * reaches it (`relief.ts`).
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
+import type { Report } from '../report.ts';
 import { regionDuty } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
+import type { Clock, Random } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
+import { type ReaderStanding, relieve } from './relief.ts';
 
 type Snapshot = ReturnType<WatchedRegion['snapshot']>;
 
@@ -25,15 +29,25 @@ interface OwnedRegionOptions {
   readonly ownership: Ownership;
   /** Begins to read it; at this rate, where one is known. */
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
+  /** Whether its service answers this replica. */
+  readonly reaches: (signal: AbortSignal) => Promise<boolean>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
 }
+
+/** One that was taken from whoever did not reach it is not given away for evenness, since it may fall to that one. */
+const KEPT_MS = 6 * 3_600_000;
 
 /** What the service bore so long ago may say nothing of now; what is kept for a later life does (`kept-rate.ts`). */
 const RATE_KEPT_US = 120e6;
 
-export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOptions): WatchedRegion {
+export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
+  const { setting, ownership, create, reaches, clock, random, report } = options;
   const { name } = setting.region;
   const duty = regionDuty(name);
   let own: WatchedRegion | undefined;
+  let keptUntilMs = Number.NEGATIVE_INFINITY;
   let parsed: { readonly text: string; readonly shown: ShownRegion } | undefined;
 
   /** As its last owner has shown it; undefined before anybody of a version that shows the same has. */
@@ -74,16 +88,40 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
       : 'No replica reads this region now: ask again in a moment.';
   }
 
+  /** How the replica that reads it stands to its service, where that is in trouble. */
+  function standing(): (ReaderStanding & { readonly epoch: number }) | undefined {
+    const { nowUs = 0, duties = [] } = ownership.view() ?? {};
+    const owned = duties.find((one) => one.duty === duty);
+    const { shownUs = 0 } = ownership.shown(duty) ?? {};
+    const now = shown()?.snapshot;
+    if (!now || !owned || owned.owner === 0 || ownership.owns(duty)) return undefined;
+    if (now.health.health === 'up' && !now.unlisted) return undefined;
+    const troubleUs = now.health.health === 'up' ? now.beganUs : now.health.sinceUs;
+    return { sinceUs: Math.max(troubleUs, owned.sinceUs), shownUs, nowUs, epoch: owned.epoch };
+  }
+
+  async function takeOver(): Promise<void> {
+    const now = standing();
+    if (!now || !(await ownership.takeOver({ duty, epoch: now.epoch }))) return;
+    keptUntilMs = clock.monotonicMs() + KEPT_MS;
+    report({ what: 'relieves', region: name });
+  }
+
   const snapshot = () => seen() ?? shown()?.snapshot ?? notShown(setting);
 
   return {
     name,
     setting,
-    run: (signal) =>
-      ownership.whileOwned(
+    async run(signal) {
+      const failed = (error: unknown) => report({ what: 'trouble', stage: 'store', region: name, error });
+      const relieving = relieve({ clock, random, standing, reaches, takeOver }, signal, failed);
+      await ownership.whileOwned(
         {
           duty,
           region: name,
+          get isFixed() {
+            return clock.monotonicMs() < keptUntilMs;
+          },
           show,
           async run(owned, store) {
             const region = create(store, lateRate());
@@ -96,7 +134,9 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
           },
         },
         signal,
-      ),
+      );
+      await relieving;
+    },
     runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
     probe: () => own?.probe(),
     flightLog: async (place) => (await own?.flightLog(place)) ?? { refused: whomToAsk() },

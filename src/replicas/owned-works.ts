@@ -6,7 +6,7 @@
  */
 import { codeOf, isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { Lease, Showing } from '../store/ownership-store.ts';
+import type { Lease, OwnershipView, Showing } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Bell, type Clock, createBell } from '../time/clock.ts';
 import { fencedStore } from './fenced-store.ts';
@@ -114,6 +114,14 @@ export class OwnedWorks {
 
   end(duty: string): void {
     this.#working.get(duty)?.ending.abort();
+  }
+
+  /** Ends what another replica has taken. */
+  endTaken({ duties }: Pick<OwnershipView, 'duties'>): void {
+    for (const { duty, epoch } of duties) {
+      const working = this.#working.get(duty);
+      if (working && epoch > working.lease.epoch) working.ending.abort();
+    }
   }
 
   endAll(): void {

@@ -25,7 +25,8 @@
  *   Its turns have a way of their own to the store (`Sharing.turns`): were they to wait behind its own work, a replica that
  *   is busy would lose all its duties, and what that costs the others would make them lose theirs. Only one whose work gets
  *   nothing through for `STUCK_MS` says no more that it lives.
- * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`).
+ * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`). A region that
+ *   its reader does not reach is taken by one that does (`relief.ts`).
  * - *Deliveries* belong to no duty: whoever is free claims them, in the order of their lanes, under its number as a
  *   replica. What a removed one was sending becomes ambiguous `SENDING_MS` later and comes again under the same id: a try
  *   takes longer than a lease bears. None is begun that may not have ended by then (`SENDS_MS`), and one that ended late
@@ -40,6 +41,7 @@
  *   owned-works.ts      what it does by its duties
  *   shown-duties.ts     how the duties stand, for all to see
  *   missed-replicas.ts  whom it misses, and what they may have left
+ *   relief.ts           whether another one reads a region that only this one reaches
  *
  * A process that has its store to itself has none of this: it owns everything, always (`daemon.ts`).
  */
@@ -79,6 +81,8 @@ export interface Ownership {
   whileOwned(work: OwnedWork, signal: AbortSignal): Promise<void>;
   /** Whether its work is done here now. */
   owns(duty: string): boolean;
+  /** Takes a duty from its owner, unless it is another's meanwhile; resolves to whether that was done. */
+  takeOver(from: Lease): Promise<boolean>;
   /** How a duty stands, as its last owner has shown; undefined where it never did. */
   shown(duty: string): ShownDuty | undefined;
   /** Of the last turn; undefined before the first. */
@@ -159,6 +163,21 @@ class Member implements Ownership {
     return this.#works.isWorking(duty);
   }
 
+  /** What the owner writes from then on is refused. */
+  async takeOver(from: Lease): Promise<boolean> {
+    const { turns, wakes } = this.#options;
+    const { replica } = this.#life;
+    if (replica === 0 || this.#isLeaving) return false;
+    const taken = await turns.transaction(async ({ ownership }) => {
+      await ownership.release(from);
+      return ownership.take(from.duty, replica);
+    });
+    if (!taken) return false;
+    this.#works.hand(taken);
+    wakes.ring('ownership');
+    return true;
+  }
+
   shown(duty: string): ShownDuty | undefined {
     return this.#duties.of(duty);
   }
@@ -201,6 +220,7 @@ class Member implements Ownership {
     if (renewed) this.#missOthers(renewed);
     if (!renewed || this.#hasToDecide(renewed)) await this.#decideAll();
     else this.#view = renewed;
+    if (this.#view) this.#works.endTaken(this.#view);
     await this.#duties.exchange(beganMs);
   }
 

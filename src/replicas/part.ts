@@ -17,8 +17,13 @@ import {
 /** Works until `signal` aborts; all that it writes goes through `store`. */
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;
 
-/** Begins to read a region; at this rate, where one is known. */
-type CreateRegion = (store: Store, startPerSecond: number | undefined) => WatchedRegion;
+/** What this process can do with a region. */
+export interface RegionWay {
+  /** Begins to read it; at this rate, where one is known. */
+  readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
+  /** Whether its service answers this process. */
+  readonly reaches: (signal: AbortSignal) => Promise<boolean>;
+}
 
 export interface Part {
   /** False where the process has its store to itself. */
@@ -34,7 +39,7 @@ export interface Part {
   /** Does what is repeated for everybody, whenever that is this process's to do, until `signal` aborts. */
   whileRepeating(work: Work, signal: AbortSignal): Promise<void>;
   /** A region that is read whenever that is this process's to do. `knownPerSecond` is what its service bore just now. */
-  region(setting: RegionSetting, create: CreateRegion, knownPerSecond: number | undefined): WatchedRegion;
+  region(setting: RegionSetting, way: RegionWay, knownPerSecond: number | undefined): WatchedRegion;
   /** Those that share the store, this one among them; none where the process has it to itself. */
   replicas(): ReturnType<Ownership['replicas']>;
   /** What delivery has to know, where several share the store. */
@@ -68,7 +73,7 @@ function wholeOf(store: Store): Part {
     whileAlerting: (work, signal) => work(signal, store),
     isAlerting: () => true,
     whileRepeating: (work, signal) => work(signal, store),
-    region: (_, create, knownPerSecond) => create(store, knownPerSecond),
+    region: (_, { create }, knownPerSecond) => create(store, knownPerSecond),
     replicas: () => [],
     senders: undefined,
     lookEveryMs: undefined,
@@ -110,7 +115,7 @@ function partOf(options: OwnershipOptions): Part {
     whileAlerting: (work, signal) => whileOwned(ALERTING, alertingWeight, work, signal),
     isAlerting: () => ownership.owns(ALERTING),
     whileRepeating: (work, signal) => whileOwned(REPEATING, () => 1, work, signal),
-    region: (setting, create) => createOwnedRegion({ setting, ownership, create }),
+    region: (setting, way) => createOwnedRegion({ ...options, ...way, setting, ownership }),
     replicas: () => ownership.replicas(),
     senders: ownership.senders,
     lookEveryMs: LOOK_EVERY_MS,

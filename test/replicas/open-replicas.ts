@@ -1,0 +1,122 @@
+/** Replicas in one process, on one store in memory and a virtual clock, with the two regions that they watch. */
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { createDaemon } from '../../src/daemon.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { Transport } from '../../src/http/transport.ts';
+import type { Happening } from '../../src/report.ts';
+import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld } from '../../src/simulator/world/world.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Wakes, WakeUp } from '../../src/store/store.ts';
+import { createStoreClock } from '../../src/time/store-clock.ts';
+import { turnsBy } from '../store/turns-by.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const REGIONS = ['eu', 'us'];
+
+/** Wakes of replicas in one process. */
+function createWakes(): () => Wakes {
+  const all = new Set<(what: WakeUp) => void>();
+  return () => {
+    const own = new Set<(what: WakeUp) => void>();
+    return {
+      ring(what) {
+        for (const heard of all) if (!own.has(heard)) heard(what);
+      },
+      listen(heard) {
+        all.add(heard);
+        own.add(heard);
+        return () => all.delete(heard);
+      },
+    };
+  };
+}
+
+/** Replica and region: whether that one reaches the service of this. */
+type Reaches = (name: string, region: string) => boolean;
+
+export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const wakesOf = createWakes();
+  const worlds = new Map(
+    REGIONS.map((region) => {
+      const world = createWorld({ region, clock, random: seededRandom(1), token: 'token' });
+      const nest = world.addNest({ name: 'Marketing' });
+      world.addBird(nest.id, { name: 'Sort mail', triggerType: 'manual' });
+      return [region, world] as const;
+    }),
+  );
+  const regions = REGIONS.map(
+    (region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token, NESTS }`,
+  );
+  const config = loadConfig({
+    file: 'n.yaml',
+    text: `
+regions:
+${regions.join('\n').replace('NESTS', 'nests: { include: ["Sales*"] }').replace(', NESTS', '')}
+poll: { inventory_interval: 1m }
+route: { receiver: ops, group_wait: 1s }
+receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }]`,
+    environment: {},
+    readFile: () => '',
+  });
+  const heard: { readonly name: string; readonly one: Happening }[] = [];
+  const replicas = new Map(
+    names.map((name, index) => {
+      const stop = new AbortController();
+      const daemon = createDaemon({
+        ...{ config, store, clock, random: seededRandom(index), channels: { webhook: webhook() } },
+        transportOf: (region) =>
+          onlyWhile(
+            () => reaches(name, region),
+            simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
+          ),
+        report: (one) => void heard.push({ name, one }),
+        replica: {
+          name,
+          version: '1.0.0',
+          wakes: wakesOf(),
+          turns: turnsBy(store),
+          storeClock: createStoreClock(clock),
+        },
+      });
+      const ended = daemon.run(stop.signal);
+      return [name, { daemon, stop, ended }] as const;
+    }),
+  );
+  function webhook() {
+    const send = async () => ({ status: 200, headers: {}, body: '' });
+    return openWebhooks({ openTransport: () => ({ send, close: async () => {} }), clock, version: 'test' });
+  }
+  return {
+    clock,
+    worlds,
+    replicas,
+    heard,
+    /** What happened to alerts of the kind: `a firing eu`. */
+    said: () =>
+      heard.flatMap(({ name, one }) =>
+        one.what === 'alert' && one.alertname === 'WatchImpaired'
+          ? [`${name} ${one.state} ${one.region}`]
+          : [],
+      ),
+    ownerOf: async (duty: string) => {
+      const view = await store.transaction((tx) => tx.ownership.view());
+      const owner = view.duties.find((one) => one.duty === duty)?.owner;
+      return view.replicas.find(({ replica }) => replica === owner)?.name;
+    },
+  };
+}
+
+function onlyWhile(isReached: () => boolean, inner: Transport): Transport {
+  return {
+    send: async (request) => {
+      if (!isReached()) throw new NestwatchError('unreachable', 'no answer: ENETUNREACH');
+      return inner.send(request);
+    },
+    close: inner.close,
+  };
+}

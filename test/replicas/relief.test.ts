@@ -1,0 +1,87 @@
+/** A region that the replica which reads it does not reach, and another one does. */
+import { expect, test } from 'vitest';
+import { openReplicas } from './open-replicas.ts';
+
+const MINUTE_MS = 60_000;
+
+type Replicas = Awaited<ReturnType<typeof openReplicas>>;
+
+async function endAll({ replicas, clock }: Replicas): Promise<void> {
+  for (const { stop } of replicas.values()) stop.abort();
+  await clock.advance(MINUTE_MS);
+  await Promise.all([...replicas.values()].map(({ ended }) => ended));
+}
+
+/** Two replicas that have run for a while. */
+async function openTwo() {
+  const cutOff = new Set<string>();
+  const two = await openReplicas(['a', 'b'], (name, region) => region !== 'us' || !cutOff.has(name));
+  await two.clock.advance(5 * MINUTE_MS);
+  const us = two.worlds.get('us')!;
+  const reader = (await two.ownerOf('region us'))!;
+  return {
+    ...two,
+    reader,
+    other: reader === 'a' ? 'b' : 'a',
+    /** These reach us no more. */
+    cut(...names: readonly string[]) {
+      cutOff.clear();
+      for (const name of names) cutOff.add(name);
+    },
+    failFlight() {
+      const [bird] = us.birds.keys();
+      return us.startFlight(bird!, { endsAs: 'failed', fliesForMs: 1_000 }).id;
+    },
+    /** What was alerted of the region. */
+    alerts: () =>
+      two.heard.flatMap(({ one }) =>
+        one.what === 'alert' && one.region === 'us' ? [`${one.alertname} ${one.state}`] : [],
+      ),
+    /** Who took it from whom does not reach it. */
+    relieved: () => two.heard.flatMap(({ name, one }) => (one.what === 'relieves' ? [name] : [])),
+    /** How it stands, asked at each. */
+    healths: () =>
+      [...two.replicas.values()].map(
+        ({ daemon }) => daemon.regions().find(({ region }) => region === 'us')!.health.health,
+      ),
+  };
+}
+
+test('is read by that one soon, and stays with it', async () => {
+  const two = await openTwo();
+  two.cut(two.reader);
+  two.failFlight();
+  await two.clock.advance(3 * MINUTE_MS);
+  expect(await two.ownerOf('region us')).toBe(two.other);
+  expect(two.relieved()).toEqual([two.other]);
+  expect(two.alerts()).toContain('FlightFailed firing');
+  await two.clock.advance(60 * MINUTE_MS);
+  expect(await two.ownerOf('region us')).toBe(two.other);
+  expect(two.relieved()).toHaveLength(1);
+  expect(two.healths()).toEqual(['up', 'up']);
+  await endAll(two);
+});
+
+test('stays where it is where nobody reaches it, and comes to the first that does', async () => {
+  const two = await openTwo();
+  two.cut('a', 'b');
+  await two.clock.advance(30 * MINUTE_MS);
+  expect(await two.ownerOf('region us')).toBe(two.reader);
+  expect(two.alerts()).toEqual(['RegionDown firing']);
+  two.cut(two.reader);
+  await two.clock.advance(8 * MINUTE_MS);
+  expect(await two.ownerOf('region us')).toBe(two.other);
+  expect(two.alerts()).toEqual(['RegionDown firing', 'RegionDown resolved']);
+  await endAll(two);
+});
+
+test('stays where it is where that is over in a moment', async () => {
+  const two = await openTwo();
+  two.cut(two.reader);
+  await two.clock.advance(40_000);
+  two.cut();
+  await two.clock.advance(10 * MINUTE_MS);
+  expect(await two.ownerOf('region us')).toBe(two.reader);
+  expect(two.relieved()).toEqual([]);
+  await endAll(two);
+});
