@@ -24,11 +24,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+/** Node keeps what a killed life listens to for as long as its thread lives: some 6 MB a world of six hours. */
+const MOST_WORLDS = 20;
+
 export function createPool(threads: number): Pool {
   const waiting: Waiting[] = [];
   const idle: Worker[] = [];
   const busy = new Map<Worker, Waiting>();
-  const workers = Array.from({ length: threads }, () => new Worker(new URL('./worker.ts', import.meta.url)));
 
   function next(): void {
     while (idle.length > 0 && waiting.length > 0) {
@@ -39,12 +41,19 @@ export function createPool(threads: number): Pool {
     }
   }
 
-  for (const worker of workers) {
+  function begin(): void {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url));
+    let worlds = 0;
     idle.push(worker);
     worker.on('message', (outcome: Outcome) => {
       busy.get(worker)?.resolve(outcome);
       busy.delete(worker);
-      idle.push(worker);
+      worlds += 1;
+      if (worlds < MOST_WORLDS) idle.push(worker);
+      else {
+        void worker.terminate();
+        begin();
+      }
       next();
     });
     worker.on('error', (error) => {
@@ -54,6 +63,8 @@ export function createPool(threads: number): Pool {
     });
   }
 
+  for (let thread = 0; thread < threads; thread += 1) begin();
+
   return {
     run: (task) =>
       new Promise((resolve, reject) => {
@@ -61,7 +72,7 @@ export function createPool(threads: number): Pool {
         next();
       }),
     async close() {
-      await Promise.all(workers.map((worker) => worker.terminate()));
+      await Promise.all([...idle, ...busy.keys()].map((worker) => worker.terminate()));
     },
   };
 }
