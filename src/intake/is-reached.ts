@@ -13,8 +13,9 @@ interface IsReachedOptions {
 }
 
 /**
- * Whether the service of a region gives this process the list of its Nests, by which every reading begins. What is met
- * is reported to nobody, since another replica reads the region. Ends early when `signal` aborts.
+ * Whether the service of a region gives this process what every reading lives by: its Nests, the Birds of the first, and
+ * notifications. Where it gives some of that to nobody, another reader would fare no better than the present one. What is
+ * met is reported to nobody, since another replica reads the region. Ends early when `signal` aborts.
  */
 export async function isReached(options: IsReachedOptions, signal: AbortSignal): Promise<boolean> {
   const { transport } = options;
@@ -22,7 +23,9 @@ export async function isReached(options: IsReachedOptions, signal: AbortSignal):
   const end = () => void client.close();
   signal.addEventListener('abort', end, { once: true });
   try {
-    await client.searchNests();
+    const [nest] = (await client.searchNests()).value.flatMap((one) => (one.ok ? [one.entry] : []));
+    if (nest) await client.searchBirds(nest.id);
+    await client.getNotifications({ page: 0, pageSize: 1, ascending: false });
     return true;
   } catch (error) {
     if (!(error instanceof NestwatchError)) throw error;

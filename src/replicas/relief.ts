@@ -39,6 +39,8 @@ const SHOWN_WITHIN_US = 60_000_000;
 const LOOK_MS = 10_000;
 const LEAST_ASKED_MS = 30_000;
 const MOST_ASKED_MS = 300_000;
+/** One that took it, and lost it again, does not take it sooner: what is wrong may be the service. */
+const TAKEN_AGAIN_MS = 600_000;
 
 /** Looks until `signal` aborts; `failed` hears what nobody foresaw, and what the store refused. */
 export async function relieve(
@@ -50,6 +52,7 @@ export async function relieve(
   let answeredUs: number | undefined;
   let askEveryMs = LEAST_ASKED_MS;
   let askedMs = Number.NEGATIVE_INFINITY;
+  let takenMs = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
     const now = standing();
@@ -58,6 +61,7 @@ export async function relieve(
       askEveryMs = LEAST_ASKED_MS;
       return;
     }
+    if (clock.monotonicMs() - takenMs < TAKEN_AGAIN_MS) return;
     // What the reader has shown before this one was answered says nothing of that moment.
     if (answeredUs !== undefined && now.shownUs <= answeredUs) return;
     if (answeredUs === undefined && clock.monotonicMs() - askedMs < askEveryMs) return;
@@ -71,7 +75,9 @@ export async function relieve(
       answeredUs = now.nowUs;
     } else {
       answeredUs = undefined;
-      if (standing()) await takeOver();
+      if (!standing()) return;
+      takenMs = clock.monotonicMs();
+      await takeOver();
     }
   }
 

@@ -34,8 +34,8 @@ function createWakes(): () => Wakes {
   };
 }
 
-/** Replica and region: whether that one reaches the service of this. */
-type Reaches = (name: string, region: string) => boolean;
+/** Replica and region: whether that one reaches what it asks of the service of this. */
+type Reaches = (name: string, region: string, url: string) => boolean;
 
 export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
   const clock = createVirtualClock();
@@ -71,7 +71,7 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
         ...{ config, store, clock, random: seededRandom(index), channels: { webhook: webhook() } },
         transportOf: (region) =>
           onlyWhile(
-            () => reaches(name, region),
+            (url) => reaches(name, region, url),
             simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
           ),
         report: (one) => void heard.push({ name, one }),
@@ -111,10 +111,10 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
   };
 }
 
-function onlyWhile(isReached: () => boolean, inner: Transport): Transport {
+function onlyWhile(isReached: (url: string) => boolean, inner: Transport): Transport {
   return {
     send: async (request) => {
-      if (!isReached()) throw new NestwatchError('unreachable', 'no answer: ENETUNREACH');
+      if (!isReached(request.url)) throw new NestwatchError('unreachable', 'no answer: ENETUNREACH');
       return inner.send(request);
     },
     close: inner.close,

@@ -6,7 +6,7 @@ const MINUTE_MS = 60_000;
 
 type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 
-async function endAll({ replicas, clock }: Replicas): Promise<void> {
+async function endAll({ replicas, clock }: Pick<Replicas, 'replicas' | 'clock'>): Promise<void> {
   for (const { stop } of replicas.values()) stop.abort();
   await clock.advance(MINUTE_MS);
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
@@ -83,5 +83,18 @@ test('stays where it is where that is over in a moment', async () => {
   await two.clock.advance(10 * MINUTE_MS);
   expect(await two.ownerOf('region us')).toBe(two.reader);
   expect(two.relieved()).toEqual([]);
+  await endAll(two);
+});
+
+test.each([
+  ['lists no Birds', (url: string) => !url.includes('/birds')],
+  ['answers nothing but lists of Nests and Birds', (url: string) => /\/(nests|birds)(\?|$)/.test(url)],
+])('stays where it is where the service %s, whoever asks', async (_, answers) => {
+  const two = await openReplicas(['a', 'b'], (_, region, url) => region !== 'us' || answers(url));
+  await two.clock.advance(5 * MINUTE_MS);
+  const reader = await two.ownerOf('region us');
+  await two.clock.advance(60 * MINUTE_MS);
+  expect(two.heard.filter(({ one }) => one.what === 'relieves')).toEqual([]);
+  expect(await two.ownerOf('region us')).toBe(reader);
   await endAll(two);
 });
