@@ -304,7 +304,7 @@ export const LIMITS = {
     most: 50_000,
     unit: 'instructions',
     of: 'the regular expressions of all silences that are not over',
-    reason: 'Each is compared with each alert: 200 ms for one alert at the worst.',
+    reason: 'Each is compared with each alert: 200 ms for one alert at the worst, in turns of 20-40.',
     beyond: 'A new one is refused with the reason.',
     counted: true,
   },

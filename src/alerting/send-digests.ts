@@ -192,19 +192,14 @@ class DigestLoop implements Digests {
     const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
     const silences = await tx.silences.list(nowUs);
     const acknowledgements = new Set(silences.flatMap(({ id, alertId }) => (alertId === null ? [] : [id])));
-    const muting = createMuting({
-      ...MUTED_BY_NOTHING_ELSE,
-      silences,
-      recurrences: this.#recurrences,
-      nowUs,
-    });
-    const hidden = new Map<string, 'acknowledged' | 'silenced'>();
     const pauseAfter = pausing(tx);
+    const options = { ...MUTED_BY_NOTHING_ELSE, silences, recurrences: this.#recurrences, nowUs };
+    const muting = await createMuting(options, pauseAfter);
+    const hidden = new Map<string, 'acknowledged' | 'silenced'>();
     for (const alert of firing) {
-      const { silencedBy } = muting.of(alert);
+      const { silencedBy } = await muting.of(alert, pauseAfter);
       const isAcknowledged = silencedBy.some((id) => acknowledgements.has(id));
       if (silencedBy.length > 0) hidden.set(alert.id, isAcknowledged ? 'acknowledged' : 'silenced');
-      await pauseAfter(muting.work);
     }
     return { firing, hidden };
   }

@@ -8,6 +8,7 @@ import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { routesFor } from '../domain/routing/route.ts';
 import type { SentNotification } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 import type { AlertingConfig } from './routed-alert.ts';
 
 export interface AlertRecord {
@@ -49,7 +50,7 @@ export async function readAlertRecord(
   const alert = kept ?? (last && alertOfEpisode(last));
   if (!alert) return undefined;
   const silences = await tx.silences.list(nowUs);
-  const { silencedBy, inhibitedBy } = muting.of(alert);
+  const { silencedBy, inhibitedBy } = await muting.of(alert, pausing(tx));
   const suppressions = (await tx.suppressions.ofAlert(id)).filter((one) => !isPutOff(one));
   return {
     alert,

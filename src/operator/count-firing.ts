@@ -27,9 +27,8 @@ export async function countFiring(tx: Transaction, muting: Muting, nowUs: number
     const { alerts, next } = await tx.alerts.page({ ...query, cursor });
     const hiddenBefore = hidden;
     for (const alert of alerts) {
-      const { silencedBy, inhibitedBy } = muting.of(alert);
+      const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
       if (silencedBy.length + inhibitedBy.length > 0) hidden += 1;
-      await pauseAfter(muting.work);
     }
     looked += alerts.length;
     if (next === undefined) return { firing, unacknowledged: looked - hidden };

@@ -1,4 +1,5 @@
 /** Changes of silences in the store: one transaction each, after which alerting looks again. */
+import { workOf } from '../domain/matchers/matcher.ts';
 import type { Recurrences, Silence } from '../domain/muting/silence.ts';
 import {
   acknowledge,
@@ -11,6 +12,7 @@ import {
 import type { Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import { pausing } from '../time/pause-after.ts';
 import { findAlert, type Signature } from './find-alert.ts';
 
 export interface SilenceEditor {
@@ -53,9 +55,12 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
 
   return {
     set: (request) =>
-      change((_, present) =>
-        setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() }),
-      ),
+      change(async (tx, present) => {
+        // The bounds are of all expressions together, and after a start none of them is compiled.
+        const pauseAfter = pausing(tx);
+        for (const { matchers } of present) await pauseAfter(workOf(matchers));
+        return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
+      }),
     expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
     acknowledge: (alertId, by, startsAtUs) =>
       change(async (tx, present) => {

@@ -16,6 +16,7 @@ import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { type Route, routeAt } from '../domain/routing/route.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
+import { pausing } from '../time/pause-after.ts';
 import { type NoAlert, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
@@ -139,6 +140,7 @@ async function waitingGroups(
   muting: Muting,
 ): Promise<Waiting[]> {
   const waiting: Waiting[] = [];
+  const pauseAfter = pausing(tx);
   for (const { alert, seq } of alerts) {
     const members = await tx.groups.membersOfAlerts([alert.id]);
     for (const group of await tx.groups.list(members.map((one) => one.groupKey))) {
@@ -148,7 +150,7 @@ async function waitingGroups(
           ? asGathered(root, group, { alert, member })
           : { notifiedSeq: member.notifiedSeq, route: routeAt(root, group.route) };
       if (notifiedSeq >= seq) continue;
-      const mute = route && muting.why(alert, route);
+      const mute = route && (await muting.why(alert, route, pauseAfter));
       waiting.push({
         alertId: alert.id,
         groupKey: group.key,

@@ -55,8 +55,8 @@ async function silencesOfFlight(
   const hiding = new Set<string>();
   const pauseAfter = pausing(tx);
   for (const alert of alerts) {
-    for (const id of muting.of(alert).silencedBy) hiding.add(id);
-    await pauseAfter(muting.work);
+    const { silencedBy } = await muting.of(alert, pauseAfter);
+    for (const id of silencedBy) hiding.add(id);
   }
   return hiding;
 }

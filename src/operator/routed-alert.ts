@@ -34,8 +34,8 @@ export async function readRoutedAlerts(
     const alerts = await tx.alerts.firing(routed.at(-1)?.alert, STEP);
     for (const alert of alerts) {
       const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
-      routed.push({ alert, receivers: [...new Set(receivers)], ...muting.of(alert) });
-      await pauseAfter(muting.work);
+      const mutes = await muting.of(alert, pauseAfter);
+      routed.push({ alert, receivers: [...new Set(receivers)], ...mutes });
     }
     if (alerts.length < STEP || routed.length >= MOST) return routed;
   }

@@ -63,14 +63,13 @@ export async function showAlerts(
   const pauseAfter = pausing(tx);
   for (const alert of alerts) {
     const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
-    const { silencedBy, inhibitedBy } = muting.of(alert);
+    const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
     shown.push({
       alert,
       lastEvent: last?.event,
       silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
       isInhibited: inhibitedBy.length > 0,
     });
-    await pauseAfter(muting.work);
   }
   return shown;
 }

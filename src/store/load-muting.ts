@@ -20,10 +20,11 @@ export async function loadMuting(
   nowUs: number,
 ): Promise<Muting> {
   const silences = await tx.silences.list(nowUs);
-  const muting = createMuting({ silences, inhibitRules, firing: [], timeIntervals, recurrences, nowUs });
+  const pauseAfter = pausing(tx);
+  const options = { silences, inhibitRules, firing: [], timeIntervals, recurrences, nowUs };
+  const muting = await createMuting(options, pauseAfter);
   const names = sourceNames(inhibitRules);
   const work = inhibitRules.reduce((sum, rule) => sum + workOfRule(rule), LEAST_WORK);
-  const pauseAfter = pausing(tx);
   for (let after: number | undefined = 0; after !== undefined; ) {
     const { labels, next } = await tx.alerts.firingLabels(names, after, STEP);
     for (const one of labels) {

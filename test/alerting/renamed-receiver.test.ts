@@ -24,14 +24,15 @@ async function openRenaming(settings: Partial<Receiver> = {}) {
 }
 
 async function explained(flight: number) {
-  const muting = createMuting({
+  const mutedByNothing = {
     silences: [],
     inhibitRules: [],
     firing: [],
     timeIntervals: new Map(),
     recurrences: createRecurrences(),
     nowUs: desk.clock.nowUs(),
-  });
+  };
+  const muting = await createMuting(mutedByNothing, () => undefined);
   const config = {
     rules: [defaultRule('FlightFailed')],
     route: tree(node('', { receiver: 'ops2', groupBy: ['bird'] })),

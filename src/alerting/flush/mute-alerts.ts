@@ -10,9 +10,9 @@ export async function muteAlerts(
   const { group, inGroup, route } = loaded;
   const mutes = new Map<string, Mute>();
   for (const standing of inGroup) {
-    const mute = isToBeMuted(standing) ? muting.why(alertAsKnown(group, standing), route) : null;
+    if (!isToBeMuted(standing)) continue;
+    const mute = await muting.why(alertAsKnown(group, standing), route, pauseAfter);
     if (mute) mutes.set(standing.alert.id, mute);
-    await pauseAfter(muting.work);
   }
   const { open, waiting, members, suppressions } = applyMutes(
     group,

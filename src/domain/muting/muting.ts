@@ -22,16 +22,20 @@ export interface Mute {
   readonly detail: string;
 }
 
+/**
+ * Lets others do something where much was done, by how much it was: in instructions of regular expressions, or what is
+ * as simple. What it gives is waited for.
+ */
+type GiveWay = (work: number) => Promise<unknown> | undefined;
+
 export interface Muting {
-  of(alert: Silenceable): Mutes;
+  of(alert: Silenceable, giveWay: GiveWay): Promise<Mutes>;
   /** These are the labels of one more alert that fires: `firing` for alerts that are read later. */
   fires(labels: Labels): void;
-  /** How much work it is to ask about one alert: in instructions of regular expressions, or what is as simple. */
-  readonly work: number;
   /** The names of the time intervals that mute everything of a route; empty for none. */
   ofRoute(route: Route): readonly string[];
   /** Why this route is muted for the alert; null when it is not. The order is Alertmanager's. */
-  why(alert: Silenceable, route: Route): Mute | null;
+  why(alert: Silenceable, route: Route, giveWay: GiveWay): Promise<Mute | null>;
   /** Silences and inhibitions that failed up to now: they mute nothing. */
   faults(): readonly Fault[];
 }
@@ -52,7 +56,7 @@ export interface MutingOptions {
 /** What asking about an alert takes though nothing mutes it. */
 const LEAST_WORK = 100;
 
-export function createMuting(options: MutingOptions): Muting {
+export async function createMuting(options: MutingOptions, giveWay: GiveWay): Promise<Muting> {
   const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
   const faults = new FaultBox();
   const isHidingNow = (silence: Silence) =>
@@ -64,9 +68,15 @@ export function createMuting(options: MutingOptions): Muting {
     for (const inhibitor of inhibitors) inhibitor.fires(labels);
   };
   for (const labels of firing) fires(labels);
-  const hiding = silences.filter(isHidingNow);
   const inhibitedBy = (labels: Labels) => inhibitors.flatMap((one) => one.sourceOf(labels) ?? []);
-  const asked = [...hiding.map(({ matchers }) => workOf(matchers)), ...inhibitRules.map(workOfRule)];
+  const byAlert = Map.groupBy(silences.filter(isHidingNow), ({ alertId }) => alertId);
+  const leastWork = inhibitRules.reduce((sum, rule) => sum + workOfRule(rule), LEAST_WORK);
+  const shares = await inShares(byAlert.get(null) ?? [], giveWay);
+  /** Those that could hide it, the ones that acknowledge it last. */
+  const sharesFor = ({ id }: Silenceable): readonly Share[] => {
+    const own = byAlert.get(id);
+    return own ? [...shares, { silences: own, work: own.length }] : shares;
+  };
   const byRoute = new Map<Route, readonly string[]>();
   const ofRoute = (route: Route) => {
     const known = byRoute.get(route);
@@ -77,27 +87,68 @@ export function createMuting(options: MutingOptions): Muting {
   };
 
   return {
-    of: (alert) => ({
-      silencedBy: hiding.filter((silence) => hides(silence, alert)).map(({ id }) => id),
-      inhibitedBy: inhibitedBy(alert.labels).map(({ fingerprint }) => fingerprint),
-    }),
+    async of(alert, giveWay) {
+      const sources = inhibitedBy(alert.labels);
+      let pause = giveWay(leastWork);
+      if (pause) await pause;
+      const silencedBy: string[] = [];
+      for (const { silences, work } of sharesFor(alert)) {
+        for (const one of silences) if (hides(one, alert)) silencedBy.push(one.id);
+        pause = giveWay(work);
+        if (pause) await pause;
+      }
+      return { silencedBy, inhibitedBy: sources.map(({ fingerprint }) => fingerprint) };
+    },
     fires,
-    work: asked.reduce((sum, work) => sum + work, LEAST_WORK),
     ofRoute,
     faults: () => faults.all(),
-    why(alert, route) {
+    async why(alert, route, giveWay) {
       const [source] = inhibitedBy(alert.labels);
+      let pause = giveWay(leastWork);
+      if (pause) await pause;
       if (source) {
         return { reason: 'inhibited', detail: `by ${source.labels.alertname} (${source.fingerprint})` };
       }
       const intervals = ofRoute(route);
       if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };
-      const silence = hiding.find((one) => hides(one, alert));
-      if (!silence) return null;
-      const { id, createdBy, comment } = silence;
-      return { reason: 'silenced', detail: `by ${createdBy}: ${comment} (${id})` };
+      for (const { silences, work } of sharesFor(alert)) {
+        const silence = silences.find((one) => hides(one, alert));
+        pause = giveWay(work);
+        if (pause) await pause;
+        if (!silence) continue;
+        const { id, createdBy, comment } = silence;
+        return { reason: 'silenced', detail: `by ${createdBy}: ${comment} (${id})` };
+      }
+      return null;
     },
   };
+}
+
+/** Silences that are asked about an alert one after the other, before others may do something. */
+interface Share {
+  readonly silences: readonly Silence[];
+  readonly work: number;
+}
+
+/** Work of a share; a single silence may be more. */
+const MOST_OF_A_SHARE = 1_000;
+
+/** Their expressions are compiled for that, which takes as long as to ask them. */
+async function inShares(silences: readonly Silence[], giveWay: GiveWay): Promise<Share[]> {
+  const shares: Share[] = [];
+  let share: { silences: Silence[]; work: number } | undefined;
+  for (const silence of silences) {
+    const work = workOf(silence.matchers);
+    if (!share || share.work + work > MOST_OF_A_SHARE) {
+      share = { silences: [], work: 0 };
+      shares.push(share);
+    }
+    share.silences.push(silence);
+    share.work += work;
+    const pause = giveWay(work);
+    if (pause) await pause;
+  }
+  return shares;
 }
 
 /** A rule that does not know all that fires, because it failed, inhibits nothing. */

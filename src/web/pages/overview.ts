@@ -94,9 +94,8 @@ async function waitingFirst(
   const [waiting, hidden]: [Alert[], Alert[]] = [[], []];
   const pauseAfter = pausing(tx);
   for (const alert of alerts) {
-    const { silencedBy, inhibitedBy } = muting.of(alert);
+    const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
     (silencedBy.length + inhibitedBy.length > 0 ? hidden : waiting).push(alert);
-    await pauseAfter(muting.work);
   }
   return [...waiting, ...hidden];
 }

@@ -65,6 +65,13 @@ const ALERT: Alert = {
   dueAtUs: null,
 };
 
+const atOnce = () => undefined;
+const mutedBy = (silences: readonly Silence[]) =>
+  createMuting(
+    { silences, inhibitRules: [], firing: [], timeIntervals: new Map(), recurrences, nowUs: minute(11) },
+    atOnce,
+  );
+
 describe('a silence', () => {
   test.each([
     [9, 'pending', false],
@@ -95,35 +102,30 @@ describe('a silence', () => {
     expect(hides).toEqual([false, false, true, false, true, true, false]);
   });
 
-  test('that acknowledges hides this episode of its alert alone, whatever its labels', () => {
+  test('that acknowledges hides this episode of its alert alone, whatever its labels', async () => {
     const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
-    const muting = createMuting({
-      silences: [ack],
-      inhibitRules: [],
-      firing: [],
-      timeIntervals: new Map(),
-      recurrences,
-      nowUs: minute(11),
-    });
-    expect(muting.of(ALERT).silencedBy).toEqual(['s']);
-    expect(muting.of({ ...ALERT, id: 'another' }).silencedBy).toEqual([]);
-    expect(muting.of({ ...ALERT, state: 'resolved' }).silencedBy).toEqual([]);
-    expect(muting.of({ ...ALERT, startsAtUs: minute(12) }).silencedBy).toEqual([]);
+    const muting = await mutedBy([ack]);
+    const silencedBy = async (alert: typeof ALERT) => (await muting.of(alert, atOnce)).silencedBy;
+    expect(await silencedBy(ALERT)).toEqual(['s']);
+    expect(await silencedBy({ ...ALERT, id: 'another' })).toEqual([]);
+    expect(await silencedBy({ ...ALERT, state: 'resolved' })).toEqual([]);
+    expect(await silencedBy({ ...ALERT, startsAtUs: minute(12) })).toEqual([]);
   });
 
-  test('gives its id, and the reason in words', () => {
-    const muting = createMuting({
-      silences: [silence('over', { endsAtUs: minute(11) }), silence('s'), silence('t')],
-      inhibitRules: [],
-      firing: [],
-      timeIntervals: new Map(),
-      recurrences,
-      nowUs: minute(11),
-    });
-    expect(muting.of(ALERT)).toEqual({ silencedBy: ['s', 't'], inhibitedBy: [] });
+  test('gives its id, and the reason in words', async () => {
+    const ack = silence('ack', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
+    const muting = await mutedBy([
+      silence('over', { endsAtUs: minute(11) }),
+      ack,
+      silence('s'),
+      silence('t'),
+    ]);
+    expect(await muting.of(ALERT, atOnce)).toEqual({ silencedBy: ['s', 't', 'ack'], inhibitedBy: [] });
     const route = { muteTimeIntervals: [] } as never;
-    expect(muting.why(ALERT, route)).toEqual({ reason: 'silenced', detail: 'by ann: maintenance (s)' });
-    expect(muting.why({ ...ALERT, labels: { ...ALERT.labels, nest: 'Sandbox' } }, route)).toBeNull();
+    const detail = 'by ann: maintenance (s)';
+    expect(await muting.why(ALERT, route, atOnce)).toEqual({ reason: 'silenced', detail });
+    const elsewhere = { ...ALERT, id: 'another', labels: { ...ALERT.labels, nest: 'Sandbox' } };
+    expect(await muting.why(elsewhere, route, atOnce)).toBeNull();
   });
 });
 
