@@ -212,6 +212,13 @@ describe('status', () => {
     expect(stderr).toContain(message);
   });
 
+  test('what is no daemon has ended no silence', async () => {
+    const url = await answering(200, '{"status":"ok"}');
+    const { exit, stderr } = await nestwatch(['silence', 'expire', 'some-id', '--url', url]);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('this is not the answer of a nestwatch daemon');
+  });
+
   test.each([
     [
       'has too much to do',

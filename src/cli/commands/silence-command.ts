@@ -168,7 +168,7 @@ export async function silenceExpire(
 ): Promise<number> {
   for (const id of ids) {
     const path = `/api/v2/silence/${encodeURIComponent(id)}`;
-    await daemonJson(edge, options, { method: 'DELETE', path }, z.unknown());
+    await daemonJson(edge, options, { method: 'DELETE', path }, z.undefined());
   }
   if (options.json) edge.stdout.write(jsonText({ expired: ids }));
   return 0;
