@@ -20,7 +20,7 @@
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
 import { isSameSetting } from './config/same-setting.ts';
-import { createLeaseRecovery } from './delivery/outbox.ts';
+import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import type { StoreRefusal } from './health/snapshot.ts';
@@ -127,6 +127,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     // What was moved may have come due.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
     rounds: new Map(),
+    learned: createLearned(),
   };
   let setup: Setup = parts;
   let stages = createStages(parts, setup, inForce);

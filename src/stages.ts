@@ -10,7 +10,7 @@ import { notifiesMembers } from './channels/traits.ts';
 import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
-import { createDelivery, type LeaseRecovery } from './delivery/outbox.ts';
+import { createDelivery, type Learned, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating, type Rounds } from './delivery/repeat-alerts.ts';
 import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
@@ -60,6 +60,8 @@ export interface InForce {
   readonly clockRollback: ClockRollback;
   /** Of what is sent again and again. */
   readonly rounds: Rounds;
+  /** Of the integrations to which is sent. */
+  readonly learned: Learned;
 }
 
 export interface Stages {
@@ -83,7 +85,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   const { config, channels, links } = setup;
   const { rules, forward, receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, part, clockRollback, rounds, learned } = inForce;
   const store = clockRollback.follow(parts.store);
   const commits = new WeakMap<Store, Commit>();
   const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl, rounds });
@@ -113,6 +115,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
       hasDefaultUrl,
       links,
       recovery,
+      learned,
       senders: part.senders,
       lookEveryMs: part.lookEveryMs,
       failed: wakeAlerting,

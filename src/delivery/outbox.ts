@@ -29,7 +29,7 @@ import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { DoubtedWays } from './doubted-way.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
-import { createUnacceptedAlone } from './unaccepted-alone.ts';
+import { createUnacceptedAlone, type UnacceptedAlone } from './unaccepted-alone.ts';
 
 interface Delivery {
   /** Something was queued. */
@@ -53,10 +53,12 @@ const LEFT_TO_OTHERS_US = 10_000_000;
 /** How often a replica looks whether others have done what it has left to them. */
 const LEFT_LOOK_MS = 1_000;
 
-interface DeliveryOptions extends AttemptOptions {
+export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
   /** Needed where the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
+  /** What was learned of integrations, where that is to last longer than the stage. */
+  readonly learned?: Learned | undefined;
   /** Of the replica that sends, where several share the store. */
   readonly senders?: Senders | undefined;
   /** How often it looks for what is due though nobody says so; a minute without it. */
@@ -90,6 +92,16 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   };
 }
 
+/** What is known of integrations by the tries of this process, whatever its configuration says by now. */
+export interface Learned {
+  readonly unacceptedAlone: UnacceptedAlone;
+  readonly doubtedWays: DoubtedWays;
+}
+
+export function createLearned(): Learned {
+  return { unacceptedAlone: createUnacceptedAlone(), doubtedWays: new DoubtedWays() };
+}
+
 export function createDelivery(options: DeliveryOptions): Delivery {
   return new Outbox(options);
 }
@@ -103,8 +115,8 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  readonly #unacceptedAlone = createUnacceptedAlone();
-  readonly #doubtedWays = new DoubtedWays();
+  readonly #unacceptedAlone: UnacceptedAlone;
+  readonly #doubtedWays: DoubtedWays;
   /** Claimed where the way was doubted already: nobody else has done it meanwhile. */
   readonly #leftLying = new WeakSet<ClaimedDelivery>();
   /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
@@ -118,6 +130,9 @@ class Outbox implements Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
+    const { unacceptedAlone, doubtedWays } = options.learned ?? createLearned();
+    this.#unacceptedAlone = unacceptedAlone;
+    this.#doubtedWays = doubtedWays;
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 

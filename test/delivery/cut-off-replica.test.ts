@@ -16,7 +16,7 @@ async function replicas(home: World, sends: readonly Send[]) {
   for (const send of sends) {
     const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
     const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => sends.length > 1 };
-    stages.push(stage(home, send, [OPS], senders, wakeAll));
+    stages.push(stage(home, send, [OPS], { senders, leftOver: wakeAll }));
   }
   for (const one of stages) start(one);
   return { wakeAll };

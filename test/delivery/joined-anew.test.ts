@@ -9,7 +9,8 @@ test('it waits for the end of the try that is under way, and that counts', async
   let holder = await join();
   const answers: ((outcome: Outcome) => void)[] = [];
   const send = () => new Promise<Outcome>((resolve) => void answers.push(resolve));
-  start(stage(home, send, [OPS], { holder: () => holder, mayBegin: () => true, hasOthers: () => true }));
+  const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => true };
+  start(stage(home, send, [OPS], { senders }));
   await home.queue({ id: 'd-1' });
   await home.clock.advance(1_000);
   holder = await join();

@@ -17,7 +17,7 @@ async function replica(home: World, receivers: readonly Receiver[], sent: string
     sent.push(id);
     return accepted;
   };
-  return stage(home, send, receivers, senders);
+  return stage(home, send, receivers, { senders });
 }
 
 test('what goes to a receiver that a replica does not know yet waits for one that does', async () => {

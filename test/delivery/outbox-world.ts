@@ -5,7 +5,7 @@
 import { onTestFinished } from 'vitest';
 import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { createDelivery, type Senders } from '../../src/delivery/outbox.ts';
+import { createDelivery, type DeliveryOptions } from '../../src/delivery/outbox.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Happening } from '../../src/report.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
@@ -65,8 +65,7 @@ export function stage(
   { store, clock, reported }: World,
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
-  senders?: Senders,
-  leftOver?: () => void,
+  more: Pick<DeliveryOptions, 'senders' | 'leftOver' | 'learned'> = {},
 ) {
   const channel = (send: Send) => ({
     send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
@@ -83,8 +82,7 @@ export function stage(
     random: () => 0.5,
     report: (happening) => reported.push(happening),
     externalUrl: 'http://nestwatch.example',
-    senders,
-    ...(leftOver && { leftOver }),
+    ...more,
   });
 }
 

@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
+import { createLearned } from '../../src/delivery/outbox.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { accepted, HOUR_MS, OPS, stage, start, type World, world } from './outbox-world.ts';
@@ -74,6 +75,29 @@ describe('a message that a receiver alone does not accept', () => {
     await minutesPass(60);
     expect(acceptedAtMs.get('poison')).toBeGreaterThanOrEqual(mendedMs);
     expect(await setAside(home)).toEqual([]);
+  });
+
+  test('is known as that although the configuration is read again and again', async () => {
+    const home = await world();
+    const learned = createLearned();
+    const acceptedIds = new Set<string>();
+    const send = async ({ id }: Delivery) => {
+      if (id === 'poison') return FAILED;
+      acceptedIds.add(id);
+      return accepted;
+    };
+    await home.queue({ id: 'poison', lane: 'L' });
+    await home.queue({ id: 'behind', lane: 'L' });
+    for (let minute = 0; minute < 25; minute += 1) {
+      const delivery = stage(home, send, [OPS], { learned });
+      const { stop } = start(delivery);
+      await home.queue({ id: `other-${minute}`, lane: `other ${minute}` });
+      delivery.wake();
+      await home.clock.advance(MINUTE_MS);
+      await stop();
+    }
+    expect(acceptedIds).toContain('behind');
+    expect(await setAside(home)).toHaveLength(1);
   });
 
   test('keeps its order where it opens an incident, and is said to be set aside all the same', async () => {
