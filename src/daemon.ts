@@ -21,6 +21,7 @@
 import { ClockRollback } from './alerting/clock-rollback.ts';
 import { isSameSetting } from './config/same-setting.ts';
 import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
+import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import type { StoreRefusal } from './health/snapshot.ts';
@@ -96,7 +97,12 @@ export function createDaemon(given: DaemonParts): Daemon {
     health.hear(happening);
   }
   const parts = { ...given, report };
-  const part = createPart({ ...parts, refused: () => health.refusedConfig() });
+  const rounds: Rounds = new Map();
+  const part = createPart({
+    ...parts,
+    refused: () => health.refusedConfig(),
+    repeatsInVain: () => isInVain(rounds, clock.monotonicMs()),
+  });
   const health = createHealth({
     config: () => setup.config,
     store,
@@ -126,7 +132,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     part,
     // What was moved may have come due.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
-    rounds: new Map(),
+    rounds,
     learned: createLearned(),
   };
   let setup: Setup = parts;

@@ -191,6 +191,13 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
 /** The heartbeat, where one is configured and there is a way to the watchdog. */
 function createHeartbeatOf({ clock, report }: StageParts, { config, watchdog }: Setup, inForce: InForce) {
   if (!config.heartbeat || !watchdog) return undefined;
-  const { impairments } = inForce;
-  return createHeartbeat({ config: config.heartbeat, impairments, transport: watchdog, clock, report });
+  const { impairments, rounds } = inForce;
+  return createHeartbeat({
+    config: config.heartbeat,
+    impairments,
+    transport: watchdog,
+    clock,
+    report,
+    rounds,
+  });
 }

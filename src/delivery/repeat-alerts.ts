@@ -22,6 +22,16 @@ const MOST_UNANSWERED = 3;
 /** Rounds that failed in a row, after which it is said: an alert ends after four. */
 const SAID_AFTER = 3;
 
+/** Of what was sent longer ago, another replica may know more. */
+const LATELY_MS = 600_000;
+
+/** Whether something that is sent again and again is not accepted any more. */
+export function isInVain(rounds: Rounds, nowMs: number): boolean {
+  return [...rounds.values()].some(
+    ({ beganMs, failed }) => failed >= SAID_AFTER && nowMs - beganMs < LATELY_MS,
+  );
+}
+
 interface Repeating {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;

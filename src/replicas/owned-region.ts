@@ -6,7 +6,7 @@
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import type { Report } from '../report.ts';
 import { regionDuty } from '../store/ownership-store.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Wakes } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
 import { type ReaderStanding, relieve } from './relief.ts';
@@ -31,6 +31,7 @@ interface OwnedRegionOptions {
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
   /** Whether its service answers this replica. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
+  readonly wakes: Pick<Wakes, 'ring'>;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
@@ -43,7 +44,7 @@ const KEPT_MS = 6 * 3_600_000;
 const RATE_KEPT_US = 120e6;
 
 export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
-  const { setting, ownership, create, reaches, clock, random, report } = options;
+  const { setting, ownership, create, reaches, wakes, clock, random, report } = options;
   const { name } = setting.region;
   const duty = regionDuty(name);
   let own: WatchedRegion | undefined;
@@ -114,7 +115,11 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     setting,
     async run(signal) {
       const failed = (error: unknown) => report({ what: 'trouble', stage: 'store', region: name, error });
-      const relieving = relieve({ clock, random, standing, reaches, takeOver }, signal, failed);
+      const relieving = relieve(
+        { clock, random, standing, reaches, answered: () => wakes.ring(`probe ${name}`), takeOver },
+        signal,
+        failed,
+      );
       await ownership.whileOwned(
         {
           duty,

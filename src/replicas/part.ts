@@ -6,6 +6,7 @@ import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import { ALERTING } from '../store/ownership-store.ts';
 import type { Store, WakeUp } from '../store/store.ts';
 import { createOwnedRegion } from './owned-region.ts';
+import { whileRepeating } from './owned-repeating.ts';
 import {
   createOwnership,
   type Ownership,
@@ -49,11 +50,11 @@ export interface Part {
 }
 
 interface PartOptions extends Omit<OwnershipOptions, keyof ReplicaPart> {
+  /** Whether what is repeated here is not accepted any more. */
+  readonly repeatsInVain: () => boolean;
   /** Where several share the store; absent where this one has it to itself. */
   readonly replica?: ReplicaPart | undefined;
 }
-
-const REPEATING = 'repeating';
 
 /** Beside reading, alerting takes so much. */
 const ALERTING_PART = 1 / 4;
@@ -61,8 +62,8 @@ const ALERTING_PART = 1 / 4;
 /** Wakes are lost with a connection or a process only, and who notices that looks at once. */
 export const LOOK_EVERY_MS = 30_000;
 
-export function createPart({ replica, ...options }: PartOptions): Part {
-  return replica ? partOf({ ...options, ...replica }) : wholeOf(options.store);
+export function createPart({ replica, repeatsInVain, ...options }: PartOptions): Part {
+  return replica ? partOf({ ...options, ...replica }, repeatsInVain) : wholeOf(options.store);
 }
 
 function wholeOf(store: Store): Part {
@@ -80,7 +81,7 @@ function wholeOf(store: Store): Part {
   };
 }
 
-function partOf(options: OwnershipOptions): Part {
+function partOf(options: OwnershipOptions, repeatsInVain: () => boolean): Part {
   const { wakes } = options;
   const ownership = createOwnership(options);
 
@@ -114,7 +115,8 @@ function partOf(options: OwnershipOptions): Part {
     ring: (what) => wakes.ring(what),
     whileAlerting: (work, signal) => whileOwned(ALERTING, alertingWeight, work, signal),
     isAlerting: () => ownership.owns(ALERTING),
-    whileRepeating: (work, signal) => whileOwned(REPEATING, () => 1, work, signal),
+    whileRepeating: (work, signal) =>
+      whileRepeating({ ...options, ownership, isInVain: repeatsInVain }, work, signal),
     region: (setting, way) => createOwnedRegion({ ...options, ...way, setting, ownership }),
     replicas: () => ownership.replicas(),
     senders: ownership.senders,

@@ -8,7 +8,8 @@
  *            ▲                                   ▲                                 │
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  *
- * Where nobody reaches it, it stays where it is, and is asked more and more seldom.
+ * Where nobody reaches it, it stays where it is, and is asked more and more seldom. What is repeated to others goes over in
+ * the same way (`owned-repeating.ts`).
  */
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 
@@ -28,6 +29,8 @@ interface ReliefOptions {
   readonly standing: () => ReaderStanding | undefined;
   /** Whether the service answers this replica. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
+  /** The service has answered this replica once: its reader may try it at once. */
+  readonly answered: () => void;
   /** Takes the region from its reader. */
   readonly takeOver: () => Promise<void>;
 }
@@ -44,7 +47,7 @@ const TAKEN_AGAIN_MS = 600_000;
 
 /** Looks until `signal` aborts; `failed` hears what nobody foresaw, and what the store refused. */
 export async function relieve(
-  { clock, random, standing, reaches, takeOver }: ReliefOptions,
+  { clock, random, standing, reaches, answered, takeOver }: ReliefOptions,
   signal: AbortSignal,
   failed: (error: unknown) => void,
 ): Promise<void> {
@@ -73,6 +76,7 @@ export async function relieve(
       askEveryMs = Math.min(2 * askEveryMs, MOST_ASKED_MS);
     } else if (answeredUs === undefined) {
       answeredUs = now.nowUs;
+      answered();
     } else {
       answeredUs = undefined;
       if (!standing()) return;

@@ -34,7 +34,7 @@ function createWakes(): () => Wakes {
   };
 }
 
-/** Replica and region: whether that one reaches what it asks of the service of this. */
+/** Replica and region, or `watchdog`: whether that one reaches what it asks of this. */
 type Reaches = (name: string, region: string, url: string) => boolean;
 
 export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
@@ -58,6 +58,7 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
 regions:
 ${regions.join('\n').replace('NESTS', 'nests: { include: ["Sales*"] }').replace(', NESTS', '')}
 poll: { inventory_interval: 1m }
+heartbeat: { url: "https://watchdog.example.com/", interval: 1m }
 route: { receiver: ops, group_wait: 1s }
 receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }]`,
     environment: {},
@@ -69,6 +70,10 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
       const stop = new AbortController();
       const daemon = createDaemon({
         ...{ config, store, clock, random: seededRandom(index), channels: { webhook: webhook() } },
+        watchdog: onlyWhile((url) => reaches(name, 'watchdog', url), {
+          send: async () => ({ status: 200, headers: {}, body: '' }),
+          close: async () => {},
+        }),
         transportOf: (region) =>
           onlyWhile(
             (url) => reaches(name, region, url),

@@ -35,7 +35,7 @@ test('what a replica of another version shows is not taken for what this one wou
     create: () => {
       throw new Error('it is read elsewhere');
     },
-    ...{ reaches: async () => false, clock, random: () => 0.5, report: () => {} },
+    ...{ reaches: async () => false, wakes, clock, random: () => 0.5, report: () => {} },
   });
   const lease = await store.transaction(async (tx) => {
     const other = await tx.ownership.join('other', '2', 3_600_000);

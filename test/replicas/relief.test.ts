@@ -98,3 +98,37 @@ test.each([
   expect(await two.ownerOf('region us')).toBe(reader);
   await endAll(two);
 });
+
+test('what is repeated is repeated by one that is heard', async () => {
+  const cutOff = new Set<string>();
+  const two = await openReplicas(['a', 'b'], (name, what) => what !== 'watchdog' || !cutOff.has(name));
+  // Of a region without Birds the watch is worth nothing.
+  const eu = two.worlds.get('eu')!;
+  eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
+  await two.clock.advance(10 * MINUTE_MS);
+  const beats = (outcome: string) =>
+    two.heard.flatMap(({ name, one }) =>
+      one.what === 'heartbeat' && one.outcome === outcome ? [{ name, atUs: one.atUs }] : [],
+    );
+  const speaker = (await two.ownerOf('repeating'))!;
+  const other = speaker === 'a' ? 'b' : 'a';
+  expect(beats('sent').at(-1)).toMatchObject({ name: speaker });
+  cutOff.add(speaker);
+  await two.clock.advance(6 * MINUTE_MS);
+  expect(beats('sent').at(-1)).toMatchObject({ name: other });
+  await two.clock.advance(120 * MINUTE_MS);
+  expect(await two.ownerOf('repeating')).toBe(other);
+  cutOff.add(other);
+  const silentFrom = two.heard.length;
+  await two.clock.advance(120 * MINUTE_MS);
+  // Each of them takes it once an hour.
+  const moves = two.heard
+    .slice(silentFrom)
+    .filter(({ one }) => one.what === 'duty' && one.duty === 'repeating' && one.isOwned);
+  expect(moves.length).toBeGreaterThan(0);
+  expect(moves.length).toBeLessThan(5);
+  cutOff.clear();
+  await two.clock.advance(2 * MINUTE_MS);
+  expect(two.clock.nowUs() - beats('sent').at(-1)!.atUs).toBeLessThan(2 * MINUTE_MS * 1000);
+  await endAll(two);
+});
