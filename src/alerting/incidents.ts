@@ -18,6 +18,7 @@ import {
 } from '../domain/grouping/incident.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { acknowledgementsByAlert } from '../domain/muting/silence.ts';
 import type { Transaction } from '../store/store.ts';
 import { type Destination, destinationsOf, keepsIncidents, newDelivery, queue } from './destination.ts';
 
@@ -54,9 +55,9 @@ export async function acknowledgeIncidents(
   nowUs: number,
 ): Promise<number> {
   if (!receivers.some(({ integrations }) => destinationsOf(integrations).some(keepsIncidents))) return 0;
-  const silences = (await tx.silences.list(nowUs)).filter(({ alertId }) => alertId !== null);
-  if (silences.length === 0) return 0;
-  const acknowledged = await tx.groups.membersOfAlerts(silences.map(({ alertId }) => alertId!));
+  const acknowledgements = acknowledgementsByAlert(await tx.silences.list(nowUs));
+  if (acknowledgements.size === 0) return 0;
+  const acknowledged = await tx.groups.membersOfAlerts([...acknowledgements.keys()]);
   const concerned = new Set(acknowledged.map(({ groupKey }) => groupKey));
   const touched = await tx.groups.membersOfAlerts(changed.map(({ id }) => id));
   const keys = new Set(touched.map(({ groupKey }) => groupKey).filter((key) => concerned.has(key)));
@@ -64,7 +65,7 @@ export async function acknowledgeIncidents(
   for (const group of await tx.groups.list([...keys])) {
     if (group.acknowledged || SORTS[group.sort].gathers) continue;
     const inGroup = await tx.groups.members(group.key);
-    if (!isAcknowledged(inGroup, silences, nowUs)) continue;
+    if (!isAcknowledged(inGroup, acknowledgements, nowUs)) continue;
     const who = [group.receiver, ...(group.elsewhere ?? [])];
     const known = inGroup.filter(isInIncident);
     queued += await notifyIncidents(tx, receivers, who, group, known, nowUs);

@@ -191,14 +191,13 @@ class DigestLoop implements Digests {
     const nowUs = this.#options.clock.nowUs();
     const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
     const silences = await tx.silences.list(nowUs);
-    const acknowledgements = new Set(silences.flatMap(({ id, alertId }) => (alertId === null ? [] : [id])));
     const pauseAfter = pausing(tx);
     const options = { ...MUTED_BY_NOTHING_ELSE, silences, recurrences: this.#recurrences, nowUs };
     const muting = await createMuting(options, pauseAfter);
     const hidden = new Map<string, 'acknowledged' | 'silenced'>();
     for (const alert of firing) {
       const { silencedBy } = await muting.of(alert, pauseAfter);
-      const isAcknowledged = silencedBy.some((id) => acknowledgements.has(id));
+      const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
       if (silencedBy.length > 0) hidden.set(alert.id, isAcknowledged ? 'acknowledged' : 'silenced');
     }
     return { firing, hidden };

@@ -42,20 +42,18 @@ export async function readAlertRecord(
   id: string,
   { route }: AlertingConfig,
   muting: Muting,
-  nowUs: number,
 ): Promise<AlertRecord | undefined> {
   const episodes = await tx.alerts.episodes(id, SHOWN_EPISODES);
   const [last] = episodes;
   const kept = await tx.alerts.find(id);
   const alert = kept ?? (last && alertOfEpisode(last));
   if (!alert) return undefined;
-  const silences = await tx.silences.list(nowUs);
   const { silencedBy, inhibitedBy } = await muting.of(alert, pausing(tx));
   const suppressions = (await tx.suppressions.ofAlert(id)).filter((one) => !isPutOff(one));
   return {
     alert,
     isKept: kept !== undefined,
-    silencedBy: silences.filter((silence) => silencedBy.includes(silence.id)),
+    silencedBy,
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
     events: await tx.alerts.events(id, 0, SHOWN_EVENTS, alert.lastSeq),

@@ -56,7 +56,7 @@ async function silencesOfFlight(
   const pauseAfter = pausing(tx);
   for (const alert of alerts) {
     const { silencedBy } = await muting.of(alert, pauseAfter);
-    for (const id of silencedBy) hiding.add(id);
+    for (const { id } of silencedBy) hiding.add(id);
   }
   return hiding;
 }

@@ -10,8 +10,10 @@ import { pausing } from '../time/pause-after.ts';
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
 
 /** An alert with the receivers that it is routed to, and what mutes it. */
-export interface RoutedAlert extends Mutes {
+export interface RoutedAlert extends Pick<Mutes, 'inhibitedBy'> {
   readonly alert: Alert;
+  /** Ids of the silences that hide it. */
+  readonly silencedBy: readonly string[];
   /** In the order of the routes. */
   readonly receivers: readonly string[];
 }
@@ -34,8 +36,13 @@ export async function readRoutedAlerts(
     const alerts = await tx.alerts.firing(routed.at(-1)?.alert, STEP);
     for (const alert of alerts) {
       const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
-      const mutes = await muting.of(alert, pauseAfter);
-      routed.push({ alert, receivers: [...new Set(receivers)], ...mutes });
+      const { silencedBy, inhibitedBy } = await muting.of(alert, pauseAfter);
+      routed.push({
+        alert,
+        receivers: [...new Set(receivers)],
+        silencedBy: silencedBy.map(({ id }) => id),
+        inhibitedBy,
+      });
     }
     if (alerts.length < STEP || routed.length >= MOST) return routed;
   }

@@ -32,17 +32,16 @@ export async function readAlerts(
   query: AlertQuery,
   isSilenced?: boolean,
 ): Promise<{ readonly alerts: ShownAlert[]; readonly next: string | undefined }> {
-  const silences = await tx.silences.list(query.nowUs);
   if (isSilenced === undefined) {
     const { alerts, next } = await tx.alerts.page(query);
-    return { alerts: await showAlerts(tx, muting, silences, alerts), next };
+    return { alerts: await showAlerts(tx, muting, alerts), next };
   }
   const found: ShownAlert[] = [];
   let cursor = query.cursor;
   for (let looked = 0; looked < MAX_LOOKED_AT; looked += STEP) {
     const room = Math.min(STEP, query.limit - found.length);
     const { alerts, next } = await tx.alerts.page({ ...query, limit: room, cursor });
-    const shown = await showAlerts(tx, muting, silences, alerts);
+    const shown = await showAlerts(tx, muting, alerts);
     found.push(
       ...shown.filter((one) => one.silencedBy.some(({ alertId }) => alertId === null) === isSilenced),
     );
@@ -56,7 +55,6 @@ export async function readAlerts(
 export async function showAlerts(
   tx: Transaction,
   muting: Muting,
-  silences: readonly Silence[],
   alerts: readonly Alert[],
 ): Promise<ShownAlert[]> {
   const shown: ShownAlert[] = [];
@@ -67,7 +65,7 @@ export async function showAlerts(
     shown.push({
       alert,
       lastEvent: last?.event,
-      silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
+      silencedBy,
       isInhibited: inhibitedBy.length > 0,
     });
   }

@@ -1,7 +1,7 @@
 /** Birds about which alerts fire that somebody has acknowledged, all of them: nobody need look at those now. */
 import type { Alert } from '../domain/alert/alert.ts';
 import { birdScope } from '../domain/alert/fact.ts';
-import { isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
+import { acknowledgementsByAlert, isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
 import type { BirdOverview } from '../store/bird-store.ts';
 import type { Transaction } from '../store/store.ts';
 
@@ -18,16 +18,19 @@ export async function showBirds(
   const scopes = birds.flatMap((one) => (one.firing > 0 ? [birdScope(one.region, one.birdId)] : []));
   if (scopes.length === 0) return birds.map((one) => ({ ...one, isTakenUp: false }));
   const byScope = Map.groupBy(await tx.alerts.ofScopes(scopes), ({ scope }) => scope);
-  const silences = await tx.silences.list(nowUs);
+  const acknowledgements = acknowledgementsByAlert(await tx.silences.list(nowUs));
   return birds.map((one) => ({
     ...one,
-    isTakenUp: isTakenUp(byScope.get(birdScope(one.region, one.birdId)) ?? [], silences),
+    isTakenUp: isTakenUp(byScope.get(birdScope(one.region, one.birdId)) ?? [], acknowledgements),
   }));
 }
 
-function isTakenUp(alerts: readonly Alert[], silences: readonly Silence[]): boolean {
+function isTakenUp(
+  alerts: readonly Alert[],
+  acknowledgements: ReadonlyMap<string, readonly Silence[]>,
+): boolean {
   const firing = alerts.filter(({ state }) => state === 'firing');
   const isAcknowledged = (alert: Alert) =>
-    silences.some((one) => one.alertId === alert.id && !isAcknowledgementOver(one, alert));
+    acknowledgements.get(alert.id)?.some((one) => !isAcknowledgementOver(one, alert));
   return firing.length > 0 && firing.every(isAcknowledged);
 }

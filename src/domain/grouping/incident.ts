@@ -28,18 +28,16 @@ export function hasIncident(inGroup: readonly AlertInGroup[]): boolean {
 /** True when each alert of an open incident that still fires is acknowledged, as far as the group notified of it. */
 export function isAcknowledged(
   inGroup: readonly AlertInGroup[],
-  silences: readonly Silence[],
+  acknowledgements: ReadonlyMap<string, readonly Silence[]>,
   nowUs: number,
 ): boolean {
   if (!hasIncident(inGroup)) return false;
   const firing = inGroup.filter(isInIncident);
-  const acknowledgements = silences.filter(
-    (one) => one.alertId !== null && silenceState(one, nowUs) === 'active',
-  );
-  return (
-    firing.length > 0 &&
-    firing.every(({ alert }) => acknowledgements.some((silence) => concerns(silence, alert)))
-  );
+  const isTakenUp = ({ alert }: AlertInGroup) =>
+    acknowledgements
+      .get(alert.id)
+      ?.some((one) => silenceState(one, nowUs) === 'active' && concerns(one, alert));
+  return firing.length > 0 && firing.every(isTakenUp);
 }
 
 /**

@@ -9,8 +9,8 @@ import type { SuppressionReason } from './suppression.ts';
 import { mutingIntervals, type TimeIntervals } from './time-interval.ts';
 
 export interface Mutes {
-  /** Ids of the silences that hide it. */
-  readonly silencedBy: readonly string[];
+  /** The silences that hide it. */
+  readonly silencedBy: readonly Silence[];
   /** Fingerprints of the alerts that inhibit it. */
   readonly inhibitedBy: readonly string[];
 }
@@ -91,9 +91,9 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
       const sources = inhibitedBy(alert.labels);
       let pause = giveWay(leastWork);
       if (pause) await pause;
-      const silencedBy: string[] = [];
+      const silencedBy: Silence[] = [];
       for (const { silences, work } of sharesFor(alert)) {
-        for (const one of silences) if (hides(one, alert)) silencedBy.push(one.id);
+        for (const one of silences) if (hides(one, alert)) silencedBy.push(one);
         pause = giveWay(work);
         if (pause) await pause;
       }

@@ -96,6 +96,14 @@ export function concerns(silence: Silence, alert: Silenceable): boolean {
   return silence.alertId === alert.id && !isAcknowledgementOver(silence, alert);
 }
 
+/** Those that acknowledge an alert, by its id: there may be as many as alerts. */
+export function acknowledgementsByAlert(
+  silences: readonly Silence[],
+): ReadonlyMap<string, readonly Silence[]> {
+  const own = silences.filter((one) => one.alertId !== null);
+  return Map.groupBy(own, (one) => one.alertId!);
+}
+
 /** True once the episode that was acknowledged is over. Asked with the acknowledged alert. */
 export function isAcknowledgementOver(silence: Silence, alert: Silenceable): boolean {
   return alert.state !== 'firing' || alert.startsAtUs !== silence.alertStartsAtUs;

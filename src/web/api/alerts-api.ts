@@ -61,7 +61,7 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
     if (id === undefined) throw refuse('the id is not encoded as an address is');
     const nowUs = clock.nowUs();
     const record = await store.transaction(async (tx) =>
-      readAlertRecord(tx, id, alerting, await loadMuting(tx, alerting, recurrences, nowUs), nowUs),
+      readAlertRecord(tx, id, alerting, await loadMuting(tx, alerting, recurrences, nowUs)),
     );
     if (!record) return c.json({ error: `Nothing is known of an alert with the id ${id}.` }, 404);
     return c.json(recordJson(record, externalUrl));

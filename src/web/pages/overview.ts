@@ -68,7 +68,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       isOpen,
       status,
       impairments,
-      firing: await showAlerts(tx, muting, silences, first),
+      firing: await showAlerts(tx, muting, first),
       alerts: await countFiring(tx, muting, nowUs),
       resolved: over.alerts,
       events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,

@@ -56,7 +56,7 @@ function addOne(pages: Hono, { store, alerting, recurrences, clock }: PagesOptio
         ? undefined
         : await store.transaction(async (tx) => {
             const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
-            return readAlertRecord(tx, id, alerting, muting, page.nowUs);
+            return readAlertRecord(tx, id, alerting, muting);
           });
     return record ? c.html(renderAlertPage(page, record)) : c.html(renderUnknownAlertPage(page), 404);
   });

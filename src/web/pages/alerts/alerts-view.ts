@@ -69,11 +69,17 @@ async function readOver(tx: Transaction, query: AlertsQuery): Promise<Entries> {
 
 /** Where a cause has one alert, that stands in its place. */
 async function readCauses(tx: Transaction, muting: Muting, query: AlertsQuery): Promise<Entries> {
-  const silences = await tx.silences.list(query.nowUs);
   const { causes, next } = await tx.alerts.causes(query);
+  const all = await showAlerts(
+    tx,
+    muting,
+    causes.flatMap((one) => one.latest),
+  );
   const entries: AlertsEntry[] = [];
+  let done = 0;
   for (const cause of causes) {
-    const latest = await showAlerts(tx, muting, silences, cause.latest);
+    const latest = all.slice(done, done + cause.latest.length);
+    done += latest.length;
     const [only] = latest;
     entries.push(cause.alerts === 1 && only ? { alert: only } : { cause, latest });
   }
