@@ -4,8 +4,9 @@
  * the next turn when half of what it holds has ended, or a moment after the first has: a commit costs as much as a few
  * deliveries.
  *
- * Of what it has claimed, first tries go before others, and have places in flight that those leave free: messages that
- * the receiver lets wait until their time is over would else be in flight for good, with all that is new behind them.
+ * First tries go before others, among what is claimed and of what it has claimed, and have places there and in flight that
+ * those leave free: messages that the receiver lets wait until their time is over would else be in flight for good, with
+ * all that is new behind them.
  */
 import type { Pace } from '../channels/channel.ts';
 import type { Report } from '../report.ts';
@@ -19,12 +20,19 @@ const SETTLED_WITHIN_BUSY_MS = 100;
 /** How long delivery rests when the store refuses a transaction. */
 export const STORE_PAUSE_MS = 1_000;
 
+/** How many may be claimed. */
+export interface Room {
+  readonly all: number;
+  /** Of those, how many that were tried before, once the first tries are claimed; undefined where these need no help. */
+  readonly tried: number | undefined;
+}
+
 interface LineOptions {
   readonly pace: Pace;
   readonly clock: Clock;
   readonly report: Report;
-  /** Settles these and claims up to `room` more, in one transaction. */
-  readonly turn: (settlements: readonly Settlement[], room: number) => Promise<readonly ClaimedDelivery[]>;
+  /** Settles these and claims more, in one transaction. */
+  readonly turn: (settlements: readonly Settlement[], room: Room) => Promise<readonly ClaimedDelivery[]>;
   /** Tries once; never rejects. */
   readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
   /** With a signal the line bears failures of the store; without one its work rejects. */
@@ -83,11 +91,11 @@ export class Line {
 
   /** What it claimed; undefined when the store refused: then nothing of the turn happened. */
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
-    const { pace, turn, report, signal } = this.#options;
+    const { turn, report, signal } = this.#options;
     const nowUs = this.#options.clock.nowUs();
     const left = isStopping ? [...this.#fresh.splice(0), ...this.#tried.splice(0)] : [];
     this.#ended.push(...left.map((one) => putBack(one, nowUs)));
-    const room = isStopping ? 0 : pace.claimed - this.#inFlight - this.#waiting();
+    const room = isStopping ? { all: 0, tried: undefined } : this.#room();
     const settlements = this.#ended.splice(0);
     this.#isWanted = false;
     try {
@@ -101,10 +109,20 @@ export class Line {
     }
   }
 
+  #room(): Room {
+    const { claimed } = this.#options.pace;
+    const tried = this.#triedInFlight + this.#tried.length;
+    const most = claimed - placesOfFresh(claimed);
+    return {
+      all: claimed - this.#inFlight - this.#waiting(),
+      tried: tried > 0 ? Math.max(0, most - tried) : undefined,
+    };
+  }
+
   #fill(): void {
     const { pace, attempt, clock, signal } = this.#options;
     while (this.#inFlight < pace.inFlight && !signal?.aborted) {
-      const mayTry = this.#triedInFlight < pace.inFlight - placesOfFresh(pace);
+      const mayTry = this.#triedInFlight < pace.inFlight - placesOfFresh(pace.inFlight);
       const next = this.#fresh.shift() ?? (mayTry ? this.#tried.shift() : undefined);
       if (!next) return;
       const tried = isFresh(next) ? 0 : 1;
@@ -157,9 +175,9 @@ export class Line {
 
 const isFresh = ({ delivery }: ClaimedDelivery) => delivery.attempts === 1;
 
-/** How many in flight are for first tries alone; where one at a time is sent, there is none to spare. */
-function placesOfFresh({ inFlight }: Pace): number {
-  return inFlight === 1 ? 0 : Math.max(1, Math.floor(inFlight / 4));
+/** How many of so many places are for first tries alone; a single one has none to spare. */
+function placesOfFresh(places: number): number {
+  return places === 1 ? 0 : Math.max(1, Math.floor(places / 4));
 }
 
 /** Claimed and not begun: free again at that instant. */

@@ -28,7 +28,7 @@ import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { DoubtedWays } from './doubted-way.ts';
 import { createLatency } from './latency.ts';
-import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
+import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 import { createUnacceptedAlone, type UnacceptedAlone } from './unaccepted-alone.ts';
 
 interface Delivery {
@@ -301,20 +301,24 @@ class Outbox implements Delivery {
   async #turn(
     { receiver, position }: Destination,
     settlements: readonly Settlement[],
-    room: number,
+    room: Room,
     dueUs: number,
   ): Promise<readonly ClaimedDelivery[]> {
-    if (settlements.length === 0 && room === 0) return [];
+    if (settlements.length === 0 && room.all === 0) return [];
     const { store, clock, failed, report, senders } = this.#options;
     const holder = senders ? senders.holder() : 0;
     let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
       setAside = await this.#noteAlone(tx, settlements, clock.nowUs());
-      if (room === 0 || holder === undefined) return [];
+      if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
       const left = this.#left({ receiver, position });
-      const more = await tx.outbox.claim(receiver, position, dueUs, room, holder, left);
+      const claim = (limit: number, isFresh: boolean) =>
+        tx.outbox.claim(receiver, position, dueUs, limit, holder, { left, isFresh });
+      const fresh = room.tried === undefined ? [] : await claim(room.all, true);
+      const others = Math.min(room.all - fresh.length, room.tried ?? room.all);
+      const more = others > 0 ? [...fresh, ...(await claim(others, false))] : fresh;
       if (left && left.freshUs > 0) for (const one of more) this.#leftLying.add(one);
       await this.#latency.prepare(
         tx,

@@ -75,7 +75,13 @@ export interface LeftToOthers {
   readonly freshUs: number;
 }
 
-export const NOTHING_LEFT: LeftToOthers = { triedUs: 0, freshUs: 0 };
+/** What of all that is due is claimed. */
+export interface ClaimChoice {
+  /** Only what was due for so long, of what is left to others. */
+  readonly left?: LeftToOthers | undefined;
+  /** Only what nobody has tried. */
+  readonly isFresh?: boolean;
+}
 
 /** How an attempt ended. */
 export interface Settlement {
@@ -159,7 +165,7 @@ export interface OutboxStore {
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
    * records the attempt: they are `leased` and their `attempts` counts this one. `holder` is the replica that sends
-   * them, where several share the store; of those `left` to the others, only what was due for so long.
+   * them, where several share the store. `choice` leaves some out.
    */
   claim(
     receiver: string,
@@ -167,7 +173,7 @@ export interface OutboxStore {
     nowUs: number,
     limit: number,
     holder?: number,
-    left?: LeftToOthers,
+    choice?: ClaimChoice,
   ): Promise<ClaimedDelivery[]>;
   /** Receivers' integrations with something due at `nowUs`, and the next instant at which something is. */
   due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;

@@ -310,7 +310,7 @@ export function describeOutbox(run: Run): void {
     test('leaves to others for a while what it has tried itself, and what nobody has', async () => {
       const claimLeaving = async (holder: number, atUs: number) => {
         const left = { triedUs: 5, freshUs: 2 };
-        return ids(await run((tx) => tx.outbox.claim('ops', 0, atUs, 10, holder, left)));
+        return ids(await run((tx) => tx.outbox.claim('ops', 0, atUs, 10, holder, { left })));
       };
       await enqueue(delivery('a'));
       expect(await claimLeaving(1, NOW_US + 1)).toEqual([]);
@@ -322,6 +322,18 @@ export function describeOutbox(run: Run): void {
       await settle('a', 'ambiguous');
       expect(await claimLeaving(2, nextAttemptAtUs + 4)).toEqual([]);
       expect(await claimLeaving(2, nextAttemptAtUs + 5)).toEqual(['a']);
+    });
+
+    test('claims only what nobody has tried, where that is asked for', async () => {
+      await enqueue(delivery('a'));
+      await claimAs(1);
+      await settle('a', 'retry');
+      const { nextAttemptAtUs } = (await run((tx) => tx.outbox.find('a')))!.delivery;
+      await enqueue(delivery('b'));
+      const claim = (isFresh: boolean) =>
+        run((tx) => tx.outbox.claim('ops', 0, nextAttemptAtUs, 10, 1, { isFresh }));
+      expect(ids(await claim(true))).toEqual(['b']);
+      expect(ids(await claim(false))).toEqual(['a']);
     });
 
     test('leaves what the living hold under way', async () => {

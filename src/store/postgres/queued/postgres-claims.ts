@@ -2,7 +2,7 @@
  * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
  * instant has come and it is its lane's turn. `SKIP LOCKED` lets another process claim beside this one.
  */
-import type { ClaimedDelivery, DeliveryState, LeftToOthers } from '../../outbox-store.ts';
+import type { ClaimChoice, ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
 import type { Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
@@ -17,7 +17,7 @@ const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 const CLAIM = `WITH due AS (
     SELECT seq, state, next_attempt_us, notification FROM delivery
     WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
-      AND (state = 'pending' OR holder <> $5 OR next_attempt_us <= $6)
+      AND (state = 'pending' OR ($8 AND (holder <> $5 OR next_attempt_us <= $6)))
       AND (state <> 'pending' OR next_attempt_us <= $7)
     ORDER BY next_attempt_us, seq LIMIT $4 FOR UPDATE SKIP LOCKED),
   sized AS (
@@ -51,11 +51,13 @@ export class PostgresClaims {
     nowUs: number,
     limit: number,
     holder: number,
-    { triedUs, freshUs }: LeftToOthers,
+    { left, isFresh = false }: ClaimChoice,
   ): Promise<ClaimedDelivery[]> {
+    const { triedUs = 0, freshUs = 0 } = left ?? {};
+    const choice = [nowUs - triedUs, nowUs - freshUs, !isFresh] as const;
     const rows = await this.#statements.rows<
       ClaimedRow & { readonly before: DeliveryState; readonly earlier: string | null }
-    >(CLAIM, receiver, position, nowUs, limit, holder, nowUs - triedUs, nowUs - freshUs);
+    >(CLAIM, receiver, position, nowUs, limit, holder, ...choice);
     return rows.map((row) => {
       this.#counts.move(receiver, row.before, 'leased');
       const claimed = claimedOf(row);

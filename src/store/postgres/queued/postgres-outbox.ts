@@ -1,15 +1,14 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import {
-  type ClaimedDelivery,
-  type Delivery,
-  type DeliveryQuery,
-  type FailingIntegration,
-  type LeftToOthers,
-  type LinkedSpan,
-  NOTHING_LEFT,
-  type OutboxStore,
-  type SentNotification,
-  type Settlement,
+import type {
+  ClaimChoice,
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  FailingIntegration,
+  LinkedSpan,
+  OutboxStore,
+  SentNotification,
+  Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
@@ -100,9 +99,9 @@ export class PostgresOutbox implements OutboxStore {
     nowUs: number,
     limit: number,
     holder = 0,
-    left: LeftToOthers = NOTHING_LEFT,
+    choice: ClaimChoice = {},
   ): Promise<ClaimedDelivery[]> {
-    return this.#claims.claim(receiver, position, nowUs, limit, holder, left);
+    return this.#claims.claim(receiver, position, nowUs, limit, holder, choice);
   }
 
   due(nowUs: number) {

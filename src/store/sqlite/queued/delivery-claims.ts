@@ -2,7 +2,7 @@
  * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
  * instant has come and it is its lane's turn.
  */
-import type { ClaimedDelivery, LeftToOthers } from '../../outbox-store.ts';
+import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
@@ -33,11 +33,12 @@ export class DeliveryClaims {
     nowUs: number,
     limit: number,
     holder: number,
-    { triedUs, freshUs }: LeftToOthers,
+    { left, isFresh = false }: ClaimChoice,
   ): ClaimedDelivery[] {
     let bytes = 0;
-    const instants = [nowUs, holder, nowUs - triedUs, nowUs - freshUs] as const;
-    const due = this.#claiming.due.all(receiver, position, ...instants, limit).filter((row, index) => {
+    const { triedUs = 0, freshUs = 0 } = left ?? {};
+    const choice = [holder, nowUs - triedUs, nowUs - freshUs, Number(!isFresh)] as const;
+    const due = this.#claiming.due.all(receiver, position, nowUs, limit, ...choice).filter((row, index) => {
       bytes += row.bytes;
       return index === 0 || bytes <= MAX_CLAIMED_BYTES;
     });
@@ -85,9 +86,9 @@ function prepareClaiming(connection: Connection) {
       `SELECT delivery.seq, state, octet_length(body) AS bytes
        FROM delivery JOIN notification ON notification.seq = notification
        WHERE receiver = ?1 AND position = ?2 AND next_attempt_us <= ?3 AND ${CLAIMABLE}
-         AND (state = 'pending' OR holder <> ?4 OR next_attempt_us <= ?5)
-         AND (state <> 'pending' OR next_attempt_us <= ?6)
-       ORDER BY next_attempt_us, delivery.seq LIMIT ?7`,
+         AND (state = 'pending' OR (?8 AND (holder <> ?5 OR next_attempt_us <= ?6)))
+         AND (state <> 'pending' OR next_attempt_us <= ?7)
+       ORDER BY next_attempt_us, delivery.seq LIMIT ?4`,
     ),
     lease: connection.prepare(
       `UPDATE delivery SET state = 'leased', attempts = attempts + 1, holder = ?2

@@ -1,16 +1,15 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import {
-  type ClaimedDelivery,
-  type Delivery,
-  type DeliveryQuery,
-  type DeliveryState,
-  type FailingIntegration,
-  type LeftToOthers,
-  type LinkedSpan,
-  NOTHING_LEFT,
-  type OutboxStore,
-  type SentNotification,
-  type Settlement,
+import type {
+  ClaimChoice,
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  DeliveryState,
+  FailingIntegration,
+  LinkedSpan,
+  OutboxStore,
+  SentNotification,
+  Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { prepareChunks } from '../chunks.ts';
@@ -134,9 +133,9 @@ export class SqliteOutbox implements OutboxStore {
     nowUs: number,
     limit: number,
     holder = 0,
-    left: LeftToOthers = NOTHING_LEFT,
+    choice: ClaimChoice = {},
   ): Promise<ClaimedDelivery[]> {
-    return this.#claims.claim(receiver, position, nowUs, limit, holder, left);
+    return this.#claims.claim(receiver, position, nowUs, limit, holder, choice);
   }
 
   async due(nowUs: number) {
