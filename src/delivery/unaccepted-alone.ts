@@ -1,8 +1,8 @@
 /**
  * Finds deliveries that their integration does not accept while it accepts others: what is wrong is the message, to that
  * receiver, and not the way there. Such a one is said to be set aside, and holds up nothing behind it for the three days
- * for which it is tried. Known in memory alone: after a start, though not when the
- * configuration is read again, it takes a while until the same is found once more.
+ * for which it is tried. Known in memory alone: after a start, though not when the configuration is read again, it takes
+ * a while until the same is found once more.
  */
 import type { Delivery, Settlement } from '../store/outbox-store.ts';
 

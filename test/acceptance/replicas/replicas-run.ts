@@ -21,6 +21,8 @@ const PAUSE_MS = 40_000;
 const GIVEN_UP_MS = 90_000;
 /** What is owned for less than a minute does not move. */
 const SPREAD_MS = 240_000;
+/** By so much longer than the interval may a region go without being asked for. */
+const READ_SLACK_MS = 10_000;
 /** Between two rounds of happenings in a region. */
 const EVERY_MS = 4_000;
 
@@ -77,13 +79,14 @@ export async function replicasRun(options: RunOptions): Promise<RunFigures> {
   const done: Record<Fault, number> = { kill: 0, pause: 0, stop: 0, restart: 0 };
   try {
     await Promise.all(Array.from({ length: replicas }, (_, place) => fleet.start(place)));
-    abandoned.push(...(await unread(scene)));
+    const staleMs = parseDuration(interval)! + READ_SLACK_MS;
+    abandoned.push(...(await unread(scene, staleMs)));
     if (spreadMs > 0) await isSpread(scene, spreadMs);
     const outage = outageMs > 0 ? await bearOutage(scene, outageMs) : undefined;
     for (const fault of shuffled(faults, kinds, random)) {
       const struck = await strike(scene, fault, pauseMs, random);
       all.push(...struck.resumed);
-      abandoned.push(...struck.abandoned, ...(await unread(scene)));
+      abandoned.push(...struck.abandoned, ...(await unread(scene, staleMs)));
       done[fault] += 1;
       await sleep(systemClock(), 1_000 + random() * 5_000);
     }
@@ -112,12 +115,12 @@ function shuffled(count: number, kinds: readonly Fault[], random: () => number):
     .map(({ kind }) => kind);
 }
 
-/** Waits until each region was asked for a moment ago by a life that runs; returns those that were not. */
-async function unread({ service, fleet }: Scene): Promise<string[]> {
+/** Waits until each region was asked for within `staleMs` by a life that runs; returns those that were not. */
+async function unread({ service, fleet }: Scene, staleMs: number): Promise<string[]> {
   const isStale = (region: string) => {
     const last = service.turnsOf(region).at(-1);
     const lives = fleet.running().map(({ life }) => life);
-    return last === undefined || !lives.includes(last.life) || Date.now() - last.untilMs > 15_000;
+    return last === undefined || !lives.includes(last.life) || Date.now() - last.untilMs > staleMs;
   };
   await until(() => !service.regions.some(isStale), GIVEN_UP_MS);
   return service.regions.filter(isStale).map((region) => `nobody reads ${region}`);
