@@ -67,11 +67,15 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
       return { muting, routed: await readRoutedAlerts(tx, muting, alerting) };
     });
 
+  // Of thousands of routes it is long work, and the same for as long as the configuration is in force.
+  let original: string | undefined;
+
   api.get('/status', (c) => {
     const { version, startedAtUs } = status();
+    original ??= alertmanagerYaml(alerting);
     return c.json({
       cluster: { status: 'disabled', peers: [] },
-      config: { original: alertmanagerYaml(alerting) },
+      config: { original },
       uptime: dateTime(startedAtUs),
       versionInfo: { branch: '', buildDate: '', buildUser: '', goVersion: '', revision: '', version },
     });

@@ -16,6 +16,9 @@ import { renderWritesPage } from './writes-page.ts';
 const TEXT_LENGTH = 200_000;
 
 export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions): void {
+  // Of thousands of receivers it is long work, and the same for as long as the configuration is in force.
+  let text: string | undefined;
+
   pages.get('/writes', async (c) => {
     const page = pageOf(c, clock);
     const given = new URL(c.req.url).searchParams;
@@ -31,7 +34,7 @@ export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions)
   pages.get('/config', (c) => {
     const page = pageOf(c, clock);
     const { words } = page;
-    const text = stringify(effectiveOf(alerting) ?? {}, { lineWidth: 0 });
+    text ??= manyLines(stringify(effectiveOf(alerting) ?? {}, { lineWidth: 0 }), TEXT_LENGTH);
     return c.html(
       frame({
         title: `nestwatch: ${words.frame.config}`,
@@ -40,7 +43,7 @@ export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions)
         section: 'config',
         body: html`${heading(page, { title: words.frame.config, lead: words.config.lead })}
 <main id="main"><p><a class="button" href="${page.root}writes">${words.writes.title}</a></p>
-<div class="sheet after"><pre>${manyLines(text, TEXT_LENGTH)}</pre></div></main>`,
+<div class="sheet after"><pre>${text}</pre></div></main>`,
       }),
     );
   });
