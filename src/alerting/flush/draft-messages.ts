@@ -219,9 +219,11 @@ async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Pro
     JSON.stringify([labels.region ?? '', labels.nest_id ?? '']),
   );
   const parts: NestPart[] = [];
+  const byRegion = new Map<string, ReadonlyMap<string, readonly string[]>>();
   for (const listed of nests.values()) {
     const { region = '', nest_id: nestId = '' } = listed[0]!.alert.labels;
-    const members = await tx.inventory.nestMembers(region);
+    const members = byRegion.get(region) ?? (await membersByNest(tx, region));
+    byRegion.set(region, members);
     const name = hash64([region, nestId]);
     parts.push({
       id: `${id}-nest-${name}`,
@@ -229,10 +231,18 @@ async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Pro
       what: { ...shortened(narrowed(flushed, listed)), thread: hash64([flushed.thread, name]) },
       covers: listed,
       nestId,
-      addresses: members.find((one) => one.nestId === nestId)?.addresses ?? [],
+      addresses: members.get(nestId) ?? [],
     });
   }
   return parts;
+}
+
+async function membersByNest(
+  tx: Transaction,
+  region: string,
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const all = await tx.inventory.nestMembers(region);
+  return new Map(all.map(({ nestId, addresses }) => [nestId, addresses]));
 }
 
 /** Without anybody to mail there is a message all the same: suppressed, with the reason. */

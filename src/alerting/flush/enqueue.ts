@@ -26,6 +26,9 @@ const SWITCHED_BEFORE_US = 1_800_000_000;
 /** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
 const FALLBACK_AFTER_US = 300_000_000;
 
+/** Short messages queued in a row: a group may have one for each of hundreds of Nests, or incidents. */
+const PAUSE_AFTER = 20;
+
 /** Deliveries: to be sent, and those that reach nobody. */
 interface Enqueued {
   readonly queued: number;
@@ -46,14 +49,15 @@ export async function enqueueMessages(
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
-  for (const draft of await draftMessages(tx, flushed, receiver, owner, nowUs)) {
+  const drafts = await draftMessages(tx, flushed, receiver, owner, nowUs);
+  for (const [index, draft] of drafts.entries()) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
     const message = { flushId: flushIdOf(flushed), isFallenBackFrom, serviceLinks };
     await enqueue(tx, draft, receiver, notices, message, nowUs);
     if (draft.suppressed === undefined) queued += draft.to.length;
     else suppressed += draft.to.length;
-    if (draft.part) await tx.pause();
+    if (draft.part || index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
   }
   return { queued, suppressed };
 }
