@@ -19,6 +19,7 @@
  */
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
+import { configDigest } from './config/config-digest.ts';
 import { isSameSetting } from './config/same-setting.ts';
 import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
@@ -101,6 +102,7 @@ export function createDaemon(given: DaemonParts): Daemon {
   const part = createPart({
     ...parts,
     refused: () => health.refusedConfig(),
+    configInForce: () => configInForce,
     repeatsInVain: () => isInVain(rounds, clock.monotonicMs()),
   });
   const health = createHealth({
@@ -136,6 +138,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     learned: createLearned(),
   };
   let setup: Setup = parts;
+  let configInForce = { digest: configDigest(setup.config), sinceUs: clock.nowUs() };
   let stages = createStages(parts, setup, inForce);
   let regions = setup.config.regions.map((region) => stages.region(region));
 
@@ -186,6 +189,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     await deciding.end();
     const [before, stillSending] = [setup, sending];
     setup = next;
+    const digest = configDigest(next.config);
+    if (digest !== configInForce.digest) configInForce = { digest, sinceUs: clock.nowUs() };
     stages = createStages(parts, next, inForce);
     regions = next.config.regions.map(
       (region) =>

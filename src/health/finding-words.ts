@@ -49,6 +49,12 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `The file of the configuration ${replicas && `of replica${many ? 's' : ''} ${replicas} `}has ${mistakes === 1 ? 'a mistake' : `${howMany(mistakes, 'mistake')}, the first`} at ${first}`,
     action: 'What was read before is in force. See all mistakes with: nestwatch check-config',
   }),
+  configs_differ: ({ replicas, many, newest }) => ({
+    title: `replica${many ? 's' : ''} ${replicas} ${many ? 'go' : 'goes'} by another configuration than ${newest}`,
+    summary: `Replica${many ? 's' : ''} ${replicas} ${many ? 'go' : 'goes'} by another configuration than replica ${newest}, which has read its own last: what is watched and who is notified depends on which of them does it.`,
+    action:
+      'Give all of them the same file, and have each read it again. See what one goes by with: nestwatch config show',
+  }),
   receiver_failing: ({ receiver, integration, failures, lastError }) => ({
     title: `receiver ${receiver} accepts nothing`,
     summary: `Receiver ${receiver} accepts nothing by ${integration}, ${howMany(failures, 'try', 'tries')} in a row${lastError ? `: ${lastError}` : '.'}`,

@@ -80,6 +80,11 @@ export const IMPAIRMENTS = {
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
+  configs_differ: {
+    means: 'replicas go by different configurations for a quarter of an hour, though none refuses its file',
+    stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
+  },
   quarantine_growing: {
     means: 'entries of the last hour could not be read',
     stopsHeartbeat: 'no',

@@ -21,6 +21,8 @@ const MIB = 1024 * 1024;
 const LEAST_FREE_BYTES = 512 * MIB;
 const LEAST_FREE_PART = 1 / 10;
 
+/** For so long replicas may read a new configuration, or start with it, one after the other. */
+const UNLIKE_FOR_US = 900e6;
 const MAX_TEXT_LENGTH = 300;
 
 /** What impairs the watch, the gravest first; empty where nothing does. */
@@ -31,6 +33,7 @@ export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
     ...judgeConfig(refusedConfig, replicas),
+    ...judgeAlike(replicas, nowUs),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
   ].toSorted(byGravity);
@@ -85,6 +88,29 @@ function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaS
     const sinceUs = Math.min(...all.map(({ refused }) => refused.sinceUs));
     const names = all.map(({ name }) => name).toSorted();
     return refusedBy({ ...all[0]!.refused, sinceUs }, names);
+  });
+}
+
+/**
+ * Replicas of one version that go by different configurations, though none refuses what is in its file: those that
+ * differ from the one that took up its own last. What each of them does then depends on which it is.
+ */
+function judgeAlike(replicas: readonly ReplicaSnapshot[], nowUs: number): Impairment[] {
+  const known = replicas.filter(({ refused, config }) => !refused && config.digest !== '');
+  return [...Map.groupBy(known, ({ version }) => version).values()].flatMap((all) => {
+    const last = all.reduce((a, b) => (b.config.sinceUs > a.config.sinceUs ? b : a));
+    const others = all.filter(({ config }) => config.digest !== last.config.digest);
+    const sinceUs = last.config.sinceUs + UNLIKE_FOR_US;
+    if (others.length === 0 || nowUs < sinceUs) return [];
+    const names = others.map(({ name }) => name).toSorted();
+    const replica = plainText(names.join(', '), MAX_TEXT_LENGTH);
+    const facts = {
+      replicas: replica,
+      many: names.length > 1,
+      newest: plainText(last.name, MAX_TEXT_LENGTH),
+    };
+    const rest = { replica, severity: 'warning', sinceUs, stopsHeartbeat: false } as const;
+    return [impairment({ sort: 'configs_differ', facts }, { reason: 'configs_differ', ...rest })];
   });
 }
 

@@ -89,6 +89,9 @@ export interface ReplicaSnapshot {
   readonly name: string;
   /** Why the configuration that is in its file is not in force there; undefined where it is. */
   readonly refused: RefusedConfig | undefined;
+  readonly version: string;
+  /** By which configuration it goes, by a digest that is empty where it is not known, and since when. */
+  readonly config: { readonly digest: string; readonly sinceUs: number };
 }
 
 export interface KeptSnapshot {

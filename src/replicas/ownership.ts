@@ -47,6 +47,7 @@
  */
 import type { Report } from '../report.ts';
 import type {
+  ConfigInForce,
   Lease,
   OwnershipView,
   RefusedFile,
@@ -99,6 +100,8 @@ export interface OwnershipOptions extends ReplicaPart {
   readonly report: Report;
   /** Why the configuration in the file of this replica is not in force, for all to see; undefined where it is. */
   readonly refused: () => RefusedFile | undefined;
+  /** By which configuration this replica goes. */
+  readonly configInForce: () => ConfigInForce;
 }
 
 const TURN_MS = 2_500;
@@ -190,8 +193,9 @@ class Member implements Ownership {
     const all = this.#view?.replicas ?? [];
     const isOwn = ({ replica }: ReplicaRecord) => replica === this.#life.replica;
     if (!all.some(isOwn)) return [];
-    const { storeClock, refused } = this.#options;
-    const own = { clockAheadUs: storeClock.ownAheadUs(), refused: refused(), isOwn: true };
+    const { storeClock, refused, configInForce } = this.#options;
+    const said = { clockAheadUs: storeClock.ownAheadUs(), refused: refused(), config: configInForce() };
+    const own = { ...said, isOwn: true };
     return all.map((one) => (isOwn(one) ? { ...one, ...own } : { ...one, isOwn: false }));
   }
 
@@ -244,13 +248,14 @@ class Member implements Ownership {
   }
 
   async #sayThatItLives(replica: number): Promise<OwnershipView | undefined> {
-    const { turns, storeClock, refused } = this.#options;
+    const { turns, storeClock, refused, configInForce } = this.#options;
     const askedMs = storeClock.monotonicMs();
     const view = await turns.renew(replica, {
       forMs: LEASE_MS,
       isLeaving: this.#isLeaving,
       clockAheadUs: storeClock.ownAheadUs(),
       refused: refused(),
+      config: configInForce(),
     });
     if (view) storeClock.heard(view.nowUs, askedMs);
     return view;

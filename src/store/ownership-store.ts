@@ -42,6 +42,7 @@ export interface ReplicaRecord {
   readonly clockAheadUs: number;
   /** Why the configuration in its file is not in force; undefined where it is. */
   readonly refused: RefusedFile | undefined;
+  readonly config: ConfigInForce;
 }
 
 /** Clocks that are kept by NTP differ by milliseconds. */
@@ -60,8 +61,16 @@ export interface RefusedFile {
   readonly sinceUs: number;
 }
 
+/** By which configuration a replica goes. */
+export interface ConfigInForce {
+  /** The same for those that are alike; empty where that is not known, and of an older version. */
+  readonly digest: string;
+  /** Since when this replica goes by it. */
+  readonly sinceUs: number;
+}
+
 /** What a replica says with it that it lives. */
-export interface Renewal extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused'> {
+export interface Renewal extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused' | 'config'> {
   readonly forMs: number;
 }
 

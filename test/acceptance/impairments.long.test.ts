@@ -441,7 +441,9 @@ describe('what impairs the watch is said everywhere, and no longer when it is me
   });
 
   test('and there is a story for each reason', () => {
-    expect(STORIES.map(({ reason }) => reason).toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
+    // Of several replicas: `replicas/watch-of-replicas.test.ts`.
+    const told = [...STORIES.map(({ reason }) => reason), 'configs_differ'];
+    expect(told.toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
   });
 });
 

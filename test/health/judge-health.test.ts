@@ -95,6 +95,19 @@ const CASES: readonly [
     'The file of the configuration of replicas host-a, host-b<b> has 2 mistakes, the first at n.yaml:3:1: a: b',
   ],
   [
+    'configs_differ',
+    aWell({
+      replicas: [
+        aReplica(),
+        aReplica({ name: 'host-b', config: { digest: 'c2', sinceUs: NOW_US - 15 * MINUTE_US } }),
+        aReplica({ name: 'host-c' }),
+      ],
+    }),
+    'warning',
+    true,
+    'Replicas host-a, host-c go by another configuration than replica host-b, which has read its own last: what is watched and who is notified depends on which of them does it.',
+  ],
+  [
     'inventory_failing',
     inRegion({ started: false, birds: 0, firstPass: { streams: 2, read: 0 }, unlisted: notFound }),
     'critical',
@@ -349,6 +362,22 @@ describe('the health answer', () => {
     ]);
     expect(all[0]!.title).toBe('the new configuration is not in force at replicas host-a, host-c');
     expect(new Set(all.map(impairmentKey)).size).toBe(2);
+  });
+
+  test.each([
+    ['that are read one after the other', { config: { digest: 'c2', sinceUs: NOW_US - 14 * MINUTE_US } }],
+    ['of another version', { version: '2', config: { digest: 'c2', sinceUs: 1 } }],
+    ['of a version that says nothing of it', { config: { digest: '', sinceUs: 0 } }],
+    ['that are alike', { config: { digest: 'c1', sinceUs: 1 } }],
+  ])('finds nothing in configurations %s', (_, change) => {
+    const all = judgeHealth(aWell({ replicas: [aReplica(), aReplica({ name: 'host-b', ...change })] }));
+    expect(all).toEqual([]);
+  });
+
+  test('says of a replica that refuses its file no more than that', () => {
+    const refusing = aReplica({ name: 'host-b', refused: REFUSED, config: { digest: 'c0', sinceUs: 1 } });
+    const all = judgeHealth(aWell({ replicas: [aReplica(), refusing] }));
+    expect(all.map(({ reason }) => reason)).toEqual(['config_refused']);
   });
 
   test('finds that no Bird is watched where all Nests are left out, though their Birds are still known', () => {

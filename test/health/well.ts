@@ -35,7 +35,8 @@ export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
 
 /** A replica with which all is well. */
 export function aReplica(change: Partial<ReplicaSnapshot> = {}): ReplicaSnapshot {
-  return { name: 'host-a', refused: undefined, ...change };
+  const config = { digest: 'c1', sinceUs: NOW_US - 600 * MINUTE_US };
+  return { name: 'host-a', version: '1', refused: undefined, config, ...change };
 }
 
 /** A watch that nothing impairs. */

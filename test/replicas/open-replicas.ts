@@ -1,7 +1,7 @@
 /** Replicas in one process, on one store in memory and a virtual clock, with the two regions that they watch. */
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { createDaemon } from '../../src/daemon.ts';
+import { createDaemon, type Setup } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
@@ -52,33 +52,33 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
   const regions = REGIONS.map(
     (region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token, NESTS }`,
   );
-  const config = loadConfig({
-    file: 'n.yaml',
-    text: `
+  /** `more` stands behind the rest of the file. */
+  const setupOf = (name: string, more = ''): Setup => ({
+    config: loadConfig({ file: 'n.yaml', text: `${text}\n${more}`, environment: {}, readFile: () => '' }),
+    channels: { webhook: webhook() },
+    watchdog: onlyWhile((url) => reaches(name, 'watchdog', url), {
+      send: async () => ({ status: 200, headers: {}, body: '' }),
+      close: async () => {},
+    }),
+    transportOf: (region) =>
+      onlyWhile(
+        (url) => reaches(name, region, url),
+        simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
+      ),
+  });
+  const text = `
 regions:
 ${regions.join('\n').replace('NESTS', 'nests: { include: ["Sales*"] }').replace(', NESTS', '')}
 poll: { inventory_interval: 1m }
 heartbeat: { url: "https://watchdog.example.com/", interval: 1m }
 route: { receiver: ops, group_wait: 1s }
-receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }]`,
-    environment: {},
-    readFile: () => '',
-  });
+receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }] }]`;
   const heard: { readonly name: string; readonly one: Happening }[] = [];
   const replicas = new Map(
     names.map((name, index) => {
       const stop = new AbortController();
       const daemon = createDaemon({
-        ...{ config, store, clock, random: seededRandom(index), channels: { webhook: webhook() } },
-        watchdog: onlyWhile((url) => reaches(name, 'watchdog', url), {
-          send: async () => ({ status: 200, headers: {}, body: '' }),
-          close: async () => {},
-        }),
-        transportOf: (region) =>
-          onlyWhile(
-            (url) => reaches(name, region, url),
-            simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
-          ),
+        ...{ ...setupOf(name), store, clock, random: seededRandom(index) },
         report: (one) => void heard.push({ name, one }),
         replica: {
           name,
@@ -101,6 +101,8 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
     worlds,
     replicas,
     heard,
+    /** The file of one of them has more, and is read. */
+    follow: (name: string, more: string) => replicas.get(name)!.daemon.follow(setupOf(name, more)),
     /** What happened to alerts of the kind: `a firing eu`. */
     said: () =>
       heard.flatMap(({ name, one }) =>

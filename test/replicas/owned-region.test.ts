@@ -27,6 +27,7 @@ test('what a replica of another version shows is not taken for what this one wou
       storeClock: createStoreClock(clock),
     },
     ...{ random: () => 0.5, report: () => {}, refused: () => undefined },
+    configInForce: () => ({ digest: '', sinceUs: 0 }),
   });
   const config = loadConfig({ file: 'n.yaml', text: CONFIG, environment: {}, readFile: () => '' });
   const region = createOwnedRegion({

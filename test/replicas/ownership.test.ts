@@ -84,7 +84,7 @@ function begin(
   const storeClock = createStoreClock({ ...clock, nowUs: () => clock.nowUs() + aheadMs * 1000 });
   const options = {
     ...{ ...sharing, name, version: '1', store: own, random: () => 0.5, report, refused },
-    ...{ clock: storeClock, storeClock },
+    ...{ clock: storeClock, storeClock, configInForce: () => ({ digest: '', sinceUs: 0 }) },
   };
   const ownership: Ownership = createOwnership(options);
   const stop = new AbortController();

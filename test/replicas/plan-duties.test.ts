@@ -15,6 +15,7 @@ const replica = (number: number, changes: Partial<ReplicaRecord> = {}): ReplicaR
   isLeaving: false,
   clockAheadUs: 0,
   refused: undefined,
+  config: { digest: '', sinceUs: 0 },
   ...changes,
 });
 

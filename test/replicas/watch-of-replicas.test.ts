@@ -88,3 +88,34 @@ test('the log of a Flight is had from the one that reads its region, and the oth
   await clock.advance(60_000);
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
+
+test('configurations that differ for a quarter of an hour are an alert, until they are alike', async () => {
+  const two = await openReplicas(['a', 'b']);
+  const { clock, worlds, replicas, follow } = two;
+  const eu = worlds.get('eu')!;
+  eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
+  await clock.advance(20 * 60_000);
+  const found = async (name: string) => {
+    const { impairments } = await replicas.get(name)!.daemon.health();
+    return impairments.map(({ reason, replica }) => `${reason} ${replica}`);
+  };
+  const more = 'rules: [{ kind: FlightFailed, threshold: 7 }]';
+  const reads = async (name: string) => {
+    const following = follow(name, more);
+    await clock.advance(60_000);
+    await following;
+  };
+  await reads('b');
+  await clock.advance(10 * 60_000);
+  expect([await found('a'), await found('b')]).toEqual([[], []]);
+  await clock.advance(6 * 60_000);
+  expect([await found('a'), await found('b')]).toEqual([['configs_differ a'], ['configs_differ a']]);
+  await reads('a');
+  await clock.advance(60_000);
+  expect([await found('a'), await found('b')]).toEqual([[], []]);
+  const said = two.said().filter((one) => one.endsWith(' all'));
+  expect(said.map((one) => one.split(' ')[1])).toEqual(['firing', 'resolved']);
+  for (const { stop } of replicas.values()) stop.abort();
+  await clock.advance(60_000);
+  await Promise.all([...replicas.values()].map(({ ended }) => ended));
+});

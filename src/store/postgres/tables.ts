@@ -375,7 +375,9 @@ const OWNED = `
     clock_ahead_us BIGINT NOT NULL DEFAULT 0,
     mistakes INTEGER NOT NULL DEFAULT 0,
     first_mistake TEXT NOT NULL DEFAULT '',
-    refused_us BIGINT NOT NULL DEFAULT 0
+    refused_us BIGINT NOT NULL DEFAULT 0,
+    config TEXT NOT NULL DEFAULT '',
+    config_us BIGINT NOT NULL DEFAULT 0
   );
   CREATE TABLE duty (
     duty TEXT PRIMARY KEY,

@@ -471,7 +471,10 @@ const OWNED = `
     -- Of a configuration that it could not take up: how many mistakes it has, the first, and since when. 0 for none.
     mistakes INTEGER NOT NULL DEFAULT 0,
     first_mistake TEXT NOT NULL DEFAULT '',
-    refused_us INTEGER NOT NULL DEFAULT 0
+    refused_us INTEGER NOT NULL DEFAULT 0,
+    -- By which configuration it goes, by its digest, and since when; empty where that is not known.
+    config TEXT NOT NULL DEFAULT '',
+    config_us INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   -- What one replica at a time does. The epoch grows each time that it goes from one to another.

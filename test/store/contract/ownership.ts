@@ -79,11 +79,12 @@ export function describeOwnership(run: Run): void {
     const refused = { mistakes: 2, first: HOSTILE_TEXTS.join(), sinceUs: 1_783_000_000_000_001 };
     const renew = (replica: number, changes: Partial<Renewal>) =>
       run((tx) => tx.ownership.renew(replica, { ...RENEWAL, ...changes }));
-    await renew(a, { clockAheadUs: -61_000_001, refused });
+    const config = { digest: 'abc', sinceUs: 1_783_000_000_000_003 };
+    await renew(a, { clockAheadUs: -61_000_001, refused, config });
     const said = (await renew(b, {}))!.replicas;
     expect(said).toMatchObject([
-      { replica: a, clockAheadUs: -61_000_001, refused },
-      { replica: b, clockAheadUs: 0 },
+      { replica: a, clockAheadUs: -61_000_001, refused, config },
+      { replica: b, clockAheadUs: 0, config: { digest: '', sinceUs: 0 } },
     ]);
     expect(said[1]!.refused).toBeUndefined();
     expect((await run((tx) => tx.ownership.view())).replicas[0]).toMatchObject({ refused });

@@ -162,4 +162,10 @@ export async function giveUpThree(tx: Transaction): Promise<void> {
 }
 
 /** A replica lives for a minute more, and all is well with it. */
-export const RENEWAL: Renewal = { forMs: 60_000, isLeaving: false, clockAheadUs: 0, refused: undefined };
+export const RENEWAL: Renewal = {
+  forMs: 60_000,
+  isLeaving: false,
+  clockAheadUs: 0,
+  refused: undefined,
+  config: { digest: '', sinceUs: 0 },
+};

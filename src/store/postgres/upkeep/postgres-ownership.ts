@@ -47,7 +47,7 @@ const VIEW = viewOn('replica');
  */
 const RENEW = `WITH renewed AS (
     UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3, clock_ahead_us = $4, mistakes = $5,
-      first_mistake = $6, refused_us = $7 WHERE replica = $1 RETURNING *),
+      first_mistake = $6, refused_us = $7, config = $8, config_us = $9 WHERE replica = $1 RETURNING *),
   living AS (SELECT * FROM renewed UNION ALL SELECT * FROM replica WHERE replica <> $1)
   SELECT view.* FROM renewed, (${viewOn('living')}) AS view ORDER BY view.replica, view.duty`;
 
@@ -72,6 +72,8 @@ interface ViewRow {
   readonly mistakes: number;
   readonly first_mistake: string;
   readonly refused_us: number;
+  readonly config: string;
+  readonly config_us: number;
   readonly duty: string | null;
   readonly owner: number;
   readonly epoch: number;
@@ -100,7 +102,7 @@ export class PostgresOwnership implements OwnershipStore {
   /** By itself this is a transaction as well. */
   async renew(
     replica: number,
-    { forMs, isLeaving, clockAheadUs, refused }: Renewal,
+    { forMs, isLeaving, clockAheadUs, refused, config }: Renewal,
   ): Promise<OwnershipView | undefined> {
     const rows = await this.#statements.rows<ViewRow>(
       RENEW,
@@ -111,6 +113,8 @@ export class PostgresOwnership implements OwnershipStore {
       refused?.mistakes ?? 0,
       refused?.first ?? '',
       refused?.sinceUs ?? 0,
+      config.digest,
+      config.sinceUs,
     );
     return rows.length > 0 ? viewOf(rows) : undefined;
   }
@@ -200,5 +204,6 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     isLeaving: row.leaving,
     clockAheadUs: row.clock_ahead_us,
     refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
+    config: { digest: row.config, sinceUs: row.config_us },
   };
 }

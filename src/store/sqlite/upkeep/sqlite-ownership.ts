@@ -34,10 +34,11 @@ export class SqliteOwnership implements OwnershipStore {
 
   async renew(
     replica: number,
-    { forMs, isLeaving, clockAheadUs, refused }: Renewal,
+    { forMs, isLeaving, clockAheadUs, refused, config }: Renewal,
   ): Promise<OwnershipView | undefined> {
     const { mistakes, first, sinceUs } = refused ?? NOTHING_REFUSED;
-    const said = [isLeaving ? 1 : 0, clockAheadUs, mistakes, first, sinceUs] as const;
+    const goesBy = [config.digest, config.sinceUs] as const;
+    const said = [isLeaving ? 1 : 0, clockAheadUs, mistakes, first, sinceUs, ...goesBy] as const;
     const expiresUs = afterUs(this.#clock.nowUs(), forMs);
     return this.#replica.renew.run(replica, expiresUs, ...said) > 0 ? this.view() : undefined;
   }
@@ -94,13 +95,15 @@ export class SqliteOwnership implements OwnershipStore {
   }
 }
 
-type ReplicaRow = Omit<ReplicaRecord, 'isLeaving' | 'refused'> & RefusedFile & { readonly leaving: number };
+type ReplicaRow = Omit<ReplicaRecord, 'isLeaving' | 'refused' | 'config'> &
+  RefusedFile & { readonly leaving: number; readonly digest: string; readonly configSinceUs: number };
 
 const NOTHING_REFUSED: RefusedFile = { mistakes: 0, first: '', sinceUs: 0 };
 
-function replicaOf({ leaving, mistakes, first, sinceUs, ...rest }: ReplicaRow): ReplicaRecord {
+function replicaOf(row: ReplicaRow): ReplicaRecord {
+  const { leaving, mistakes, first, sinceUs, digest, configSinceUs, ...rest } = row;
   const refused = mistakes === 0 ? undefined : { mistakes, first, sinceUs };
-  return { ...rest, isLeaving: leaving === 1, refused };
+  return { ...rest, isLeaving: leaving === 1, refused, config: { digest, sinceUs: configSinceUs } };
 }
 
 function afterUs(nowUs: number, forMs: number): number {
@@ -115,14 +118,15 @@ function prepareReplicas(connection: Connection) {
     ),
     renew: connection.prepare(
       `UPDATE replica SET expires_us = ?2, leaving = ?3, clock_ahead_us = ?4, mistakes = ?5, first_mistake = ?6,
-         refused_us = ?7 WHERE replica = ?1`,
+         refused_us = ?7, config = ?8, config_us = ?9 WHERE replica = ?1`,
     ),
     one: connection.prepare('SELECT 1 FROM replica WHERE replica = ?'),
     remove: connection.prepare('DELETE FROM replica WHERE replica = ?'),
     removeExpired: connection.prepare('DELETE FROM replica WHERE expires_us <= ?'),
     all: connection.prepare<ReplicaRow>(
       `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving,
-         clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs
+         clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs,
+         config AS digest, config_us AS configSinceUs
        FROM replica ORDER BY replica`,
     ),
   };

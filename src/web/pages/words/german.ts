@@ -139,6 +139,12 @@ const FINDINGS: FindingWords = {
     summary: `Die Konfigurationsdatei ${replicas && `${many ? 'der Replikate' : 'des Replikats'} ${replicas} `}hat ${mistakes === 1 ? 'einen Fehler' : `${number(mistakes)} Fehler, den ersten`} bei ${first}`,
     action: 'Es gilt, was vorher gelesen wurde. Alle Fehler zeigt: nestwatch check-config',
   }),
+  configs_differ: ({ replicas, many, newest }) => ({
+    title: `${many ? 'die Replikate' : 'das Replikat'} ${replicas} ${many ? 'haben' : 'hat'} eine andere Konfiguration als ${newest}`,
+    summary: `${many ? 'Die Replikate' : 'Das Replikat'} ${replicas} ${many ? 'haben' : 'hat'} eine andere Konfiguration als das Replikat ${newest}, das seine zuletzt gelesen hat: Was beobachtet und wer benachrichtigt wird, hängt davon ab, welches es tut.`,
+    action:
+      'Geben Sie allen dieselbe Datei, und lassen Sie jedes sie neu lesen. Was gilt, zeigt: nestwatch config show',
+  }),
   receiver_failing: ({ receiver, integration, failures, lastError }) => ({
     title: `Empfänger ${receiver} nimmt nichts an`,
     summary: `Empfänger ${receiver} nimmt über ${integration} nichts an, ${count(failures, 'Versuch', 'Versuche')} in Folge${lastError ? `: ${lastError}` : '.'}`,
