@@ -7,9 +7,10 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
+import { MAX_EVENTS } from '../../domain/grouping/notification.ts';
 import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import { batchesOf, partsOf } from '../../domain/grouping/split-notification.ts';
+import { batchesOf, eventsOfEach, partsOf } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
   besideMembers,
@@ -120,7 +121,9 @@ function messages(
   to: readonly Destination[],
   left: readonly Listed[],
 ): Draft[] {
-  if (what.listed.length <= MAX_ALERTS) {
+  // A summary lists no events.
+  const isWhole = what.summary !== undefined || eventsOfEach(what.listed) === MAX_EVENTS;
+  if (what.listed.length <= MAX_ALERTS && isWhole) {
     return [{ id, what, to, covers: [...what.listed, ...left] }];
   }
   const goesInParts = what.summary ? needsEveryState : takesParts;

@@ -3,8 +3,8 @@ import type { Receiver } from '../../channels/receiver.ts';
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
-import { MAX_EVENTS, type NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { BATCH_EVENTS } from '../../domain/grouping/split-notification.ts';
+import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { BATCH_EVENTS, eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import { summaryWords } from '../../domain/grouping/summary.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -119,7 +119,7 @@ async function eventsOf(
   { what, isBatch }: Draft,
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
   if (what.summary && !isBatch) return new Map();
-  return tx.alerts.eventsOf(coveredBy(what.listed), isBatch ? BATCH_EVENTS : MAX_EVENTS);
+  return tx.alerts.eventsOf(coveredBy(what.listed), isBatch ? BATCH_EVENTS : eventsOfEach(what.listed));
 }
 
 /** How the Bird's last Flights ended, where all alerts are of one Bird: among several it would only be noise. */

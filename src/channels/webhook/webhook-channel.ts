@@ -13,7 +13,7 @@ import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-w
 
 const WORDS = [
   'JSON, signed as [Standard Webhooks](https://www.standardwebhooks.com) describes where `secret` is set.',
-  'A big group comes whole, in parts of up to 500 alerts (`part`, `parts` in the body).',
+  'A big group comes whole, in parts of up to 500 alerts and 500 events (`part`, `parts` in the body).',
   'With `format: alertmanager` each alert has its newest 20 new events, and `events_omitted` counts the others.',
   'With `cloudevents` each event comes by itself, also one that others get in a summary, in batches of up to 100, and no alerts. An event keeps its `source` and `id` for ever: who must not take one twice drops by these, since `webhook-id` names the batch, and after a backup was restored events may come in other batches.',
 ].join(' ');

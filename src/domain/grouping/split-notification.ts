@@ -4,8 +4,17 @@ import { MAX_EVENTS } from './notification.ts';
 
 /** Alerts in one part at the most. */
 export const PART_ALERTS = 500;
-/** Events listed in one part at the most; a single alert has no more than `MAX_EVENTS`. */
-export const PART_EVENTS = 2_000;
+/**
+ * Events listed in one message at the most; a single alert has no more than `MAX_EVENTS`. With messages as long as they
+ * may be these are 16 MB, which are written, read and sent as one text.
+ */
+export const PART_EVENTS = 500;
+
+/** Events listed of each alert, where all of these alerts stand in one message. */
+export function eventsOfEach(listed: readonly Listed[]): number {
+  const all = listed.reduce((sum, { newEvents }) => sum + Math.min(newEvents, MAX_EVENTS), 0);
+  return all <= PART_EVENTS ? MAX_EVENTS : Math.max(1, Math.floor(PART_EVENTS / listed.length));
+}
 
 /** Events in one message for those who take events and no alerts: what a batch of CloudEvents may hold. */
 export const BATCH_EVENTS = 100;
