@@ -47,6 +47,12 @@ export function isWorthAnotherTry(failure: unknown): boolean {
   return isServerError(cause) && (AGAIN.has(cause.code) || isOfOldPlan(cause));
 }
 
+/** Whether the server ended one statement alone, which took too long or waited too long for a lock: all else goes on. */
+export function endsStatementAlone(failure: unknown): boolean {
+  const cause = failure instanceof NestwatchError ? failure.cause : failure;
+  return isServerError(cause) && (cause.code === '57014' || cause.code === '55P03');
+}
+
 /** Whether a statement was planned before its tables were changed; the words of that are those of the server's language. */
 export function isOfOldPlan(error: unknown): boolean {
   return isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';

@@ -15,7 +15,7 @@
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import { isWorthAnotherTry } from './postgres-failure.ts';
+import { endsStatementAlone, isWorthAnotherTry } from './postgres-failure.ts';
 import type { Session } from './session.ts';
 
 /** What shares one commit: more would gain little and make the first one wait. */
@@ -142,7 +142,8 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
 
   /** Takes back what the last one did; false where the whole batch has to go with it. */
   async function isTakenBackAlone(isFirst: boolean, failure: unknown): Promise<boolean> {
-    if (isFirst || (failure instanceof NestwatchError && failure.code.startsWith('store_'))) return false;
+    const isOfStore = failure instanceof NestwatchError && failure.code.startsWith('store_');
+    if (isFirst || (isOfStore && !endsStatementAlone(failure))) return false;
     try {
       await session.exec('ROLLBACK TO one; RELEASE one');
       rolledBack();

@@ -204,6 +204,22 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
+  test('takes back nothing else with what takes too long', async () => {
+    const store = await open({ statementTimeoutMs: 200 });
+    await putNest(store, 'a');
+    await admin.query('BEGIN');
+    await admin.query(`LOCK TABLE ${schema}.write_request IN ACCESS EXCLUSIVE MODE`);
+    const settled = await Promise.allSettled([
+      putNest(store, 'b'),
+      store.transaction((tx) => tx.writes.page({ limit: 1 })),
+      putNest(store, 'c'),
+    ]);
+    await admin.query('ROLLBACK');
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(settled[1]).toMatchObject({ reason: { code: 'store_down' } });
+    expect(await nests(store)).toEqual(['a', 'b', 'c']);
+  });
+
   test('goes on once a transaction could not begin, since another process had all to itself', async () => {
     const place = placeOn(server, { schema, statementTimeoutMs: 200 });
     const { store } = await openPostgresStore({ place, clock, isShared: true });
