@@ -31,6 +31,9 @@ interface Queued {
   readonly deliveries: readonly Delivery[];
 }
 
+/** Text of notifications that waits at the most: parts of a big one must not fill the memory, nor be one long write. */
+const MAX_HELD_CHARACTERS = 4 * 1024 * 1024;
+
 /** The outbox, put together from lanes, claims and settlements. */
 export class SqliteOutbox implements OutboxStore {
   readonly #notified: NotifiedEvents;
@@ -46,6 +49,7 @@ export class SqliteOutbox implements OutboxStore {
   #lastNotification: number;
   readonly #holds: () => void;
   #held: Queued[] = [];
+  #heldCharacters = 0;
 
   constructor(
     connection: Connection,
@@ -74,6 +78,7 @@ export class SqliteOutbox implements OutboxStore {
       write: () => this.#writeQueued(),
       forget: () => {
         this.#held = [];
+        this.#heldCharacters = 0;
       },
     });
   }
@@ -88,13 +93,18 @@ export class SqliteOutbox implements OutboxStore {
     const seq = this.#lastNotification;
     const covered = this.#notified.coveredBy(seq, notification, covers);
     for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
-    this.#held.push({ seq, body: JSON.stringify(notification), covered, deliveries });
+    const body = JSON.stringify(notification);
+    this.#held.push({ seq, body, covered, deliveries });
+    this.#heldCharacters += body.length;
     this.#holds();
+    if (this.#heldCharacters > MAX_HELD_CHARACTERS) this.#writeQueued();
   }
 
   #writeQueued(): void {
     const queued = this.#held;
+    if (queued.length === 0) return;
     this.#held = [];
+    this.#heldCharacters = 0;
     this.#write.notifications(queued.length, (index, values) => {
       const { seq, body } = queued[index]!;
       values.push(seq, body);

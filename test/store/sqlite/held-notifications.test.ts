@@ -1,0 +1,51 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
+import { createDeliveryCounts } from '../../../src/store/sqlite/queued/delivery-counts.ts';
+import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
+import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
+import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts';
+import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
+import { delivery, event } from '../contract/sample-records.ts';
+
+const PARTS = 8;
+const PART_CHARACTERS = 1_000_000;
+/** What may wait, with the part that goes beyond it. */
+const MOST_AT_ONCE = 4 * 1024 * 1024 + 2 * PART_CHARACTERS;
+
+test('the parts of a big notification are not all held to be written at once', async () => {
+  const inner = openConnection(':memory:');
+  onTestFinished(() => inner.close());
+  prepareSchema(inner, ':memory:');
+  let [most, all] = [0, 0];
+  const counting: Connection = {
+    ...inner,
+    prepare<Row>(sql: string) {
+      const statement = inner.prepare<Row>(sql);
+      return {
+        ...statement,
+        run(...values) {
+          const characters = values.reduce<number>((sum, one) => sum + String(one).length, 0);
+          most = Math.max(most, characters);
+          all += characters;
+          return statement.run(...values);
+        },
+      };
+    },
+  };
+  const events = new SqliteEvents(counting, new SqliteStreams(counting));
+  const counts = createDeliveryCounts(counting);
+  const outbox = new SqliteOutbox(counting, events, new NotifiedEvents(counting, events, counts), counts);
+  for (let part = 1; part <= PARTS; part += 1) {
+    const message = 'x'.repeat(PART_CHARACTERS);
+    const parts = { kind: 'forward', id: `n${part}`, receiver: 'ops', createdAtUs: 0 } as const;
+    await outbox.enqueue({ ...parts, events: [event(`${part}`, { message })] }, [delivery(`d${part}`)]);
+  }
+  inner.held.write();
+  expect(all).toBeGreaterThanOrEqual(PARTS * PART_CHARACTERS);
+  expect(most).toBeLessThanOrEqual(MOST_AT_ONCE);
+  const listed = await outbox.list({ limit: PARTS });
+  expect(listed.map(({ id }) => id).toSorted()).toEqual(
+    Array.from({ length: PARTS }, (_, at) => `d${at + 1}`),
+  );
+});
