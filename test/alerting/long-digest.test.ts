@@ -1,0 +1,63 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDigests } from '../../src/alerting/send-digests.ts';
+import type { EndedFlight } from '../../src/domain/digest/flight-tally.ts';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { changed } from '../store/changed-transaction.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const FLIGHTS = 300;
+/** Looks at whether one succeeded between two turns of the event loop; each Flight takes some. */
+const MOST_LOOKS = 40;
+
+test('other work goes on while Flights with long messages are counted', async () => {
+  const clock = createVirtualClock();
+  const inner = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => inner.close());
+  let [row, most, all] = [0, 0, 0];
+  let next = setImmediate(turn);
+  function turn(): void {
+    row = 0;
+    next = setImmediate(turn);
+  }
+  onTestFinished(() => clearImmediate(next));
+  const place = { region: 'eu', nest: 'Marketing', nestId: '682', bird: 'Translate blog' };
+  const flights = Array.from({ length: FLIGHTS }, (_, at): EndedFlight & { readonly number: number } => ({
+    ...place,
+    number: at + 1,
+    birdId: String(at),
+    occurredAtUs: clock.nowUs(),
+    message: 'the same\n'.repeat(1_800),
+    durationUs: null,
+    get succeeded() {
+      row += 1;
+      all += 1;
+      most = Math.max(most, row);
+      return false;
+    },
+  }));
+  const rooms = {
+    arrivals: async () => ({ before: 0, last: FLIGHTS }),
+    endedFlights: async (from: number, upTo: number) => flights.slice(from, upTo),
+  };
+  const store: Store = {
+    ...inner,
+    transaction: (work) => inner.transaction((tx) => work(changed(tx, { digests: rooms }))),
+  };
+  const daily = { name: 'd', cron: '* * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };
+  const reported: Happening[] = [];
+  const stop = new AbortController();
+  const digests = createDigests({
+    ...{ store, clock, config: { digests: [daily], receivers: [] } },
+    ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
+  });
+  const ended = digests.run(stop.signal);
+  await clock.advance(60_000);
+  await expect.poll(() => reported).toMatchObject([{ what: 'notified', reason: 'digest' }]);
+  stop.abort();
+  await clock.advance(60_000);
+  await ended;
+  expect(all).toBeGreaterThanOrEqual(FLIGHTS);
+  expect(most).toBeLessThanOrEqual(MOST_LOOKS);
+});
