@@ -117,6 +117,8 @@ class Outbox implements Delivery {
   readonly #latency = createLatency();
   readonly #unacceptedAlone: UnacceptedAlone;
   readonly #doubtedWays: DoubtedWays;
+  /** By integrations: until when it need not be looked at, since all that is due there is left to others. */
+  readonly #leftUntilMs = new Map<string, number>();
   /** Claimed where the way was doubted already: nobody else has done it meanwhile. */
   readonly #leftLying = new WeakSet<ClaimedDelivery>();
   /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
@@ -136,13 +138,17 @@ class Outbox implements Delivery {
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
-  readonly wake = () => this.#bell.ring();
+  readonly wake = () => {
+    this.#leftUntilMs.clear();
+    this.#bell.ring();
+  };
 
   async run(signal: AbortSignal): Promise<void> {
     const lines = new Map<string, Line>();
     const working = new Set<Promise<unknown>>();
     const begin = (at: Destination) => {
-      const key = `${at.position} ${at.receiver}`;
+      const key = keyOf(at);
+      if ((this.#leftUntilMs.get(key) ?? 0) > this.#options.clock.monotonicMs()) return;
       const line = lines.get(key);
       if (line) {
         line.want();
@@ -150,9 +156,10 @@ class Outbox implements Delivery {
       }
       const fresh = this.#lineOf(at, this.#options.clock.nowUs, signal);
       lines.set(key, fresh);
-      const done = fresh.work().finally(() => {
+      const done = fresh.work().then((hasWorked) => {
         lines.delete(key);
         working.delete(done);
+        if (!hasWorked) this.#leaveFor(at);
         // It may have been asked for more just after it last looked.
         if (fresh.isWanted()) this.#bell.ring();
       });
@@ -195,6 +202,12 @@ class Outbox implements Delivery {
       report({ what: 'trouble', stage: 'delivery', error });
       return STORE_PAUSE_MS;
     }
+  }
+
+  /** Where what is due is left to others, it stays due: whoever looks at each turn does nothing else. */
+  #leaveFor(at: Destination): void {
+    if (!this.#left(at)) return;
+    this.#leftUntilMs.set(keyOf(at), this.#options.clock.monotonicMs() + LEFT_LOOK_MS);
   }
 
   /** What is left to other replicas; undefined for nothing. */
@@ -333,6 +346,10 @@ class Outbox implements Delivery {
     if (settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
   }
+}
+
+function keyOf({ receiver, position }: Destination): string {
+  return `${position} ${receiver}`;
 }
 
 function isUnsettled({ state }: Settlement): boolean {

@@ -1,8 +1,10 @@
 /** One of several replicas does not reach a receiver that the others reach: its network is its own. */
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
+import { NestwatchError } from '../../src/errors.ts';
 import { LOOK_EVERY_MS } from '../../src/replicas/part.ts';
-import { accepted, OPS, type Send, stage, start, type World, world } from './outbox-world.ts';
+import type { Store } from '../../src/store/store.ts';
+import { accepted, OPS, receiverOf, type Send, stage, start, type World, world } from './outbox-world.ts';
 
 const MINUTE_MS = 60_000;
 const cutOff: Outcome = { kind: 'failed', reason: 'unreachable', error: 'connect ENETUNREACH' };
@@ -84,6 +86,30 @@ test('a receiver that is away for all hears of it soon after it is back', async 
   wakeAll();
   expect(await settled(home, ['fresh'])).toBeLessThanOrEqual(4);
   expect(await settled(home, ids)).toBeLessThanOrEqual(20);
+});
+
+test('one whose others do nothing looks for what it has left to them now and then', async () => {
+  const home = await world();
+  let looks = 0;
+  const store: Store = {
+    ...home.store,
+    transaction(work) {
+      looks += 1;
+      // Something is queued while it looks.
+      if (looks > 10 && looks < 20) sending.wake();
+      if (looks > 1_000) throw new NestwatchError('store_down', 'looked for far too often');
+      return home.store.transaction(work);
+    },
+  };
+  const both = ['ops', 'lake'].map(receiverOf);
+  const senders = { holder: () => 1, mayBegin: () => true, hasOthers: () => true };
+  await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+  const sending = stage({ ...home, store }, async () => cutOff, both, { senders });
+  start(sending);
+  await home.queue({ id: 'd-1', receiver: 'ops' }, { id: 'd-2', receiver: 'lake' });
+  await home.clock.advance(LOOK_EVERY_MS);
+  expect(looks).toBeLessThan(100);
+  expect((await home.stateOf('d-1')).attempts).toBeGreaterThan(2);
 });
 
 test('one that is alone leaves nothing to others', async () => {
