@@ -57,7 +57,7 @@ export function describeStore(
     describeSilences(() => subject, run);
     describeDigests(run);
     describeReceivers(run);
-    describeOutbox(run);
+    describeOutbox(() => subject, run);
     describeLookedFor(run);
     describeFaults(run);
     describeTroubles(run);

@@ -219,7 +219,7 @@ function createRooms(connection: Connection, clock: Clock, turn: () => Promise<v
   const standing = createBirdStanding(connection);
   const groups = new SqliteGroups(connection);
   const digests = new SqliteDigests(connection);
-  const notified = new NotifiedEvents(connection, events, counts);
+  const notified = new NotifiedEvents(connection, events, counts, turn);
   const outbox = new SqliteOutbox(connection, events, notified, counts);
   const faults = new SqliteFaults(connection);
   return {

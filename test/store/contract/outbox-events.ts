@@ -3,10 +3,11 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
+import { countTurns } from '../../count-turns.ts';
 import { alert, delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run, Subject } from './subject.ts';
 
-export function describeOutboxEvents(run: Run): void {
+export function describeOutboxEvents(subject: () => Subject, run: Run): void {
   const forwarded = (id: string, receiver: string, events: readonly Event[]): Notification => ({
     kind: 'forward',
     id,
@@ -54,6 +55,19 @@ export function describeOutboxEvents(run: Run): void {
       expect(await run((tx) => tx.outbox.notificationsOfAlert('b', 10))).toEqual([]);
       await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
       expect(await notified(10)).toEqual([]);
+    });
+
+    test('are read one after the other, beside other work: each may be large', async () => {
+      await run(async (tx) => {
+        await tx.alerts.put([alert('a')]);
+        for (let at = 0; at < 20; at += 1) await queue(tx, groupNotification(`n${at}`));
+      });
+      const { found, turned } = await run(async (tx) => {
+        const turns = countTurns();
+        return { found: await tx.outbox.notificationsOfAlert('a', 30), turned: turns() };
+      });
+      expect(found.map(({ id }) => id)).toEqual(Array.from({ length: 20 }, (_, at) => `n${19 - at}`));
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
     test('are known while the alert is gone, and when it comes back, and are never those of another', async () => {
@@ -139,6 +153,19 @@ export function describeOutboxEvents(run: Run): void {
       expect(found!.deliveries).toMatchObject([{ id: 'n1-0', state: 'pending', receiver: 'ops' }]);
       expect(await run((tx) => tx.alerts.ofEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
       expect(await run((tx) => tx.alerts.ofEvent(key(4)))).toEqual([]);
+    });
+
+    test('are read one after the other, beside other work: each may be large', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        for (let at = 0; at < 20; at += 1) await queue(tx, groupNotification(`n${at}`, [events[0]!]));
+      });
+      const { found, turned } = await run(async (tx) => {
+        const turns = countTurns();
+        return { found: await notificationsOf(tx, 0), turned: turns() };
+      });
+      expect(found).toEqual(Array.from({ length: 20 }, (_, at) => `n${at}`));
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
     test('is found by the events that are listed, where nothing else was said', async () => {

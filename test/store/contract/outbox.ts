@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/outbox-store.ts';
 import { describeOutboxEvents } from './outbox-events.ts';
 import { delivery, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run, Subject } from './subject.ts';
 
-export function describeOutbox(run: Run): void {
+export function describeOutbox(subject: () => Subject, run: Run): void {
   /** Queues a notification of its own for each delivery. */
   const enqueue = (...deliveries: readonly Delivery[]) =>
     run(async (tx) => {
@@ -727,5 +727,5 @@ export function describeOutbox(run: Run): void {
     });
   });
 
-  describeOutboxEvents(run);
+  describeOutboxEvents(subject, run);
 }

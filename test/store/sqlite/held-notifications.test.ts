@@ -35,7 +35,8 @@ test('the parts of a big notification are not all held to be written at once', a
   };
   const events = new SqliteEvents(counting, new SqliteStreams(counting));
   const counts = createDeliveryCounts(counting);
-  const outbox = new SqliteOutbox(counting, events, new NotifiedEvents(counting, events, counts), counts);
+  const notified = new NotifiedEvents(counting, events, counts, async () => {});
+  const outbox = new SqliteOutbox(counting, events, notified, counts);
   for (let part = 1; part <= PARTS; part += 1) {
     const message = 'x'.repeat(PART_CHARACTERS);
     const parts = { kind: 'forward', id: `n${part}`, receiver: 'ops', createdAtUs: 0 } as const;

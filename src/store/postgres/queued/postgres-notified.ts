@@ -4,6 +4,7 @@
  * Events get their numbers before they are committed, so that one of another replica may leave behind those of greater
  * numbers: in a batch with such a one, each event has a row of its own.
  */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
@@ -139,10 +140,13 @@ export class PostgresNotified {
     );
     const rows = [...ofGroups, ...(await this.#forwards(number, key))];
     const deliveries = await this.#deliveriesOf(rows);
-    return rows.map(({ seq, body }) => ({
-      notification: JSON.parse(body) as Notification,
-      deliveries: deliveries.get(seq) ?? [],
-    }));
+    const found: { notification: Notification; deliveries: Delivery[] }[] = [];
+    for (const { seq, body } of rows) {
+      found.push({ notification: JSON.parse(body) as Notification, deliveries: deliveries.get(seq) ?? [] });
+      // Each may have megabytes.
+      await turnOfEventLoop();
+    }
+    return found;
   }
 
   /** Of each receiver the batch that may hold the event, where it does. */

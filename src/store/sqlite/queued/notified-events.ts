@@ -16,7 +16,6 @@ interface NotificationRow {
 }
 
 interface SentRow {
-  readonly seq: number;
   readonly id: string;
   readonly receiver: string;
   readonly reason: string;
@@ -33,12 +32,20 @@ export interface Covered {
 export class NotifiedEvents {
   readonly #events: SqliteEvents;
   readonly #counts: Pick<DeliveryCounts, 'receivers'>;
+  readonly #pause: () => Promise<void>;
   readonly #write: ReturnType<typeof prepareWriting>;
   readonly #read: ReturnType<typeof prepareReading>;
 
-  constructor(connection: Connection, events: SqliteEvents, counts: Pick<DeliveryCounts, 'receivers'>) {
+  /** `pause` lets other work go on. */
+  constructor(
+    connection: Connection,
+    events: SqliteEvents,
+    counts: Pick<DeliveryCounts, 'receivers'>,
+    pause: () => Promise<void>,
+  ) {
     this.#events = events;
     this.#counts = counts;
+    this.#pause = pause;
     this.#write = prepareWriting(connection);
     this.#read = prepareReading(connection);
   }
@@ -80,33 +87,43 @@ export class NotifiedEvents {
     });
   }
 
-  ofAlert(alertId: string, limit: number): SentNotification[] {
-    return this.#read.ofAlert.all(alertId, limit).map((row) => ({
-      id: row.id,
-      receiver: row.receiver,
-      reason: row.reason,
-      createdAtUs: row.created_us,
-      deliveries: this.#read.deliveries.all(row.seq).map(deliveryOf),
-    }));
+  async ofAlert(alertId: string, limit: number): Promise<SentNotification[]> {
+    const found: SentNotification[] = [];
+    for (const { seq } of this.#read.ofAlert.all(alertId, limit)) {
+      const row = this.#read.sent.get(seq)!;
+      found.push({
+        id: row.id,
+        receiver: row.receiver,
+        reason: row.reason,
+        createdAtUs: row.created_us,
+        deliveries: this.#read.deliveries.all(seq).map(deliveryOf),
+      });
+      // Each may have megabytes.
+      await this.#pause();
+    }
+    return found;
   }
 
-  ofEvent(key: string): { notification: Notification; deliveries: Delivery[] }[] {
+  async ofEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
     const number = this.#events.numberOfKey(key);
     if (number === undefined) return [];
-    return [...this.#read.ofGroups.all(number), ...this.#forwards(number, key)].map(({ seq, body }) => ({
-      notification: JSON.parse(body) as Notification,
-      deliveries: this.#read.deliveries.all(seq).map(deliveryOf),
-    }));
-  }
-
-  /** Of each receiver the batch that may hold the event, where it does. */
-  #forwards(number: number, key: string): NotificationRow[] {
-    return this.#counts.receivers().flatMap((receiver) => {
+    const found: { notification: Notification; deliveries: Delivery[] }[] = [];
+    const add = async (seq: number, notification: Notification) => {
+      found.push({ notification, deliveries: this.#read.deliveries.all(seq).map(deliveryOf) });
+      // Each may have megabytes.
+      await this.#pause();
+    };
+    for (const { seq } of this.#read.ofGroups.all(number)) {
+      await add(seq, JSON.parse(this.#read.body.get(seq)!.body) as Notification);
+    }
+    // Of each receiver the batch that may hold the event, where it does.
+    for (const receiver of this.#counts.receivers()) {
       const row = this.#read.batch.get(number, receiver);
-      if (!row) return [];
-      const found = JSON.parse(row.body) as Notification;
-      return found.kind === 'forward' && found.events.some((event) => event.key === key) ? [row] : [];
-    });
+      const batch = row && (JSON.parse(row.body) as Notification);
+      const isIn = batch?.kind === 'forward' && batch.events.some((event) => event.key === key);
+      if (isIn) await add(row!.seq, batch);
+    }
+    return found;
   }
 }
 
@@ -139,14 +156,17 @@ function prepareWriting(connection: Connection) {
 
 function prepareReading(connection: Connection) {
   return {
-    ofGroups: connection.prepare<NotificationRow>(
-      `SELECT seq, body FROM notified_event JOIN notification ON notification.seq = notification
+    ofGroups: connection.prepare<Pick<NotificationRow, 'seq'>>(
+      `SELECT seq FROM notified_event JOIN notification ON notification.seq = notification
        WHERE event = ? ORDER BY seq`,
     ),
-    ofAlert: connection.prepare<SentRow>(
-      `SELECT seq, body ->> '$.id' AS id, body ->> '$.receiver' AS receiver, body ->> '$.reason' AS reason,
-         body ->> '$.createdAtUs' AS created_us
-       FROM notified_alert JOIN notification ON notification.seq = notification
+    body: connection.prepare<Pick<NotificationRow, 'body'>>('SELECT body FROM notification WHERE seq = ?'),
+    sent: connection.prepare<SentRow>(
+      `SELECT body ->> '$.id' AS id, body ->> '$.receiver' AS receiver, body ->> '$.reason' AS reason,
+         body ->> '$.createdAtUs' AS created_us FROM notification WHERE seq = ?`,
+    ),
+    ofAlert: connection.prepare<Pick<NotificationRow, 'seq'>>(
+      `SELECT seq FROM notified_alert JOIN notification ON notification.seq = notification
        WHERE notified_alert.alert = (
          SELECT alert FROM alert WHERE id = ?1 UNION SELECT alert FROM former_alert WHERE id = ?1)
        ORDER BY notification DESC LIMIT ?2`,
