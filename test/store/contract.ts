@@ -53,7 +53,7 @@ export function describeStore(
     describeAudits(run);
     describeBirds(run);
     describeOverdue(run);
-    describeAlertPages(run);
+    describeAlertPages(() => subject, run);
     describeSilences(() => subject, run);
     describeDigests(run);
     describeReceivers(run);

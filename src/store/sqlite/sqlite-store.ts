@@ -231,7 +231,7 @@ function createRooms(connection: Connection, clock: Clock, turn: () => Promise<v
       audits: createAudits(connection),
       birds: new SqliteBirds(connection, events),
       overdue: new SqliteOverdue(connection),
-      alerts: new SqliteAlerts(connection, events, standing, groups),
+      alerts: new SqliteAlerts(connection, events, standing, groups, turn),
       groups,
       silences: createSilences(connection, turn),
       suppressions: createSuppressions(connection, events),

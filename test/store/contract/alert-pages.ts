@@ -2,10 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { AlertQuery } from '../../../src/store/alert-store.ts';
+import { countTurns } from '../../count-turns.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run, Subject } from './subject.ts';
 
-export function describeAlertPages(run: Run): void {
+export function describeAlertPages(subject: () => Subject, run: Run): void {
   const ids = (alerts: readonly Alert[]) => alerts.map((one) => one.id);
   const page = (query: Partial<AlertQuery> = {}) =>
     run((tx) => tx.alerts.page({ order: 'severest', nowUs: NOW_US, limit: 100, ...query }));
@@ -142,6 +143,15 @@ export function describeAlertPages(run: Run): void {
   });
 
   describe('causes of alerts', () => {
+    test('are found, and the latest of each read, with other work between', async () => {
+      const turned = await run(async (tx) => {
+        const turns = countTurns();
+        await tx.alerts.causes({ nowUs: NOW_US, limit: 100 });
+        return turns();
+      });
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 1 : 0);
+    });
+
     const failing = (id: string, description: string, change: Partial<Alert> = {}) =>
       alert(id, { annotations: { summary: `Flight of ${id} failed`, description }, ...change });
 

@@ -55,10 +55,13 @@ const ORDERS = {
 export class AlertPages {
   readonly #connection: Connection;
   readonly #events: SqliteEvents;
+  readonly #pause: () => Promise<void>;
 
-  constructor(connection: Connection, events: SqliteEvents) {
+  /** `pause` lets other work go on. */
+  constructor(connection: Connection, events: SqliteEvents, pause: () => Promise<void>) {
     this.#connection = connection;
     this.#events = events;
+    this.#pause = pause;
   }
 
   page(query: AlertQuery): { alerts: Alert[]; next?: string } {
@@ -87,7 +90,7 @@ export class AlertPages {
   }
 
   /** Those that fire, together by their causes. Their order changes with each alert, so a page is found by counting. */
-  causes(query: CauseQuery): CausePage {
+  async causes(query: CauseQuery): Promise<CausePage> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = this.#conditions({ ...query, state: 'firing' });
     const [skipped] = query.cursor === undefined ? [0] : parseCursor(query.cursor, ['number']);
@@ -100,6 +103,8 @@ export class AlertPages {
          ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause LIMIT ? OFFSET ?`,
       )
       .all(query.nowUs, ...where.values, limit + 1, skipped!);
+    // Each of the two looks at all alerts that fire, and at all silences.
+    await this.#pause();
     const latest = this.#latestOf(rows.slice(0, limit), where, query.nowUs);
     const causes = rows.slice(0, limit).map((row) => ({
       alertname: row.alertname,

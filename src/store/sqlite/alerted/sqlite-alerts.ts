@@ -33,12 +33,13 @@ export class SqliteAlerts implements AlertStore {
     events: SqliteEvents,
     standing: BirdStanding,
     groups: Pick<SqliteGroups, 'forget'>,
+    pause: () => Promise<void>,
   ) {
     this.#groups = groups;
     this.#events = events;
     this.#standing = standing;
     this.#alertEvents = new AlertEvents(connection, events);
-    this.#pages = new AlertPages(connection, events);
+    this.#pages = new AlertPages(connection, events, pause);
     this.#find = prepareFinding(connection);
     this.#list = prepareListing(connection);
     this.#write = prepareWriting(connection);
