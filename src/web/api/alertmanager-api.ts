@@ -184,8 +184,8 @@ const SHOWING_WORK = 50;
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
-function answerJson(c: Context, json: JsonInSlices): Response {
-  return c.body(json.whole(), 200, { 'content-type': 'application/json' });
+async function answerJson(c: Context, json: JsonInSlices): Promise<Response> {
+  return c.body(await json.whole(), 200, { 'content-type': 'application/json' });
 }
 
 const NO_ALERTS_TAKEN =

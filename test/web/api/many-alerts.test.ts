@@ -102,7 +102,18 @@ test('JSON is written in slices, and is what it is when it is written at once', 
   const turns = countTurns();
   await json.addList(lists, (list) => json.addList<unknown>(list, (one) => json.add(JSON.stringify(one))));
   expect(turns()).toBeGreaterThanOrEqual(9);
-  expect(Buffer.from(json.whole()).toString() === JSON.stringify(lists)).toBe(true);
+  const whole = await json.whole();
+  expect(Buffer.from(whole).toString() === JSON.stringify(lists)).toBe(true);
+});
+
+test('what is long is put together in slices, too', async () => {
+  const json = new JsonInSlices();
+  for (let slice = 0; slice < 160; slice += 1) await json.add(String(slice % 10).repeat(300_000));
+  const turns = countTurns();
+  const whole = await json.whole();
+  expect(turns()).toBeGreaterThanOrEqual(9);
+  expect(whole).toHaveLength(160 * 300_000);
+  expect([whole[0], whole.at(-1)]).toEqual([48, 57]);
 });
 
 /** The API over long silences that count how many of them are read between two turns of the event loop. */
