@@ -90,7 +90,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   }
 
   /** How the replica that reads it stands to its service, where that is in trouble. */
-  function standing(): (ReaderStanding & { readonly epoch: number }) | undefined {
+  function standing(): ReaderStanding | undefined {
     const { nowUs = 0, duties = [] } = ownership.view() ?? {};
     const owned = duties.find((one) => one.duty === duty);
     const { shownUs = 0 } = ownership.shown(duty) ?? {};
@@ -101,9 +101,8 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     return { sinceUs: Math.max(troubleUs, owned.sinceUs), shownUs, nowUs, epoch: owned.epoch };
   }
 
-  async function takeOver(): Promise<void> {
-    const now = standing();
-    if (!now || !(await ownership.takeOver({ duty, epoch: now.epoch }))) return;
+  async function takeOver({ epoch }: ReaderStanding): Promise<void> {
+    if (!(await ownership.takeOver({ duty, epoch }))) return;
     keptUntilMs = clock.monotonicMs() + KEPT_MS;
     report({ what: 'relieves', region: name });
   }

@@ -6,7 +6,7 @@ import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
-import { relieve } from './relief.ts';
+import { type ReaderStanding, relieve } from './relief.ts';
 
 const REPEATING = 'repeating';
 /** What its owner shows while it is not heard. */
@@ -46,9 +46,8 @@ export async function whileRepeating(
     return { sinceUs: owned.sinceUs, shownUs, nowUs, epoch: owned.epoch };
   }
 
-  async function takeOver(): Promise<void> {
-    const now = standing();
-    if (now) await ownership.takeOver({ duty: REPEATING, epoch: now.epoch });
+  async function takeOver({ epoch }: ReaderStanding): Promise<void> {
+    await ownership.takeOver({ duty: REPEATING, epoch });
   }
 
   const reaches = async () => clock.monotonicMs() - inVainMs >= LEFT_MS;

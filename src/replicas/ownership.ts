@@ -46,13 +46,14 @@
  * A process that has its store to itself has none of this: it owns everything, always (`daemon.ts`).
  */
 import type { Report } from '../report.ts';
-import type {
-  ConfigInForce,
-  Lease,
-  OwnershipView,
-  RefusedFile,
-  ReplicaRecord,
-  ShownDuty,
+import {
+  type ConfigInForce,
+  type Lease,
+  type OwnershipView,
+  type RefusedFile,
+  type ReplicaRecord,
+  regionOf,
+  type ShownDuty,
 } from '../store/ownership-store.ts';
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
@@ -172,6 +173,12 @@ class Member implements Ownership {
     const { replica } = this.#life;
     if (replica === 0 || this.#isLeaving) return false;
     const taken = await turns.transaction(async ({ ownership }) => {
+      const { duties } = await ownership.view();
+      const { owner } = duties.find(({ duty, epoch }) => duty === from.duty && epoch === from.epoch) ?? {
+        owner: 0,
+      };
+      if (owner === 0) return undefined;
+      if (regionOf(from.duty) !== undefined) await ownership.relieve(owner);
       await ownership.release(from);
       return ownership.take(from.duty, replica);
     });

@@ -6,6 +6,7 @@
  * - What somebody owns moves calmly: only from the replica that has most to do, only to one that has lived for a while,
  *   only while the two are clearly uneven, and nothing that came a moment ago. Each move makes the largest
  *   load smaller, so the moves come to an end, and no duty goes to and fro.
+ * - One that did not reach a region, which another one did, is left out for hours where there are others.
  */
 import type { DutyRecord, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
 
@@ -29,6 +30,8 @@ const HELD_US = 60e6;
 const LEFT_LYING_US = 15e6;
 /** Two that differ by less than this part of what a replica has to do on average are even enough. */
 const WORTH_MOVING = 1 / 5;
+/** For so long a replica from which another one had to take a region is left out. */
+const LEFT_OUT_US = 6 * 3_600e6;
 /** Moves at a time. */
 const MOST_GIVEN = 4;
 /** Of a duty that nobody has done yet. */
@@ -48,8 +51,10 @@ export function planDuties(
     .map(({ duty }) => known.get(duty) ?? { duty, owner: 0, sinceUs: own.startedUs, weight: 0 })
     .filter(({ owner }) => owner === 0)
     .toSorted((a, b) => weightOf(b) - weightOf(a) || (a.duty < b.duty ? -1 : 1));
-  if (free.length > 0) return { take: shareOut(free, staying, load, me, nowUs), give: [] };
-  return { take: [], give: chooseGiven(me, wanted, staying, { nowUs, load, known }) };
+  const able = staying.filter(({ relievedUs }) => relievedUs === 0 || nowUs - relievedUs >= LEFT_OUT_US);
+  const among = able.length > 0 ? able : staying;
+  if (free.length > 0) return { take: shareOut(free, among, load, me, nowUs), give: [] };
+  return { take: [], give: chooseGiven(me, wanted, among, { nowUs, load, known }) };
 }
 
 /** Whether it may be removed, and takes nothing. */

@@ -17,6 +17,8 @@ import { type Clock, type Random, sleep } from '../time/clock.ts';
 export interface ReaderStanding {
   /** Since when its reader goes without what it asks for. */
   readonly sinceUs: number;
+  /** Of the reader's lease. */
+  readonly epoch: number;
   /** When the reader has shown that. */
   readonly shownUs: number;
   readonly nowUs: number;
@@ -31,8 +33,8 @@ interface ReliefOptions {
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
   /** The service has answered this replica once: its reader may try it at once. */
   readonly answered: () => void;
-  /** Takes the region from its reader. */
-  readonly takeOver: () => Promise<void>;
+  /** Takes the region from that reader, unless another one has done so. */
+  readonly takeOver: (from: ReaderStanding) => Promise<void>;
 }
 
 /** Most troubles of a service are over by then. */
@@ -79,9 +81,9 @@ export async function relieve(
       answered();
     } else {
       answeredUs = undefined;
-      if (!standing()) return;
+      if (standing()?.epoch !== now.epoch) return;
       takenMs = clock.monotonicMs();
-      await takeOver();
+      await takeOver(now);
     }
   }
 

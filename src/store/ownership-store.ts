@@ -43,6 +43,8 @@ export interface ReplicaRecord {
   /** Why the configuration in its file is not in force; undefined where it is. */
   readonly refused: RefusedFile | undefined;
   readonly config: ConfigInForce;
+  /** When another one last took a region from it, since it did not reach it; 0 for never. */
+  readonly relievedUs: number;
 }
 
 /** Clocks that are kept by NTP differ by milliseconds. */
@@ -131,6 +133,8 @@ export interface OwnershipStore {
   view(): Promise<OwnershipView>;
   /** Takes a duty that is nobody's for a replica that was not removed; undefined where it is somebody's. */
   take(duty: string, replica: number): Promise<Lease | undefined>;
+  /** Notes that a region is taken from this replica, which does not reach it. */
+  relieve(replica: number): Promise<void>;
   /** Gives a duty back. A lease that has ended changes nothing. */
   release(lease: Lease): Promise<void>;
   /**

@@ -16,6 +16,7 @@ const replica = (number: number, changes: Partial<ReplicaRecord> = {}): ReplicaR
   clockAheadUs: 0,
   refused: undefined,
   config: { digest: '', sinceUs: 0 },
+  relievedUs: 0,
   ...changes,
 });
 
@@ -58,6 +59,23 @@ describe('what is nobody’s', () => {
     });
     expect(planDuties(1, wanted(['a', 'b']), view(14)).take).toEqual([]);
     expect(planDuties(1, wanted(['a', 'b']), view(16)).take).toEqual(['b']);
+  });
+
+  test('is left to those that reach what others reach, where there are such', () => {
+    const view = (...relievedUs: readonly number[]) => ({
+      nowUs: NOW_US,
+      replicas: relievedUs.map((us, at) => replica(at + 1, { relievedUs: us })),
+      duties: [duty('a', 2), duty('b', 2), duty('c', 2), duty('d', 0, { sinceUs: NOW_US - SECOND_US })],
+    });
+    const names = wanted(['a', 'b', 'c', 'd']);
+    const lately = NOW_US - 3_600 * SECOND_US;
+    expect(planDuties(1, names, view(lately, 0))).toEqual({ take: [], give: [] });
+    expect(planDuties(2, names, view(lately, 0)).take).toEqual(['d']);
+    expect(planDuties(1, names, view(lately, lately)).take).toEqual(['d']);
+    expect(planDuties(1, names, view(NOW_US - 7 * 3_600 * SECOND_US, 0)).take).toEqual(['d']);
+    const owned = view(lately, 0).duties.filter(({ owner }) => owner > 0);
+    expect(planDuties(2, names.slice(0, 3), { ...view(lately, 0), duties: owned }).give).toEqual([]);
+    expect(planDuties(2, names.slice(0, 3), { ...view(0, 0), duties: owned }).give).not.toEqual([]);
   });
 
   test('is left to those that stay', () => {

@@ -132,3 +132,18 @@ test('what is repeated is repeated by one that is heard', async () => {
   expect(two.clock.nowUs() - beats('sent').at(-1)!.atUs).toBeLessThan(2 * MINUTE_MS * 1000);
   await endAll(two);
 });
+
+test('who does not reach one region is given no other', async () => {
+  let cutOff = '';
+  const two = await openReplicas(['a', 'b'], (name, what) => what === 'watchdog' || name !== cutOff);
+  await two.clock.advance(5 * MINUTE_MS);
+  expect(await two.ownerOf('region eu')).not.toBe(await two.ownerOf('region us'));
+  cutOff = (await two.ownerOf('region us'))!;
+  const from = two.heard.length;
+  await two.clock.advance(120 * MINUTE_MS);
+  const begun = two.heard
+    .slice(from)
+    .flatMap(({ name, one }) => (one.what === 'duty' && one.region && one.isOwned ? [name] : []));
+  expect(begun).toEqual([cutOff === 'a' ? 'b' : 'a']);
+  await endAll(two);
+});

@@ -377,7 +377,8 @@ const OWNED = `
     first_mistake TEXT NOT NULL DEFAULT '',
     refused_us BIGINT NOT NULL DEFAULT 0,
     config TEXT NOT NULL DEFAULT '',
-    config_us BIGINT NOT NULL DEFAULT 0
+    config_us BIGINT NOT NULL DEFAULT 0,
+    relieved_us BIGINT NOT NULL DEFAULT 0
   );
   CREATE TABLE duty (
     duty TEXT PRIMARY KEY,

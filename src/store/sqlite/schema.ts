@@ -474,7 +474,9 @@ const OWNED = `
     refused_us INTEGER NOT NULL DEFAULT 0,
     -- By which configuration it goes, by its digest, and since when; empty where that is not known.
     config TEXT NOT NULL DEFAULT '',
-    config_us INTEGER NOT NULL DEFAULT 0
+    config_us INTEGER NOT NULL DEFAULT 0,
+    -- When another one took a region from it that it did not reach; 0 for never.
+    relieved_us INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   -- What one replica at a time does. The epoch grows each time that it goes from one to another.

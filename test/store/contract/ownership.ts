@@ -91,6 +91,17 @@ export function describeOwnership(run: Run): void {
     expect((await renew(a, {}))!.replicas[0]).toMatchObject({ clockAheadUs: 0, refused: undefined });
   });
 
+  test('it is known from which replica a region was taken that it did not reach', async () => {
+    const [a, b] = [await join('a'), await join('b')];
+    await run((tx) => tx.ownership.relieve(a));
+    const { replicas, nowUs } = await run((tx) => tx.ownership.view());
+    const relievedUs = new Map(replicas.map((one) => [one.replica, one.relievedUs]));
+    expect(relievedUs.get(b)).toBe(0);
+    expect(Math.abs(relievedUs.get(a)! - nowUs)).toBeLessThan(60e6);
+    const renewed = await run((tx) => tx.ownership.renew(a, RENEWAL));
+    expect(renewed!.replicas.find(({ replica }) => replica === a)!.relievedUs).toBe(relievedUs.get(a));
+  });
+
   test('a clock that goes on was not set back, whoever notes it', async () => {
     const note = () => run((tx) => tx.ownership.noteClock());
     expect(await note()).toBe(0);

@@ -74,6 +74,7 @@ interface ViewRow {
   readonly refused_us: number;
   readonly config: string;
   readonly config_us: number;
+  readonly relieved_us: number;
   readonly duty: string | null;
   readonly owner: number;
   readonly epoch: number;
@@ -149,6 +150,10 @@ export class PostgresOwnership implements OwnershipStore {
     );
   }
 
+  async relieve(replica: number): Promise<void> {
+    await this.#statements.run(`UPDATE replica SET relieved_us = ${NOW_US} WHERE replica = $1`, replica);
+  }
+
   async release({ duty, epoch }: Lease): Promise<void> {
     await this.#statements.run(
       `UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ${NOW_US}
@@ -205,5 +210,6 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     clockAheadUs: row.clock_ahead_us,
     refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
     config: { digest: row.config, sinceUs: row.config_us },
+    relievedUs: row.relieved_us,
   };
 }

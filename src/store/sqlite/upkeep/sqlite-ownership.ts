@@ -69,6 +69,10 @@ export class SqliteOwnership implements OwnershipStore {
     return this.#duty.take.get(duty, replica, this.#clock.nowUs());
   }
 
+  async relieve(replica: number): Promise<void> {
+    this.#replica.relieve.run(replica, this.#clock.nowUs());
+  }
+
   async release({ duty, epoch }: Lease): Promise<void> {
     this.#duty.release.run(duty, epoch, this.#clock.nowUs());
   }
@@ -120,13 +124,14 @@ function prepareReplicas(connection: Connection) {
       `UPDATE replica SET expires_us = ?2, leaving = ?3, clock_ahead_us = ?4, mistakes = ?5, first_mistake = ?6,
          refused_us = ?7, config = ?8, config_us = ?9 WHERE replica = ?1`,
     ),
+    relieve: connection.prepare('UPDATE replica SET relieved_us = ?2 WHERE replica = ?1'),
     one: connection.prepare('SELECT 1 FROM replica WHERE replica = ?'),
     remove: connection.prepare('DELETE FROM replica WHERE replica = ?'),
     removeExpired: connection.prepare('DELETE FROM replica WHERE expires_us <= ?'),
     all: connection.prepare<ReplicaRow>(
       `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving,
          clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs,
-         config AS digest, config_us AS configSinceUs
+         config AS digest, config_us AS configSinceUs, relieved_us AS relievedUs
        FROM replica ORDER BY replica`,
     ),
   };
