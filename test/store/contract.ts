@@ -42,7 +42,7 @@ export function describeStore(
     describeTransactions(() => subject, run);
     describeInventory(run);
     describeAlerts(run);
-    describeGroups(run);
+    describeGroups(() => subject, run);
     describeSuppressions(run);
     describeForwards(run);
     describeOwnership(run);

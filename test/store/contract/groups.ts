@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupMember } from '../../../src/domain/grouping/group.ts';
 import { groupKey } from '../../../src/domain/routing/route.ts';
+import { countTurns } from '../../count-turns.ts';
 import { node, tree } from '../../domain/route-tree.ts';
 import { alert, delivery, event, group, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
-import type { Run } from './subject.ts';
+import type { Run, Subject } from './subject.ts';
 
-export function describeGroups(run: Run): void {
+export function describeGroups(subject: () => Subject, run: Run): void {
   const member = (groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember => ({
     groupKey,
     sort: 'route',
@@ -16,6 +17,28 @@ export function describeGroups(run: Run): void {
   });
 
   describe('groups', () => {
+    test('give thousands of members in the order of their alerts, beside other work', async () => {
+      const { key } = group('{}:{}');
+      const alerts = Array.from({ length: 2_100 }, (_, at) =>
+        alert(`a${String(at).padStart(4, '0')}`, { scope: `eu/bird/${at}` }),
+      );
+      await run(async (tx) => {
+        await tx.alerts.put(alerts.toReversed());
+        await tx.groups.put([group('{}:{}'), group('{}:{another}')]);
+        await tx.groups.putMembers(alerts.map(({ id }, at) => member(key, id, { notifiedSeq: at })));
+        await tx.groups.putMembers([member('{}:{another}', alerts[7]!.id)]);
+      });
+      const { found, turned } = await run(async (tx) => {
+        const turns = countTurns();
+        return { found: await tx.groups.members(key), turned: turns() };
+      });
+      expect(found.map((one) => one.alert)).toEqual(alerts);
+      expect(found.map((one) => one.member)).toEqual(
+        alerts.map(({ id }, at) => member(key, id, { notifiedSeq: at })),
+      );
+      expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 4 : 0);
+    });
+
     test('are kept whole, updated and found by their keys', async () => {
       const [a, b] = [group('{}:{a="1"}'), group('{}:{b="2"}', { labels: {}, notifications: 3 })];
       await run((tx) => tx.groups.put([a!, b!]));

@@ -1,3 +1,4 @@
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { GroupStore } from '../../group-store.ts';
@@ -16,6 +17,9 @@ interface MemberRow {
   readonly notified_seq: number;
   readonly notified_state: GroupMember['notifiedState'];
 }
+
+/** Alerts of a group that are read in a row. */
+const READ_AT_ONCE = 500;
 
 const PUT = upsert('alert_group', 'key text, receiver text, next_flush_us bigint, body text', 'key');
 
@@ -82,7 +86,13 @@ export class PostgresGroups implements GroupStore {
        WHERE alert_group.key = $1 ORDER BY alert_id`,
       groupKey,
     );
-    return rows.map((row) => ({ member: memberOf(row), alert: alertOf(row) }));
+    const found: AlertInGroup[] = [];
+    for (const [index, row] of rows.entries()) {
+      // Of tens of thousands of alerts the texts are many megabytes.
+      if (index > 0 && index % READ_AT_ONCE === 0) await turnOfEventLoop();
+      found.push({ member: memberOf(row), alert: alertOf(row) });
+    }
+    return found;
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {

@@ -22,9 +22,13 @@ interface MemberRow {
 const LOADED_AHEAD = 64;
 const FEW = 20;
 
+/** Alerts of a group with more that are read at once. */
+const READ_AT_ONCE = 500;
+
 export class SqliteGroups implements GroupStore {
   readonly #groups: ReturnType<typeof prepareGroups>;
   readonly #members: ReturnType<typeof prepareMembers>;
+  readonly #pause: () => Promise<void>;
   readonly #holds: () => void;
   #heldGroups: Group[] = [];
   #heldMembers: GroupMember[] = [];
@@ -33,7 +37,9 @@ export class SqliteGroups implements GroupStore {
   /** Members of groups that were loaded with those of another, as they still are. */
   readonly #loaded = new Map<string, AlertInGroup[]>();
 
-  constructor(connection: Connection) {
+  /** `pause` lets other work go on. */
+  constructor(connection: Connection, pause: () => Promise<void>) {
+    this.#pause = pause;
     this.#groups = prepareGroups(connection);
     this.#members = prepareMembers(connection);
     this.#holds = connection.held.add({
@@ -76,7 +82,21 @@ export class SqliteGroups implements GroupStore {
 
   async members(groupKey: string): Promise<AlertInGroup[]> {
     if (!this.#loaded.has(groupKey)) this.#loadFrom(groupKey);
-    return this.#loaded.get(groupKey) ?? this.#members.ofGroup.all(groupKey).map(inGroupOf);
+    return this.#loaded.get(groupKey) ?? this.#ofLargeGroup(groupKey);
+  }
+
+  /** Its alerts are read some at a time: of tens of thousands their texts are many megabytes. */
+  async #ofLargeGroup(groupKey: string): Promise<AlertInGroup[]> {
+    const rows = this.#members.ofGroup.all(groupKey);
+    const found: AlertInGroup[] = [];
+    for (let done = 0; done < rows.length; done += READ_AT_ONCE) {
+      if (done > 0) await this.#pause();
+      const some = rows.slice(done, done + READ_AT_ONCE);
+      const bodies = this.#members.bodies.all(JSON.stringify(some.map(({ alert }) => alert)));
+      const alerts = new Map(bodies.map((row) => [row.alert, alertOf(row)]));
+      found.push(...some.map((row) => ({ member: memberOf(row), alert: alerts.get(row.alert)! })));
+    }
+    return found;
   }
 
   /** Loads the members of a due group and of those behind it in one go, as far as they have few. */
@@ -179,9 +199,12 @@ function prepareMembers(connection: Connection) {
       `SELECT ${MEMBER} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
        WHERE alert.id IN (SELECT value FROM json_each(?)) ORDER BY group_key, alert_id`,
     ),
-    ofGroup: connection.prepare<MemberRow & AlertRow>(
-      `SELECT ${MEMBER}, alert.body FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+    ofGroup: connection.prepare<MemberRow & { readonly alert: number }>(
+      `SELECT ${MEMBER}, alert FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
        WHERE alert_group.key = ? ORDER BY alert_id`,
+    ),
+    bodies: connection.prepare<AlertRow & { readonly alert: number }>(
+      'SELECT alert, body FROM alert WHERE alert IN (SELECT value FROM json_each(?))',
     ),
     ofSmallGroups: connection.prepare<MemberRow & AlertRow>(
       `SELECT ${MEMBER}, alert.body FROM json_each(?) AS given CROSS JOIN alert_group ON alert_group.key = given.value
