@@ -54,7 +54,7 @@ export interface MutingOptions {
 }
 
 /** What asking about an alert takes though nothing mutes it. */
-const LEAST_WORK = 100;
+const LEAST_WORK = 50;
 
 export async function createMuting(options: MutingOptions, giveWay: GiveWay): Promise<Muting> {
   const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
