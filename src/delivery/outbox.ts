@@ -15,7 +15,8 @@
  * Every integration of every receiver has a line of its own (`line.ts`), so a slow or dead one delays nobody else. The
  * order within a lane is the store's: it gives only the first of each. One that is not accepted while its integration
  * accepts others leaves its lane (`unaccepted-alone.ts`). Where several replicas send, what one has tried in vain is
- * tried by another next (`doubted-way.ts`).
+ * tried by another next (`doubted-way.ts`). Forwarded events that are not accepted together are sent in halves
+ * (`halve-batch.ts`).
  */
 
 import type { Pace } from '../channels/channel.ts';
@@ -27,6 +28,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { DoubtedWays } from './doubted-way.ts';
+import { type Half, halvesOf } from './halve-batch.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 import { createUnacceptedAlone, type UnacceptedAlone } from './unaccepted-alone.ts';
@@ -123,6 +125,8 @@ class Outbox implements Delivery {
   readonly #leftLying = new WeakSet<ClaimedDelivery>();
   /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
   readonly #standings = new Map<string, Fault | null>();
+  /** By the ids of batches that are not accepted as a whole, what goes out in their place; until that is written. */
+  readonly #halves = new Map<string, readonly Half[]>();
   readonly #recovery: LeaseRecovery;
   /** By the ids of the deliveries. */
   readonly #underWay = new Map<string, Promise<Settlement>>();
@@ -281,11 +285,21 @@ class Outbox implements Delivery {
   }
 
   /** The same settlement; where the delivery alone fails, it holds up its lane no more. */
-  #setAside({ delivery, notification }: ClaimedDelivery, settlement: Settlement): Settlement {
+  #setAside(claimed: ClaimedDelivery, settlement: Settlement): Settlement {
+    const { delivery, notification } = claimed;
     const { id, receiver, integration } = delivery;
     const { clock, receivers } = this.#options;
-    const standing = this.#unacceptedAlone.hear(delivery, settlement, clock.nowUs());
+    const nowUs = clock.nowUs();
+    const standing = this.#unacceptedAlone.hear(delivery, settlement, nowUs);
     if (standing === 'over') this.#standings.set(id, null);
+    const isRefusedAlone =
+      settlement.state === 'dead' && this.#unacceptedAlone.acceptsOthers(delivery, nowUs);
+    const halves = standing === 'alone' || isRefusedAlone ? halvesOf(claimed, nowUs) : undefined;
+    if (halves) {
+      this.#halves.set(id, halves);
+      const lastError = `not accepted as a whole, so its events are sent in two halves: ${settlement.lastError}`;
+      return { id, state: 'suppressed', nextAttemptAtUs: nowUs, lastError };
+    }
     if (standing !== 'alone') return settlement;
     const why = `${receiver} accepts others by ${integration}, and not this one: ${settlement.lastError}`;
     this.#standings.set(id, faultOf('delivery', id, why));
@@ -310,6 +324,15 @@ class Outbox implements Delivery {
     );
   }
 
+  /** Unless another try of the whole was begun since, which counts. */
+  async #queueHalves(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
+    for (const { id } of settlements) {
+      const halves = this.#halves.get(id);
+      if (!halves || (await tx.outbox.find(id))?.delivery.state !== 'suppressed') continue;
+      for (const { notification, delivery } of halves) await tx.outbox.enqueue(notification, [delivery]);
+    }
+  }
+
   /** Settles and claims in one transaction. */
   async #turn(
     { receiver, position }: Destination,
@@ -324,6 +347,7 @@ class Outbox implements Delivery {
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
       setAside = await this.#noteAlone(tx, settlements, clock.nowUs());
+      await this.#queueHalves(tx, settlements);
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
       const left = this.#left({ receiver, position });
@@ -339,7 +363,13 @@ class Outbox implements Delivery {
       );
       return more;
     });
-    for (const { id } of settlements) this.#standings.delete(id);
+    const isHalved = settlements.some(({ id }) => this.#halves.has(id));
+    for (const { id } of settlements) {
+      this.#standings.delete(id);
+      this.#halves.delete(id);
+    }
+    // What is due now.
+    if (isHalved) this.#bell.ring();
     for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed)) failed?.();
     // A new instant to wake up at.

@@ -13,6 +13,8 @@ import type { Delivery, Settlement } from '../store/outbox-store.ts';
 const ALONE_AFTER_US = 300_000_000;
 /** By chance, as often as others fail meanwhile, it would fail so many times in a row no more often than this. */
 const LEAST_CHANCE = 1e-6;
+/** A delivery that is refused is given up after six minutes: what is accepted meanwhile goes the same way. */
+const LATELY_US = 600_000_000;
 /** Of an integration that accepts nothing everything fails: those that began first are looked at. */
 const MAX_FAILING = 1_000;
 
@@ -45,6 +47,8 @@ export type Standing = 'alone' | 'over' | undefined;
 export interface UnacceptedAlone {
   /** Hears how each try ended, in their order. */
   hear(delivery: Delivery, settlement: Settlement, nowUs: number): Standing;
+  /** Whether its integration has accepted others lately. */
+  acceptsOthers(delivery: Delivery, nowUs: number): boolean;
 }
 
 const UNHEARD = { acceptedAtUs: Number.NEGATIVE_INFINITY, ended: { accepted: 0, failed: 0 } };
@@ -89,6 +93,7 @@ export function createUnacceptedAlone(): UnacceptedAlone {
       }
       return undefined;
     },
+    acceptsOthers: (delivery, nowUs) => nowUs - wayOf(delivery).acceptedAtUs < LATELY_US,
   };
 }
 

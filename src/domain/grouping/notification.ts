@@ -106,6 +106,8 @@ export interface ForwardNotification {
   readonly createdAtUs: number;
   /** 1 to 100. */
   readonly events: readonly Event[];
+  /** A part of a batch that was not accepted as a whole. */
+  readonly isHalf?: true;
   readonly ways?: Ways;
 }
 

@@ -2,7 +2,7 @@
  * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
  * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
  * Events get their numbers before they are committed, so that one of another replica may leave behind those of greater
- * numbers: in a batch with such a one, each event has a row of its own.
+ * numbers: in a batch with such a one, and in a half of a batch, each event has a row of its own.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Event } from '../../../domain/alert/event.ts';
@@ -76,12 +76,12 @@ export class PostgresNotified {
 
   async #noteBatch(
     seq: number,
-    { receiver, events }: Extract<Notification, { kind: 'forward' }>,
+    { receiver, events, isHalf }: Extract<Notification, { kind: 'forward' }>,
   ): Promise<void> {
     const numbers = await this.#numbersOf(events);
     if (numbers.length === 0) return;
     const first = Math.min(...numbers);
-    if (first <= (await this.#lastForwarded(receiver))) return this.#noteEach(seq, numbers);
+    if (isHalf || first <= (await this.#lastForwarded(receiver))) return this.#noteEach(seq, numbers);
     await this.#statements.run(
       'INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
       first,

@@ -1,8 +1,9 @@
 /**
  * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
  * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
+ * A half of a batch has a row for each of its events, too.
  */
-import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { Notification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { prepareChunks } from '../chunks.ts';
@@ -61,16 +62,18 @@ export class NotifiedEvents {
   ): Covered | undefined {
     // A digest counts events and covers none of them.
     if (notification.kind === 'digest') return undefined;
-    if (notification.kind === 'forward') {
+    if (notification.kind === 'forward' && !notification.isHalf) {
       const [first] = notification.events;
       const number = first && this.#events.numberOf(first);
       if (number !== undefined) this.#write.batch.run(number, notification.receiver, seq);
       return undefined;
     }
-    for (const event of covers ? [] : notification.alerts.flatMap((alert) => alert.events)) {
+    const listed = notification.kind === 'forward' ? notification.events : eventsOf(notification.alerts);
+    for (const event of covers ? [] : listed) {
       const number = this.#events.numberOf(event);
       if (number !== undefined) this.#write.one.run(number, seq);
     }
+    if (notification.kind === 'forward') return undefined;
     return { notification: seq, alertIds: notification.alerts.map(({ id }) => id), spans: covers ?? [] };
   }
 
@@ -126,6 +129,8 @@ export class NotifiedEvents {
     return found;
   }
 }
+
+const eventsOf = (alerts: readonly NotifiedAlert[]) => alerts.flatMap(({ events }) => events);
 
 function prepareWriting(connection: Connection) {
   return {
