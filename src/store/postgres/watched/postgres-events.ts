@@ -28,12 +28,26 @@ const ADD_HOURS = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, fail
   ON CONFLICT (region, nest_id, hour) DO UPDATE SET succeeded = nest_hour.succeeded + excluded.succeeded,
     failed = nest_hour.failed + excluded.failed`;
 
-/** By their instants and ids, of whatever stream of the region and feed: that of the same Bird, if there are several. */
-const NUMBERS = `SELECT DISTINCT ON (at) at, event.event
-  FROM ${given('region text, feed text, bird_id text, occurred_us bigint, id text', { at: true })}
+const NAMED = given('region text, feed text, bird_id text, occurred_us bigint, id text', { at: true });
+
+/**
+ * Of the Bird's own stream, or that of the whole region, as nearly all are. `OFFSET 0` has the server look each up by all
+ * that is unique: a plan made while the tables are nearly empty would else walk over the whole stream for each of them.
+ */
+const NUMBERS = `SELECT DISTINCT ON (at) at, found.event
+  FROM ${NAMED}
+    CROSS JOIN LATERAL (SELECT stream, bird_id FROM stream WHERE region = given.region AND feed = given.feed
+      AND bird_id IN (given.bird_id, '') OFFSET 0) AS own
+    CROSS JOIN LATERAL (SELECT event FROM event WHERE stream = own.stream AND occurred_us = given.occurred_us
+      AND id = given.id OFFSET 0) AS found
+  ORDER BY at, (own.bird_id = given.bird_id) DESC`;
+
+/** By their instants and ids, of whatever stream of the region and feed. */
+const NUMBERS_ANYWHERE = `SELECT DISTINCT ON (at) at, event.event
+  FROM ${NAMED}
     JOIN event ON event.occurred_us = given.occurred_us AND event.id = given.id
     JOIN stream ON stream.stream = event.stream AND stream.region = given.region AND stream.feed = given.feed
-  ORDER BY at, (stream.bird_id = given.bird_id) DESC, event.event`;
+  ORDER BY at, event.event`;
 
 /** Events as rows with numbers, by which other tables refer to them. */
 export class PostgresEvents implements EventStore {
@@ -97,21 +111,23 @@ export class PostgresEvents implements EventStore {
 
   /** The numbers of stored events, in the order of these; undefined for one that is not stored. */
   async numbersOf(events: readonly Event[]): Promise<(number | undefined)[]> {
-    const others = events.filter((event) => !this.#inserted.has(event));
     const found = new Map<Event, number>();
-    if (others.length > 0) {
-      const rows = others.map((event) => [
+    const isUnknown = (event: Event) => !this.#inserted.has(event) && !found.has(event);
+    for (const statement of [NUMBERS, NUMBERS_ANYWHERE]) {
+      const unknown = events.filter(isUnknown);
+      if (unknown.length === 0) break;
+      const named = unknown.map((event) => [
         event.region,
         event.feed,
         event.birdId,
         event.occurredAtUs,
         idOf(event),
       ]);
-      const numbers = await this.#statements.rows<{ at: number; event: number }>(
-        NUMBERS,
-        ...columnsOf(5, rows),
+      const rows = await this.#statements.rows<{ at: number; event: number }>(
+        statement,
+        ...columnsOf(5, named),
       );
-      for (const { at, event } of numbers) found.set(others[at - 1]!, event);
+      for (const { at, event } of rows) found.set(unknown[at - 1]!, event);
     }
     return events.map((event) => this.#inserted.get(event) ?? found.get(event));
   }
