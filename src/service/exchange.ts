@@ -6,7 +6,7 @@ import pRetry from 'p-retry';
 import { codeOf, NestwatchError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
-import { type Secret, withoutSecrets } from '../secret.ts';
+import { removerOf, type Secret } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { FailingAlone, type Sent } from './failing-alone.ts';
@@ -46,6 +46,9 @@ const LEFT_ANSWER_MS = 1;
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
+/** Shorter tokens, and those of digits alone, might stand anywhere in what the service says. */
+const LEAST_TOKEN_LENGTH = 8;
+
 export class Exchange {
   readonly #region: ServiceRegion;
   readonly #transport: Transport;
@@ -56,6 +59,8 @@ export class Exchange {
   readonly pace: Pace;
   readonly #failing = new FailingAlone();
   #refusedToken: string | undefined;
+  /** How the token of the last answer is taken out of texts. */
+  #cleaned = { token: '', clean: removerOf([]) };
   #cancelTokenCheck = () => {};
 
   constructor(options: ServiceClientOptions) {
@@ -109,6 +114,15 @@ export class Exchange {
     });
   }
 
+  /** A service that repeats the token in an answer must not bring it into the store, mails and pages. */
+  #withoutToken(response: HttpResponse, token: string): HttpResponse {
+    if (token.length < LEAST_TOKEN_LENGTH || /^\d+$/.test(token)) return response;
+    if (this.#cleaned.token !== token) this.#cleaned = { token, clean: removerOf([token]) };
+    const { clean } = this.#cleaned;
+    const headers = Object.entries(response.headers).map(([name, value]) => [name, clean(value)] as const);
+    return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
+  }
+
   /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
   close(): Promise<void> {
     this.#closing.abort();
@@ -153,7 +167,7 @@ export class Exchange {
     try {
       token = this.#region.token.reveal();
       const request = this.#requestOf(operation, target, body, token);
-      response = withoutToken(await this.#transport.send(request).catch(asRefusal), token);
+      response = this.#withoutToken(await this.#transport.send(request).catch(asRefusal), token);
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
       this.#failing.answered(sent, this.#clock.monotonicMs());
@@ -220,17 +234,6 @@ export class Exchange {
     if (body === undefined) return { ...common, headers };
     return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
   }
-}
-
-/** Shorter tokens, and those of digits alone, might stand anywhere in what the service says. */
-const LEAST_TOKEN_LENGTH = 8;
-
-/** A service that repeats the token in an answer must not bring it into the store, mails and pages. */
-function withoutToken(response: HttpResponse, token: string): HttpResponse {
-  if (token.length < LEAST_TOKEN_LENGTH || /^\d+$/.test(token)) return response;
-  const clean = (text: string) => withoutSecrets(text, [token]);
-  const headers = Object.entries(response.headers).map(([name, value]) => [name, clean(value)] as const);
-  return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
 }
 
 /** The same error, of which is said that what was asked for fails alone. */
