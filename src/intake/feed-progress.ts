@@ -5,6 +5,7 @@
 import type { Feed } from '../domain/alert/event.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { LogStream } from './logs/log-stream.ts';
+import { NOTIFICATIONS } from './stream-name.ts';
 
 export interface FeedProgress {
   readonly feed: Feed;
@@ -57,16 +58,18 @@ export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   const { logs, flights, isPolled, lastSuccessUs } = options;
   const ofNotifications = createOldest();
   const ofBirdLogs = createOldest();
-  for (const [name, log] of logs)
-    (name === 'notifications' ? ofNotifications : ofBirdLogs).add(log.cursorUs());
+  // A walk over pairs would make one for each stream.
+  logs.forEach((log, name) => {
+    (name === NOTIFICATIONS ? ofNotifications : ofBirdLogs).add(log.cursorUs());
+  });
   const ofFlights = createOldest();
   const verifiedUs: number[] = [];
   let openFlights = 0;
-  for (const [name, watch] of flights) {
+  flights.forEach((watch, name) => {
     ofFlights.add(watch.cursorUs());
     openFlights += watch.openCount();
     if (isPolled(name)) verifiedUs.push(watch.verifiedUs());
-  }
+  });
   return [
     ofLogs('notification', ofNotifications),
     ofLogs('bird_log', ofBirdLogs),

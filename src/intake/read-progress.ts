@@ -5,7 +5,7 @@
 import type { Feed } from '../domain/alert/event.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { Schedule, StreamAge } from './schedule/schedule.ts';
+import type { Schedule } from './schedule/schedule.ts';
 import { feedOf } from './stream-name.ts';
 
 export interface FeedReads {
@@ -27,8 +27,20 @@ export interface FirstPass {
 interface ReadProgressOptions {
   readonly region: string;
   readonly store: Store;
-  readonly schedule: Pick<Schedule, 'ages'>;
+  readonly schedule: Pick<Schedule, 'eachAge'>;
   readonly clock: Clock;
+}
+
+/** Of the streams of one feed. */
+interface Tally {
+  streams: number;
+  overdue: number;
+  unread: number;
+  unreadOverdue: number;
+  /** How long ago the one was read that was read longest ago; below 0 for none. */
+  readMs: number;
+  /** How long the one waits, of those that are unread and not overdue, that waits longest; below 0 for none. */
+  waitingMs: number;
 }
 
 const FEEDS_AND_INVENTORY: readonly FeedReads['feed'][] = ['inventory', 'notification', 'bird_log', 'flight'];
@@ -63,19 +75,14 @@ export class ReadProgress {
   }
 
   feeds(): readonly FeedReads[] {
-    const ages = this.#ages();
-    this.#look(ages);
-    const byFeed = Map.groupBy(ages, ({ name }) => feedOf(name));
-    // A stream may come onto the schedule only when others were read.
-    const none = (feed: FeedReads['feed']) => (this.#isFirstPassOver ? 0 : (this.#before.get(feed) ?? 0));
+    const tallies = this.#look();
     return FEEDS_AND_INVENTORY.map((feed) => {
-      const own = byFeed.get(feed) ?? [];
-      const oldestUs = own.reduce((least, age) => Math.min(least, this.#readUs(feed, age)), Infinity);
+      const tally = tallies.get(feed)!;
       return {
         feed,
-        streams: own.length,
-        overdue: own.filter(({ isLate }) => isLate).length,
-        oldestReadUs: own.length === 0 ? none(feed) : oldestUs,
+        streams: tally.streams,
+        overdue: tally.overdue,
+        oldestReadUs: this.#oldestReadUs(this.#before.get(feed) ?? 0, tally),
       };
     });
   }
@@ -87,31 +94,43 @@ export class ReadProgress {
 
   /** Undefined once each stream was read, or tried in vain for as long as a stream may wait. */
   firstPass(): FirstPass | undefined {
-    const ages = this.#isFirstPassOver ? [] : this.#ages();
-    this.#look(ages);
     if (this.#isFirstPassOver) return undefined;
-    return {
-      streams: ages.length,
-      read: ages.filter(({ isUnread }) => !isUnread).length,
-    };
+    const tallies = [...this.#look().values()];
+    if (this.#isFirstPassOver) return undefined;
+    const streams = tallies.reduce((sum, tally) => sum + tally.streams, 0);
+    return { streams, read: tallies.reduce((rest, { unread }) => rest - unread, streams) };
   }
 
-  #ages(): StreamAge[] {
-    return [...this.#options.schedule.ages(this.#options.clock.monotonicMs())];
+  /** Looks at each stream once. Birds that come later begin no second first pass. */
+  #look(): ReadonlyMap<FeedReads['feed'], Tally> {
+    const { schedule, clock } = this.#options;
+    const tallies = new Map(FEEDS_AND_INVENTORY.map((feed) => [feed, emptyTally()]));
+    let streams = 0;
+    let isUnderWay = false;
+    schedule.eachAge(clock.monotonicMs(), ({ name, ageMs, isUnread, isUntried, isLate }) => {
+      const tally = tallies.get(feedOf(name))!;
+      streams += 1;
+      tally.streams += 1;
+      if (isLate) tally.overdue += 1;
+      if (isUnread) tally.unread += 1;
+      if (isUnread && isLate) tally.unreadOverdue += 1;
+      else if (isUnread) tally.waitingMs = Math.max(tally.waitingMs, ageMs);
+      else tally.readMs = Math.max(tally.readMs, ageMs);
+      isUnderWay ||= isUntried || (isUnread && !isLate);
+    });
+    if (streams > 0) this.#isFirstPassOver ||= !isUnderWay;
+    return tallies;
   }
 
-  /** Birds that come later begin no second first pass. */
-  #look(ages: readonly StreamAge[]): void {
-    if (ages.length === 0) return;
-    this.#isFirstPassOver ||= !ages.some(
-      ({ isUnread, isUntried, isLate }) => isUntried || (isUnread && !isLate),
-    );
-  }
-
-  /** One that has come later counts from then on, until it is overdue. */
-  #readUs(feed: FeedReads['feed'], { ageMs, isUnread, isLate }: StreamAge): number {
-    if (isUnread && (isLate || !this.#isFirstPassOver)) return this.#before.get(feed) ?? 0;
-    return this.#atUs(this.#options.clock.monotonicMs() - ageMs);
+  /** `beforeUs` is what an earlier life has kept. */
+  #oldestReadUs(beforeUs: number, { streams, unread, unreadOverdue, readMs, waitingMs }: Tally): number {
+    // A stream may come onto the schedule only when others were read.
+    if (streams === 0) return this.#isFirstPassOver ? 0 : beforeUs;
+    // One that has come later counts from then on, until it is overdue.
+    const isOfBefore = this.#isFirstPassOver ? unreadOverdue > 0 : unread > 0;
+    const ageMs = this.#isFirstPassOver ? Math.max(readMs, waitingMs) : readMs;
+    const ofThisLifeUs = ageMs < 0 ? Infinity : this.#atUs(this.#options.clock.monotonicMs() - ageMs);
+    return isOfBefore ? Math.min(beforeUs, ofThisLifeUs) : ofThisLifeUs;
   }
 
   /** On our clock, where it may have been set since. */
@@ -119,4 +138,8 @@ export class ReadProgress {
     const { clock } = this.#options;
     return clock.nowUs() - Math.round((clock.monotonicMs() - ms) * 1000);
   }
+}
+
+function emptyTally(): Tally {
+  return { streams: 0, overdue: 0, unread: 0, unreadOverdue: 0, readMs: -1, waitingMs: -1 };
 }

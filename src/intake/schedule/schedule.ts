@@ -333,15 +333,21 @@ export class Schedule {
     return { name: this.#names[oldest]!, oldestMs, isBehind: this.#behind.has(oldest), streams };
   }
 
-  /** How long each stream waits, but for those that may lag. Takes time for each, as `lag` does. */
-  *ages(nowMs: number): Iterable<StreamAge> {
+  /**
+   * Tells of each stream how long it waits, but of those that may lag. It takes time for each, as `lag` does, and `seen`
+   * gets the same object again and again: of tens of thousands, every few seconds, objects of their own are megabytes.
+   */
+  eachAge(nowMs: number, seen: (age: StreamAge) => void): void {
+    const age = { name: '', ageMs: 0, isUnread: false, isUntried: false, isLate: false };
     for (const row of this.#rowOf.values()) {
       const lagFromMs = this.#lagFromMs(this.#regulars.get(row));
       if (lagFromMs === Number.POSITIVE_INFINITY) continue;
-      const ageMs = nowMs - this.#readMs.get(row);
-      const isUntried = this.#states[row] === 'fresh';
-      const isUnread = this.#unread.has(row);
-      yield { name: this.#names[row]!, ageMs, isUnread, isUntried, isLate: ageMs > lagFromMs };
+      age.name = this.#names[row]!;
+      age.ageMs = nowMs - this.#readMs.get(row);
+      age.isUntried = this.#states[row] === 'fresh';
+      age.isUnread = this.#unread.has(row);
+      age.isLate = age.ageMs > lagFromMs;
+      seen(age);
     }
   }
 
