@@ -59,7 +59,7 @@ export function describeStore(
     describeReceivers(run);
     describeOutbox(() => subject, run);
     describeLookedFor(run);
-    describeFaults(run);
+    describeFaults(() => subject, run);
     describeTroubles(run);
     describeUpkeep(run);
     describeWrites(run);

@@ -52,7 +52,8 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
     prepareSchema(connection, file);
     // Before any room reads: what it reads can be read.
     connection.exec(FAULT_TABLE);
-    await new SqliteFaults(connection).checkRows(
+    // Nothing else has begun that this could hold up.
+    await new SqliteFaults(connection, async () => {}).checkRows(
       clock.nowUs(),
       isSmall(connection) ? 'all' : 'what is in use',
     );
@@ -221,7 +222,7 @@ function createRooms(connection: Connection, clock: Clock, turn: () => Promise<v
   const digests = new SqliteDigests(connection);
   const notified = new NotifiedEvents(connection, events, counts, turn);
   const outbox = new SqliteOutbox(connection, events, notified, counts);
-  const faults = new SqliteFaults(connection);
+  const faults = new SqliteFaults(connection, turn);
   return {
     all: {
       inventory: new SqliteInventory(connection, clock),

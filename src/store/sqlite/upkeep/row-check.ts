@@ -14,6 +14,8 @@ interface Checked {
   readonly name: string;
   /** The column that is looked into. */
   readonly column: string;
+  /** Its rows have no numbers, by which some are looked into at a time; they are short. */
+  readonly isWithoutRowid?: true;
   /** It is kept for people and grows for as long as the retention; nothing stops where a row of it cannot be read. */
   readonly isHistory?: boolean;
   /** What holds of a row that is as it should be. */
@@ -147,6 +149,7 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'group_member',
+    isWithoutRowid: true,
     name: MEMBER,
     column: 'notified_state',
     sound: `${oneOf('sort', SORTS)} AND ${oneOf('notified_state', ['none', 'hidden', 'summary', 'firing', 'resolved'])}`,
@@ -154,6 +157,7 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'episode',
+    isWithoutRowid: true,
     name: "alert_id || ' ' || starts_us",
     column: 'body',
     sound: json(
@@ -185,6 +189,7 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'nest_members',
+    isWithoutRowid: true,
     name: "region || ' ' || nest_id",
     column: 'addresses',
     sound: `CASE WHEN json_valid(addresses) THEN json_type(addresses) = 'array' AND ${each('addresses', '$', 'text')} ELSE 0 END`,
@@ -202,6 +207,7 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'forward_queue',
+    isWithoutRowid: true,
     name: "receiver || ' ' || seq",
     column: 'event',
     sound: json('event', {
@@ -266,6 +272,9 @@ const AFTERWARDS: readonly string[] = [
        AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,
 ];
 
+/** Rows looked into at a time: a silence may have 20,000 characters. */
+const LOOKED_INTO_AT_ONCE = 500;
+
 /** The beginning of what a row held that is kept. */
 const MAX_RAW = 4_000;
 
@@ -278,34 +287,66 @@ export class RowCheck {
     readonly table: string;
     readonly isHistory: boolean;
     readonly find: Statement<{ name: string; raw: string }>;
+    /** The last of the next rows; absent where all are looked into at once. */
+    readonly last: Statement<{ last: number | null }> | undefined;
     readonly repair: readonly ((name: string, nowUs: number) => void)[];
   }[];
   readonly #afterwards: readonly Statement<unknown>[];
 
-  constructor(connection: Connection) {
-    this.#checks = CHECKED.map(({ table, name, column, sound, repair, isHistory = false }) => ({
-      table,
-      isHistory,
-      find: connection.prepare(
-        `SELECT CAST(${name} AS TEXT) AS name, substr(${column}, 1, ${MAX_RAW}) AS raw FROM ${table}
-         WHERE NOT coalesce((${sound}), 0)`,
-      ),
-      repair: repair.map((sql) => prepareRepair(connection, sql)),
-    }));
+  readonly #pause: () => Promise<void>;
+
+  /** `pause` lets other work go on. */
+  constructor(connection: Connection, pause: () => Promise<void>) {
+    this.#pause = pause;
+    this.#checks = CHECKED.map(
+      ({ table, name, column, sound, repair, isWithoutRowid, isHistory = false }) => ({
+        table,
+        isHistory,
+        find: connection.prepare(
+          `SELECT CAST(${name} AS TEXT) AS name, substr(${column}, 1, ${MAX_RAW}) AS raw FROM ${table}
+         WHERE NOT coalesce((${sound}), 0) ${isWithoutRowid ? '' : 'AND rowid > ? AND rowid <= ?'}`,
+        ),
+        last: isWithoutRowid
+          ? undefined
+          : connection.prepare(
+              `SELECT max(rowid) AS last FROM (
+               SELECT rowid FROM ${table} WHERE rowid > ? ORDER BY rowid LIMIT ${LOOKED_INTO_AT_ONCE})`,
+            ),
+        repair: repair.map((sql) => prepareRepair(connection, sql)),
+      }),
+    );
     this.#afterwards = AFTERWARDS.map((sql) => connection.prepare(sql));
   }
 
   /** Takes out what is not sound; returns what that was. */
-  setAside(nowUs: number, which: 'all' | 'what is in use'): RowFault[] {
-    const checks = this.#checks.filter(({ isHistory }) => which === 'all' || !isHistory);
-    const found = checks.flatMap(({ table, find, repair }) =>
-      find.all().map(({ name, raw }): RowFault => {
+  async setAside(nowUs: number, which: 'all' | 'what is in use'): Promise<RowFault[]> {
+    const found: RowFault[] = [];
+    for (const { table, isHistory, find, last, repair } of this.#checks) {
+      if (isHistory && which !== 'all') continue;
+      for await (const { name, raw } of this.#broken(find, last)) {
         for (const take of repair) take(name, nowUs);
-        return { sort: 'row', name: `${table} ${name}`, reason: 'its content cannot be read', raw };
-      }),
-    );
+        found.push({ sort: 'row', name: `${table} ${name}`, reason: 'its content cannot be read', raw });
+      }
+    }
     if (found.length > 0) for (const statement of this.#afterwards) statement.run();
     return found;
+  }
+
+  async *#broken(
+    find: Statement<{ name: string; raw: string }>,
+    lastOf: Statement<{ last: number | null }> | undefined,
+  ): AsyncGenerator<{ readonly name: string; readonly raw: string }> {
+    if (!lastOf) {
+      yield* find.all();
+      return;
+    }
+    for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+      const { last } = lastOf.get(after)!;
+      if (last === null) return;
+      yield* find.all(after, last);
+      after = last;
+      await this.#pause();
+    }
   }
 }
 

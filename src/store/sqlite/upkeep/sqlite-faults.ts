@@ -33,8 +33,9 @@ export class SqliteFaults implements FaultStore {
   readonly #sql: ReturnType<typeof prepareFaults>;
   readonly #news: Fault[] = [];
 
-  constructor(connection: Connection) {
-    this.#rows = new RowCheck(connection);
+  /** `pause` lets other work go on. */
+  constructor(connection: Connection, pause: () => Promise<void>) {
+    this.#rows = new RowCheck(connection, pause);
     this.#sql = prepareFaults(connection);
   }
 
@@ -65,7 +66,7 @@ export class SqliteFaults implements FaultStore {
   }
 
   async checkRows(nowUs: number, which: 'all' | 'what is in use'): Promise<Fault[]> {
-    const found = this.#rows.setAside(nowUs, which);
+    const found = await this.#rows.setAside(nowUs, which);
     const faults = found.map(({ raw, ...fault }) => {
       this.#note(fault, nowUs, 0, raw);
       return fault;
