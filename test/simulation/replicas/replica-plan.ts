@@ -63,9 +63,11 @@ function newTroubles(random: Random, count: number, safetyMs: number): Trouble[]
   const most = Math.max(3, Math.round(safetyMs / TROUBLE_EVERY_MS));
   const troubles = Array.from({ length: most }, (): Trouble => {
     const kind = pick(random, kinds);
-    // Shorter than a lease, a little longer, and much longer; a region that cannot be reached is soon an alarm.
+    // Shorter than a lease, a little longer, and much longer; a region that cannot be reached is soon another's.
     const lengths =
-      kind === 'no_service' ? [20_000, 45_000] : [3_000, 9_000, 13_000, 40_000, 40_000, 3 * MINUTE_MS];
+      kind === 'no_service'
+        ? [20_000, 45_000, 5 * MINUTE_MS]
+        : [3_000, 9_000, 13_000, 40_000, 40_000, 3 * MINUTE_MS];
     const forMs = Math.round(pick(random, lengths) * (0.8 + 0.4 * random()));
     const at = pick(random, ['answer', 'answer', 'send', 'send', 'any'] as const);
     const replica = Math.floor(random() * count);
