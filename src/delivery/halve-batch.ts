@@ -1,9 +1,10 @@
 /**
  * A batch of forwarded events that its receiver does not accept, though it accepts others, is sent in halves, and these
  * again: so that in the end only those events are not delivered for which it does not. An event keeps its own id in each.
+ * But a half is a message under another id: so none is made where any try may have been accepted without an answer.
  */
 import type { ForwardNotification } from '../domain/grouping/notification.ts';
-import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
+import type { ClaimedDelivery, Delivery, Settlement } from '../store/outbox-store.ts';
 
 /** What goes out in the place of a batch. */
 export interface Half {
@@ -35,4 +36,21 @@ export function halvesOf({ delivery, notification }: ClaimedDelivery, nowUs: num
       },
     };
   });
+}
+
+/** Knows of which batches every try, from the first on, was answered with a refusal: nothing of them has arrived. */
+export class RefusedBatches {
+  /** By deliveries, how many of their tries were. */
+  readonly #refused = new Map<string, number>();
+
+  /** Hears how a try ended; says whether it and all before it were refused. */
+  hear({ delivery, notification }: ClaimedDelivery, { state, refusals }: Settlement): boolean {
+    if (notification.kind !== 'forward' || notification.events.length < 2) return false;
+    const { id, attempts } = delivery;
+    const isRefused = state === 'retry' || (state === 'dead' && refusals !== undefined);
+    const refused = (this.#refused.get(id) ?? 0) + Number(isRefused);
+    if (state === 'retry') this.#refused.set(id, refused);
+    else if (state !== 'ambiguous') this.#refused.delete(id);
+    return refused >= attempts;
+  }
 }

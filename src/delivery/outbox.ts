@@ -28,7 +28,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { DoubtedWays } from './doubted-way.ts';
-import { type Half, halvesOf } from './halve-batch.ts';
+import { type Half, halvesOf, RefusedBatches } from './halve-batch.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 import { createUnacceptedAlone, type UnacceptedAlone } from './unaccepted-alone.ts';
@@ -98,10 +98,15 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
 export interface Learned {
   readonly unacceptedAlone: UnacceptedAlone;
   readonly doubtedWays: DoubtedWays;
+  readonly refusedBatches: RefusedBatches;
 }
 
 export function createLearned(): Learned {
-  return { unacceptedAlone: createUnacceptedAlone(), doubtedWays: new DoubtedWays() };
+  return {
+    unacceptedAlone: createUnacceptedAlone(),
+    doubtedWays: new DoubtedWays(),
+    refusedBatches: new RefusedBatches(),
+  };
 }
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -119,6 +124,7 @@ class Outbox implements Delivery {
   readonly #latency = createLatency();
   readonly #unacceptedAlone: UnacceptedAlone;
   readonly #doubtedWays: DoubtedWays;
+  readonly #refusedBatches: RefusedBatches;
   /** By integrations: until when it need not be looked at, since all that is due there is left to others. */
   readonly #leftUntilMs = new Map<string, number>();
   /** Claimed where the way was doubted already: nobody else has done it meanwhile. */
@@ -136,9 +142,10 @@ class Outbox implements Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
-    const { unacceptedAlone, doubtedWays } = options.learned ?? createLearned();
+    const { unacceptedAlone, doubtedWays, refusedBatches } = options.learned ?? createLearned();
     this.#unacceptedAlone = unacceptedAlone;
     this.#doubtedWays = doubtedWays;
+    this.#refusedBatches = refusedBatches;
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
@@ -294,7 +301,9 @@ class Outbox implements Delivery {
     if (standing === 'over') this.#standings.set(id, null);
     const isRefusedAlone =
       settlement.state === 'dead' && this.#unacceptedAlone.acceptsOthers(delivery, nowUs);
-    const halves = standing === 'alone' || isRefusedAlone ? halvesOf(claimed, nowUs) : undefined;
+    const isRefused = this.#refusedBatches.hear(claimed, settlement);
+    const isHalved = isRefused && (standing === 'alone' || isRefusedAlone);
+    const halves = isHalved ? halvesOf(claimed, nowUs) : undefined;
     if (halves) {
       this.#halves.set(id, halves);
       const lastError = `not accepted as a whole, so its events are sent in two halves: ${settlement.lastError}`;

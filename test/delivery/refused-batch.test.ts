@@ -14,12 +14,12 @@ const REFUSED: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 400
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
 
 /** A lake that answers so to what it does not accept, and another batch each minute. */
-async function lake(outcome: Outcome, accepts: (keys: readonly string[]) => boolean) {
+async function lake(outcome: Outcome | (() => Outcome), accepts: (keys: readonly string[]) => boolean) {
   const home = await world();
   const took: string[] = [];
   const send = async (_: Delivery, message: Notification) => {
     const keys = message.kind === 'forward' ? message.events.map(({ key }) => key) : [];
-    if (!accepts(keys)) return outcome;
+    if (!accepts(keys)) return typeof outcome === 'function' ? outcome() : outcome;
     took.push(...keys);
     return accepted;
   };
@@ -79,4 +79,19 @@ test('a receiver that refuses everything is sent no halves', async () => {
   await forward('batch', ...KEYS);
   await minutesPass(40, false);
   expect(await home.states()).toEqual({ dead: 1 });
+});
+
+test('what may have arrived without an answer is not sent again under other ids', async () => {
+  const unanswered: Outcome = { kind: 'unknown', reason: 'timeout', error: 'no answer in time' };
+  let tries = 0;
+  const outcome = () => {
+    tries += 1;
+    return tries === 1 ? unanswered : FAILED;
+  };
+  const { home, took, forward, minutesPass } = await lake(outcome, isWhole);
+  await forward('batch', ...KEYS);
+  await minutesPass(60);
+  expect(took()).toEqual([]);
+  const { suppressed = 0 } = await home.states();
+  expect(suppressed).toBe(0);
 });
