@@ -254,7 +254,7 @@ export const LIMITS = {
   template_ms: {
     most: 150,
     unit: 'milliseconds',
-    of: 'the processor time to fill in one template of the configuration',
+    of: 'the processor time to fill in the templates of one message',
     reason: 'Nothing else is done meanwhile. One that shows 1,000 alerts takes some 50 ms.',
     beyond:
       'The built-in text is sent in its place, and says so. A template that is tried when it is read is refused.',

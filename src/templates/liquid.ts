@@ -15,10 +15,14 @@ export interface Template {
   readonly use: TemplateUse;
   /**
    * Throws `TemplateError` for a variable or label that is not there, and for what goes beyond a limit. When it is
-   * `lenient`, what is not there is empty.
+   * `lenient`, what is not there is empty. `limit` is that of several renderings together; without it, this one has its
+   * own.
    */
-  render(variables: object, how?: 'strict' | 'lenient'): string;
+  render(variables: object, how?: 'strict' | 'lenient', limit?: ProcessorLimit): string;
 }
+
+/** To be called again and again: throws once what was done since the first time took the processor for too long. */
+export type ProcessorLimit = () => void;
 
 /** What is wrong with a template or with one rendering of it, in words for the person who wrote it. */
 export class TemplateError extends Error {
@@ -104,11 +108,12 @@ function timed(filter: FilterImplOptions): FilterImplOptions {
 const clock = systemClock();
 
 /**
- * A check for liquidjs to call between tags; it throws once the thread has worked for too long. The limit that liquidjs
+ * A check for liquidjs to call between tags; it throws once the thread has worked for too long, in all renderings that
+ * have it. The limit that liquidjs
  * has itself is one of time that passes: on a machine that is busy with other things a harmless template would fail.
  * A thread cannot work for longer than time passes, so the clock, which costs less, says when to look next.
  */
-function processorLimit(): () => void {
+export function processorLimit(): ProcessorLimit {
   const { most } = LIMITS.template_ms;
   let before: NodeJS.CpuUsage | undefined;
   let lookAtMs = 0;
@@ -159,10 +164,10 @@ export function compileTemplate(
     throw new TemplateError(`there is no variable ${unknown}; there are ${names.join(', ')}`);
   }
 
-  function render(variables: object, how: 'strict' | 'lenient' = 'strict'): string {
+  function render(variables: object, how: 'strict' | 'lenient' = 'strict', limit = processorLimit()): string {
     let output: string;
     try {
-      output = engine.renderSync(nodes, contextOf(engine, variables, how === 'strict'));
+      output = engine.renderSync(nodes, contextOf(engine, variables, how === 'strict', limit));
     } catch (error) {
       throw new TemplateError(words(error));
     }
@@ -184,9 +189,14 @@ export function compileTemplate(
   return { use, render };
 }
 
-function contextOf(engine: Liquid, variables: object, strictVariables: boolean): Context {
+function contextOf(
+  engine: Liquid,
+  variables: object,
+  strictVariables: boolean,
+  limit: ProcessorLimit,
+): Context {
   const context = new Context(variables, engine.options, { strictVariables, sync: true }, { liquid: engine });
-  context.renderLimit.check = processorLimit();
+  context.renderLimit.check = limit;
   return context;
 }
 

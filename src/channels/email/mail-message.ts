@@ -1,3 +1,4 @@
+import { processorLimit } from '../../templates/liquid.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts';
 import { escapeHtml } from '../message/encode.ts';
@@ -36,12 +37,14 @@ export function mailMessage(
   templates: MailTemplates | undefined,
   zone?: string,
 ): MailMessage {
+  const limit = processorLimit();
   const own = filled(
     { subject: templates?.subject, text: templates?.text, html: templates?.html },
     notification,
     externalUrl,
+    limit,
   );
-  const headers = filled(templates?.headers ?? {}, notification, externalUrl);
+  const headers = filled(templates?.headers ?? {}, notification, externalUrl, limit);
   /** The mail where these parts are known to be too large. */
   const built = (tooLarge: readonly Part[]) => {
     const tooLargeNotes = tooLarge.map(

@@ -1,4 +1,4 @@
-import { type Template, TemplateError } from '../../templates/liquid.ts';
+import { type ProcessorLimit, processorLimit, type Template, TemplateError } from '../../templates/liquid.ts';
 import type { TemplateVariables } from '../../templates/variables.ts';
 import type { Readable } from './digest-view.ts';
 import { templateVariables } from './template-variables.ts';
@@ -14,12 +14,14 @@ interface Filled<Name extends string> {
 
 /**
  * Renders templates. One that fails costs its own text alone: the built-in one takes its place, with a note. Who reads
- * a template of JSON knows that shape alone, so it is tried once more with empty values first.
+ * a template of JSON knows that shape alone, so it is tried once more with empty values first. All templates of a message
+ * have one `limit` together, since they are rendered in one turn of the event loop.
  */
 export function filled<Name extends string>(
   templates: Readonly<Partial<Record<Name, Template | undefined>>>,
   notification: Readable,
   externalUrl: string,
+  limit = processorLimit(),
 ): Filled<Name> {
   const given = (Object.entries(templates) as [Name, Template | undefined][]).filter(([, one]) => one);
   const texts: Partial<Record<Name, string>> = {};
@@ -30,13 +32,14 @@ export function filled<Name extends string>(
   const notes: string[] = [];
   for (const [name, template] of given) {
     try {
-      texts[name] = template!.render(variables);
+      texts[name] = template!.render(variables, 'strict', limit);
     } catch (error) {
       if (!(error instanceof TemplateError)) throw error;
       const what = `The template ${name} failed: ${error.message}`;
       errors.push(what);
       const notices = [...variables.notices, `${what}. Values that are missing are left empty.`];
-      const text = template!.use === 'json' ? lenient(template!, { ...variables, notices }) : undefined;
+      const text =
+        template!.use === 'json' ? lenient(template!, { ...variables, notices }, limit) : undefined;
       if (text === undefined) notes.push(`${what}. The built-in text stands in its place.`);
       else texts[name] = text;
     }
@@ -46,9 +49,13 @@ export function filled<Name extends string>(
 }
 
 /** The text with empty values where some are missing; undefined where that fails too. */
-function lenient(template: Template, variables: TemplateVariables): string | undefined {
+function lenient(
+  template: Template,
+  variables: TemplateVariables,
+  limit: ProcessorLimit,
+): string | undefined {
   try {
-    return template.render(variables, 'lenient');
+    return template.render(variables, 'lenient', limit);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     return undefined;
