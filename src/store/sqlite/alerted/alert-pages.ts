@@ -82,8 +82,11 @@ export class AlertPages {
     const rows = this.#connection
       .prepare<PageRow>(
         `WITH known AS (SELECT *, ${ACKNOWLEDGED} AS acknowledged FROM alert),
-         placed AS (SELECT body, alert, ${places} FROM known ${where.where})
-         SELECT * FROM placed ${after.where} ORDER BY place0, place1, place2, place3, alert LIMIT ?`,
+         placed AS (SELECT alert, ${places} FROM known ${where.where}),
+         page AS MATERIALIZED (
+           SELECT * FROM placed ${after.where} ORDER BY place0, place1, place2, place3, alert LIMIT ?)
+         SELECT page.*, body FROM page JOIN alert USING (alert)
+         ORDER BY place0, place1, place2, place3, alert`,
       )
       .all(query.nowUs, ...where.values, ...after.values, limit + 1);
     const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);

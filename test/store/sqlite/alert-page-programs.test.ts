@@ -6,10 +6,29 @@ import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts
 import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
 import { NOW_US } from '../contract/sample-records.ts';
 
-/** What SQLite does for a statement: at a cursor `p1`, among others. */
+/** What SQLite does for a statement: at a cursor `p1`, of a table or a column `p2`, among others. */
 interface Instruction {
   readonly opcode: string;
   readonly p1: number;
+  readonly p2: number;
+}
+
+/** Pages of alerts over an empty store, and the statements that they ask. */
+function openPages() {
+  const inner = openConnection(':memory:');
+  onTestFinished(() => inner.close());
+  prepareSchema(inner, ':memory:');
+  const asked: string[] = [];
+  const noting: Connection = {
+    ...inner,
+    prepare<Row>(sql: string) {
+      asked.push(sql);
+      return inner.prepare<Row>(sql);
+    },
+  };
+  const events = new SqliteEvents(noting, new SqliteStreams(noting));
+  const pages = new AlertPages(noting, events, async () => {});
+  return { inner, pages, asked };
 }
 
 test.each([true, false, undefined])(
@@ -47,3 +66,25 @@ test.each([true, false, undefined])(
     expect(lookUps).toBeGreaterThanOrEqual(3);
   },
 );
+
+test('alerts are put in order by what they are ordered by alone, and not with their texts', () => {
+  const { inner, pages, asked } = openPages();
+  const table = inner
+    .prepare<{ cid: number }>("SELECT cid FROM pragma_table_info('alert') WHERE name = 'body'")
+    .get()!;
+  const root = inner
+    .prepare<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'alert'")
+    .get()!;
+  for (const order of ['severest', 'newest'] as const) pages.page({ nowUs: NOW_US, limit: 10, order });
+  const paging = asked.filter((sql) => sql.includes('place0'));
+  expect(paging).toHaveLength(2);
+  for (const sql of paging) {
+    const program = inner.prepare<Instruction>(`EXPLAIN ${sql}`).all();
+    const scanning = program.find(({ opcode, p2 }) => opcode === 'OpenRead' && p2 === root.rootpage)!.p1;
+    const readsText = ({ opcode, p1, p2 }: Instruction) =>
+      opcode === 'Column' && p1 === scanning && p2 === table.cid;
+    const sorted = program.findIndex(({ opcode }) => opcode === 'SorterSort' || opcode === 'Sort');
+    expect(sorted).toBeGreaterThan(0);
+    expect(program.slice(0, sorted).filter(readsText)).toEqual([]);
+  }
+});
