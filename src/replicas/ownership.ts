@@ -106,6 +106,9 @@ export interface OwnershipOptions extends ReplicaPart {
 }
 
 const TURN_MS = 2_500;
+/** By the best of so many turns is judged how fast the store is for this replica: a moment's load counts for nothing. */
+const TURNS_KEPT = 10;
+const MOST_TURN_MS = 60_000;
 /** Of those that would remove the same replica, one comes first. */
 const SPREAD_MS = 500;
 
@@ -121,6 +124,8 @@ class Member implements Ownership {
   readonly #duties: ShownDuties;
   readonly #missed: MissedReplicas;
   #view: OwnershipView | undefined;
+  /** How long the last turns took. */
+  readonly #turnsMs: number[] = [];
   #leftOver = () => {};
   #isLeaving = false;
   #isOver = false;
@@ -254,6 +259,12 @@ class Member implements Ownership {
     return view;
   }
 
+  /** By the best of the last turns; 0 before there were some. */
+  #turnMs(): number {
+    if (this.#turnsMs.length < TURNS_KEPT) return 0;
+    return Math.min(Math.max(1, Math.min(...this.#turnsMs)), MOST_TURN_MS);
+  }
+
   async #sayThatItLives(replica: number): Promise<OwnershipView | undefined> {
     const { turns, storeClock, refused, configInForce } = this.#options;
     const askedMs = storeClock.monotonicMs();
@@ -263,7 +274,10 @@ class Member implements Ownership {
       clockAheadUs: storeClock.ownAheadUs(),
       refused: refused(),
       config: configInForce(),
+      turnMs: this.#turnMs(),
     });
+    this.#turnsMs.push(storeClock.monotonicMs() - askedMs);
+    if (this.#turnsMs.length > TURNS_KEPT) this.#turnsMs.shift();
     if (view) storeClock.heard(view.nowUs, askedMs);
     return view;
   }
@@ -275,15 +289,15 @@ class Member implements Ownership {
     const isHeldIdly = view.duties.some(
       ({ duty, owner }) => owner === this.#life.replica && !this.#works.isWorking(duty),
     );
-    const { take, give } = this.#plan(view);
-    return isHeldIdly || take.length > 0 || give.length > 0;
+    const { take, give, seize } = this.#plan(view);
+    return isHeldIdly || take.length > 0 || give.length > 0 || seize.length > 0;
   }
 
   async #decideAll(): Promise<void> {
     const { turns, wakes } = this.#options;
     const returned = this.#works.returned();
     const missing = this.#missed.late();
-    const { view, taken, give, removed } = await turns.transaction((tx) =>
+    const { view, taken, give, removed, seized } = await turns.transaction((tx) =>
       this.#decide(tx, this.#life.replica, returned, missing),
     );
     this.#works.forget(returned);
@@ -292,7 +306,7 @@ class Member implements Ownership {
     this.#view = view;
     for (const lease of taken) this.#works.hand(lease);
     for (const duty of give) this.#works.end(duty);
-    if (returned.length > 0 || removed > 0) wakes.ring('ownership');
+    if (returned.length > 0 || removed > 0 || seized > 0) wakes.ring('ownership');
     if (missing.length > 0) this.#leftOver();
   }
 
@@ -312,21 +326,27 @@ class Member implements Ownership {
       ({ duty }) => (this.#works.isWanted(duty) ? 'waiting' : 'unknown'),
     );
     for (const lease of unknown) await ownership.release(lease);
-    const { take, give } = this.#plan(view);
+    const { take, give, seize } = this.#plan(view);
     const taken: Lease[] = waiting.map(({ duty, epoch }) => ({ duty, epoch }));
     for (const duty of take) {
       const lease = await ownership.take(duty, replica);
       if (lease) taken.push(lease);
     }
-    return { view, taken, give, removed };
+    for (const from of seize) {
+      await ownership.release(from);
+      const lease = await ownership.take(from.duty, replica);
+      if (lease) taken.push(lease);
+    }
+    return { view, taken, give, removed, seized: seize.length };
   }
 
   /** What it is to take and to give. */
   #plan(view: OwnershipView): DutyPlan {
-    const { take, give } = planDuties(this.#life.replica, this.#works.wanted(), view);
+    const { take, give, seize } = planDuties(this.#life.replica, this.#works.wanted(), view);
     return {
       take: take.filter((duty) => !this.#works.isWorking(duty)),
       give: give.filter((duty) => this.#works.isLasting(duty)),
+      seize: seize.filter(({ duty }) => !this.#works.isWorking(duty)),
     };
   }
 

@@ -7,8 +7,10 @@
  *   only while the two are clearly uneven, and nothing that came a moment ago. Each move makes the largest
  *   load smaller, so the moves come to an end, and no duty goes to and fro.
  * - One that did not reach a region, which another one did, is left out for hours where there are others.
+ * - One for which the store is much slower than for others is left out, and they take what it has: all that is done
+ *   takes many requests to the store, one after another, and whatever waits there in line.
  */
-import type { DutyRecord, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
+import type { DutyRecord, Lease, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
 
 /** What a replica may own, and whether it moves for the sake of evenness. */
 export interface WantedDuty {
@@ -20,6 +22,8 @@ export interface WantedDuty {
 export interface DutyPlan {
   readonly take: readonly string[];
   readonly give: readonly string[];
+  /** What it takes from another one, as that has it now. */
+  readonly seize: readonly Lease[];
 }
 
 /** A replica that lives for less is given nothing that others have: it may end again, as one that cannot start does. */
@@ -32,6 +36,9 @@ const LEFT_LYING_US = 15e6;
 const WORTH_MOVING = 1 / 5;
 /** For so long a replica from which another one had to take a region is left out. */
 const LEFT_OUT_US = 6 * 3_600e6;
+/** What the store may take to answer without being slow, and how much slower than for others it may be. */
+const SLOW_MS = 100;
+const TIMES_SLOWER = 5;
 /** Moves at a time. */
 const MOST_GIVEN = 4;
 /** Of a duty that nobody has done yet. */
@@ -46,15 +53,18 @@ export function planDuties(
   const known = new Map(duties.map((one) => [one.duty, one]));
   const staying = replicas.filter((one) => !one.isLeaving && !isExpired(one, { nowUs }));
   const own = staying.find(({ replica }) => replica === me);
-  if (!own) return { take: [], give: [] };
+  if (!own) return { take: [], give: [], seize: [] };
   const free = wanted
     .map(({ duty }) => known.get(duty) ?? { duty, owner: 0, sinceUs: own.startedUs, weight: 0 })
     .filter(({ owner }) => owner === 0)
     .toSorted((a, b) => weightOf(b) - weightOf(a) || (a.duty < b.duty ? -1 : 1));
-  const able = staying.filter(({ relievedUs }) => relievedUs === 0 || nowUs - relievedUs >= LEFT_OUT_US);
-  const among = able.length > 0 ? able : staying;
-  if (free.length > 0) return { take: shareOut(free, among, load, me, nowUs), give: [] };
-  return { take: [], give: chooseGiven(me, wanted, among, { nowUs, load, known }) };
+  const quick = quickOf(staying);
+  const able = quick.filter(({ relievedUs }) => relievedUs === 0 || nowUs - relievedUs >= LEFT_OUT_US);
+  const among = able.length > 0 ? able : quick;
+  if (free.length > 0) return { take: shareOut(free, among, load, me, nowUs), give: [], seize: [] };
+  const situation = { nowUs, load, known };
+  const seize = shareOutSlow(me, wanted, { staying, quick, among }, situation);
+  return { take: [], give: seize.length > 0 ? [] : chooseGiven(me, wanted, among, situation), seize };
 }
 
 /** Whether it may be removed, and takes nothing. */
@@ -83,6 +93,30 @@ interface Situation {
   readonly nowUs: number;
   readonly load: ReadonlyMap<number, number>;
   readonly known: ReadonlyMap<string, DutyRecord>;
+}
+
+/** Those for which the store is about as quick as for the quickest, and of which that is not known. */
+function quickOf(staying: readonly ReplicaRecord[]): readonly ReplicaRecord[] {
+  const known = staying.flatMap(({ turnMs }) => (turnMs > 0 ? [turnMs] : []));
+  const slowMs = Math.max(SLOW_MS, TIMES_SLOWER * Math.min(...known));
+  return staying.filter(({ turnMs }) => turnMs <= slowMs);
+}
+
+/** Of what slow ones have, what falls to `me` when each in turn goes to whoever has least to do. */
+function shareOutSlow(
+  me: number,
+  wanted: readonly WantedDuty[],
+  { staying, quick, among }: Readonly<Record<'staying' | 'quick' | 'among', readonly ReplicaRecord[]>>,
+  { nowUs, load: before, known }: Situation,
+): Lease[] {
+  const slow = new Set(staying.filter((one) => !quick.includes(one)).map(({ replica }) => replica));
+  const settled = among.filter(({ startedUs }) => nowUs - startedUs >= SETTLED_US);
+  if (slow.size === 0 || settled.length === 0) return [];
+  const theirs = wanted
+    .flatMap(({ duty }) => known.get(duty) ?? [])
+    .filter(({ owner, sinceUs }) => slow.has(owner) && nowUs - sinceUs >= HELD_US);
+  const mine = shareOut(theirs, settled, new Map(before), me, Number.NEGATIVE_INFINITY);
+  return theirs.flatMap(({ duty, epoch }) => (mine.includes(duty) ? [{ duty, epoch }] : []));
 }
 
 function chooseGiven(

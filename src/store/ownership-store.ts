@@ -43,6 +43,8 @@ export interface ReplicaRecord {
   /** Why the configuration in its file is not in force; undefined where it is. */
   readonly refused: RefusedFile | undefined;
   readonly config: ConfigInForce;
+  /** How long the store took lately to answer it, at the best; 0 where that is not known. */
+  readonly turnMs: number;
   /** When another one last took a region from it, since it did not reach it; 0 for never. */
   readonly relievedUs: number;
 }
@@ -72,7 +74,8 @@ export interface ConfigInForce {
 }
 
 /** What a replica says with it that it lives. */
-export interface Renewal extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused' | 'config'> {
+export interface Renewal
+  extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused' | 'config' | 'turnMs'> {
   readonly forMs: number;
 }
 

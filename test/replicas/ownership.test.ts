@@ -44,6 +44,7 @@ function begin(
     reaches = (): boolean => true,
     duties = DUTIES,
     busyMs = (): number => 0,
+    turnMs = (): number => 0,
     asks = (_: keyof Turns): void => {},
     aheadMs = 0,
     refused = (): RefusedFile | undefined => undefined,
@@ -60,8 +61,9 @@ function begin(
   };
   const turns: Turns = {
     ...turnsBy(reached),
-    renew(...of) {
+    async renew(...of) {
       asks('renew');
+      if (turnMs() > 0) await sleep(clock, turnMs());
       return reaches()
         ? store.transaction((tx) => tx.ownership.renew(...of))
         : Promise.reject(new Error('so'));
@@ -155,6 +157,24 @@ describe('one replica', () => {
     expect(without.transaction).toBe(0);
     await two.ends();
     await one.ends();
+  });
+
+  test('one for which the store is slow is left nothing where it is quick for others', async () => {
+    let isSlow = false;
+    const slow = begin('slow', { turnMs: () => (isSlow ? 400 : 0) });
+    await secondsPass(5);
+    const quick = begin('quick');
+    await secondsPass(120);
+    expect(DUTIES.some((duty) => slow.ownership.owns(duty))).toBe(true);
+    isSlow = true;
+    await secondsPass(120);
+    expect(DUTIES.filter((duty) => slow.ownership.owns(duty))).toEqual([]);
+    expect(DUTIES.filter((duty) => quick.ownership.owns(duty))).toEqual([...DUTIES]);
+    isSlow = false;
+    await secondsPass(180);
+    expect(DUTIES.some((duty) => slow.ownership.owns(duty))).toBe(true);
+    await slow.ends();
+    await quick.ends();
   });
 
   test('says to all by how much its clock differs, and why it goes on with an older configuration', async () => {

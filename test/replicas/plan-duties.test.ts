@@ -17,6 +17,7 @@ const replica = (number: number, changes: Partial<ReplicaRecord> = {}): ReplicaR
   refused: undefined,
   config: { digest: '', sinceUs: 0 },
   relievedUs: 0,
+  turnMs: 2,
   ...changes,
 });
 
@@ -69,7 +70,7 @@ describe('what is nobody’s', () => {
     });
     const names = wanted(['a', 'b', 'c', 'd']);
     const lately = NOW_US - 3_600 * SECOND_US;
-    expect(planDuties(1, names, view(lately, 0))).toEqual({ take: [], give: [] });
+    expect(planDuties(1, names, view(lately, 0))).toEqual({ take: [], give: [], seize: [] });
     expect(planDuties(2, names, view(lately, 0)).take).toEqual(['d']);
     expect(planDuties(1, names, view(lately, lately)).take).toEqual(['d']);
     expect(planDuties(1, names, view(NOW_US - 7 * 3_600 * SECOND_US, 0)).take).toEqual(['d']);
@@ -78,13 +79,43 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, names.slice(0, 3), { ...view(0, 0), duties: owned }).give).not.toEqual([]);
   });
 
+  test('is left to those for which the store is quick, and taken by them', () => {
+    const view = (turnMs: number, owner: number) => ({
+      nowUs: NOW_US,
+      replicas: [replica(1, { turnMs }), replica(2)],
+      duties: [duty('alerting', 1), duty('region a', 1), duty('region b', owner, { sinceUs: NOW_US - 2e6 })],
+    });
+    const names = [
+      { duty: 'alerting', isFixed: true },
+      { duty: 'region a' },
+      { duty: 'region c', isFixed: true },
+      { duty: 'region b' },
+    ];
+    const owned = { ...view(200, 2), duties: [...view(200, 2).duties, duty('region c', 1)] };
+    const seized = (me: number, of = owned) => planDuties(me, names, of).seize.map((one) => one.duty);
+    expect(seized(1)).toEqual([]);
+    expect(seized(2)).toEqual(['alerting', 'region a', 'region c']);
+    const three = names.filter((one) => one.duty !== 'region c');
+    expect(planDuties(1, three, view(200, 0)).take).toEqual([]);
+    expect(planDuties(2, three, view(200, 0)).take).toEqual(['region b']);
+    // Slow for all, or not by much; or that is not known of the other.
+    expect(
+      seized(2, { ...owned, replicas: [replica(1, { turnMs: 200 }), replica(2, { turnMs: 50 })] }),
+    ).toEqual([]);
+    expect(
+      seized(2, { ...owned, replicas: [replica(1, { turnMs: 200 }), replica(2, { turnMs: 0 })] }),
+    ).toEqual([]);
+    const fresh = replica(2, { startedUs: NOW_US - 29 * SECOND_US });
+    expect(seized(2, { ...owned, replicas: [replica(1, { turnMs: 200 }), fresh] })).toEqual([]);
+  });
+
   test('is left to those that stay', () => {
     const view = {
       nowUs: NOW_US,
       replicas: [replica(1, { isLeaving: true }), replica(2)],
       duties: [duty('a', 2), duty('b', 0)],
     };
-    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [] });
+    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [], seize: [] });
     expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
   });
 
@@ -94,7 +125,7 @@ describe('what is nobody’s', () => {
       replicas: [replica(1, { expiresUs: NOW_US }), replica(2)],
       duties: [duty('a', 2), duty('b', 0)],
     };
-    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [] });
+    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [], seize: [] });
     expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
   });
 
@@ -112,7 +143,7 @@ describe('what is owned', () => {
   test('goes to one that came, until both have as much', () => {
     const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all };
     expect(planDuties(1, wanted(four), view).give).toHaveLength(2);
-    expect(planDuties(2, wanted(four), view)).toEqual({ take: [], give: [] });
+    expect(planDuties(2, wanted(four), view)).toEqual({ take: [], give: [], seize: [] });
   });
 
   test('goes to those that came though each is light beside all that its owner does', () => {

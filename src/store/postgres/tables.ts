@@ -378,7 +378,8 @@ const OWNED = `
     refused_us BIGINT NOT NULL DEFAULT 0,
     config TEXT NOT NULL DEFAULT '',
     config_us BIGINT NOT NULL DEFAULT 0,
-    relieved_us BIGINT NOT NULL DEFAULT 0
+    relieved_us BIGINT NOT NULL DEFAULT 0,
+    turn_ms INTEGER NOT NULL DEFAULT 0
   );
   CREATE TABLE duty (
     duty TEXT PRIMARY KEY,

@@ -476,7 +476,9 @@ const OWNED = `
     config TEXT NOT NULL DEFAULT '',
     config_us INTEGER NOT NULL DEFAULT 0,
     -- When another one took a region from it that it did not reach; 0 for never.
-    relieved_us INTEGER NOT NULL DEFAULT 0
+    relieved_us INTEGER NOT NULL DEFAULT 0,
+    -- How long the store took lately to answer it.
+    turn_ms INTEGER NOT NULL DEFAULT 0
   ) STRICT;
 
   -- What one replica at a time does. The epoch grows each time that it goes from one to another.

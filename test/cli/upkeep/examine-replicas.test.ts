@@ -20,7 +20,7 @@ function examined(...replicas: Partial<ReplicaRecord>[]) {
     replicas: replicas.map((one, at) => ({
       ...{ replica: at + 1, name: `host-${at + 1}`, version: '1.0.0', isLeaving: false, clockAheadUs: 0 },
       ...{ startedUs: NOW_US - 3_600_000_000, expiresUs: NOW_US + 5_000_000, refused: undefined },
-      ...{ config: { digest: '', sinceUs: 0 }, relievedUs: 0, ...one },
+      ...{ config: { digest: '', sinceUs: 0 }, relievedUs: 0, turnMs: 0, ...one },
     })),
     duties: [regionDuty('eu'), regionDuty('us'), ALERTING].map((duty) => ({
       ...{ duty, owner: 1, epoch: 3, sinceUs: NOW_US, weight: 1 },

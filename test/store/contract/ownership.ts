@@ -80,10 +80,10 @@ export function describeOwnership(run: Run): void {
     const renew = (replica: number, changes: Partial<Renewal>) =>
       run((tx) => tx.ownership.renew(replica, { ...RENEWAL, ...changes }));
     const config = { digest: 'abc', sinceUs: 1_783_000_000_000_003 };
-    await renew(a, { clockAheadUs: -61_000_001, refused, config });
+    await renew(a, { clockAheadUs: -61_000_001, refused, config, turnMs: 203.4 });
     const said = (await renew(b, {}))!.replicas;
     expect(said).toMatchObject([
-      { replica: a, clockAheadUs: -61_000_001, refused, config },
+      { replica: a, clockAheadUs: -61_000_001, refused, config, turnMs: 203 },
       { replica: b, clockAheadUs: 0, config: { digest: '', sinceUs: 0 } },
     ]);
     expect(said[1]!.refused).toBeUndefined();

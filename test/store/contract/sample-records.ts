@@ -168,4 +168,5 @@ export const RENEWAL: Renewal = {
   clockAheadUs: 0,
   refused: undefined,
   config: { digest: '', sinceUs: 0 },
+  turnMs: 0,
 };

@@ -47,7 +47,7 @@ const VIEW = viewOn('replica');
  */
 const RENEW = `WITH renewed AS (
     UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3, clock_ahead_us = $4, mistakes = $5,
-      first_mistake = $6, refused_us = $7, config = $8, config_us = $9 WHERE replica = $1 RETURNING *),
+      first_mistake = $6, refused_us = $7, config = $8, config_us = $9, turn_ms = $10 WHERE replica = $1 RETURNING *),
   living AS (SELECT * FROM renewed UNION ALL SELECT * FROM replica WHERE replica <> $1)
   SELECT view.* FROM renewed, (${viewOn('living')}) AS view ORDER BY view.replica, view.duty`;
 
@@ -75,6 +75,7 @@ interface ViewRow {
   readonly config: string;
   readonly config_us: number;
   readonly relieved_us: number;
+  readonly turn_ms: number;
   readonly duty: string | null;
   readonly owner: number;
   readonly epoch: number;
@@ -103,7 +104,7 @@ export class PostgresOwnership implements OwnershipStore {
   /** By itself this is a transaction as well. */
   async renew(
     replica: number,
-    { forMs, isLeaving, clockAheadUs, refused, config }: Renewal,
+    { forMs, isLeaving, clockAheadUs, refused, config, turnMs }: Renewal,
   ): Promise<OwnershipView | undefined> {
     const rows = await this.#statements.rows<ViewRow>(
       RENEW,
@@ -116,6 +117,7 @@ export class PostgresOwnership implements OwnershipStore {
       refused?.sinceUs ?? 0,
       config.digest,
       config.sinceUs,
+      Math.round(turnMs),
     );
     return rows.length > 0 ? viewOf(rows) : undefined;
   }
@@ -211,5 +213,6 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
     config: { digest: row.config, sinceUs: row.config_us },
     relievedUs: row.relieved_us,
+    turnMs: row.turn_ms,
   };
 }

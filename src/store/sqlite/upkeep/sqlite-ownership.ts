@@ -34,10 +34,10 @@ export class SqliteOwnership implements OwnershipStore {
 
   async renew(
     replica: number,
-    { forMs, isLeaving, clockAheadUs, refused, config }: Renewal,
+    { forMs, isLeaving, clockAheadUs, refused, config, turnMs }: Renewal,
   ): Promise<OwnershipView | undefined> {
     const { mistakes, first, sinceUs } = refused ?? NOTHING_REFUSED;
-    const goesBy = [config.digest, config.sinceUs] as const;
+    const goesBy = [config.digest, config.sinceUs, Math.round(turnMs)] as const;
     const said = [isLeaving ? 1 : 0, clockAheadUs, mistakes, first, sinceUs, ...goesBy] as const;
     const expiresUs = afterUs(this.#clock.nowUs(), forMs);
     return this.#replica.renew.run(replica, expiresUs, ...said) > 0 ? this.view() : undefined;
@@ -122,7 +122,8 @@ function prepareReplicas(connection: Connection) {
     ),
     renew: connection.prepare(
       `UPDATE replica SET expires_us = ?2, leaving = ?3, clock_ahead_us = ?4, mistakes = ?5, first_mistake = ?6,
-         refused_us = ?7, config = ?8, config_us = ?9 WHERE replica = ?1`,
+         refused_us = ?7, config = ?8, config_us = ?9, turn_ms = ?10
+       WHERE replica = ?1`,
     ),
     relieve: connection.prepare('UPDATE replica SET relieved_us = ?2 WHERE replica = ?1'),
     one: connection.prepare('SELECT 1 FROM replica WHERE replica = ?'),
@@ -131,7 +132,7 @@ function prepareReplicas(connection: Connection) {
     all: connection.prepare<ReplicaRow>(
       `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving,
          clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs,
-         config AS digest, config_us AS configSinceUs, relieved_us AS relievedUs
+         config AS digest, config_us AS configSinceUs, relieved_us AS relievedUs, turn_ms AS turnMs
        FROM replica ORDER BY replica`,
     ),
   };
