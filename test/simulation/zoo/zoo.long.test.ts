@@ -5,7 +5,10 @@ import { runSeed } from '../run.ts';
 import { type Variant, variationOf } from './variant.ts';
 import { VARIANTS } from './variants.ts';
 
-/** Where these are found within two hours; `node test/simulation/zoo/hunt-all.ts` hunts all of them. */
+/**
+ * The first world in which these were found within two hours. A change of the daemon moves them, so the search goes on
+ * from there; `node test/simulation/zoo/hunt-all.ts` hunts all of them.
+ */
 const FOUND_IN: Readonly<Record<string, number>> = {
   no_dedupe: 1,
   dedupe_by_content: 1,
@@ -21,7 +24,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   told_is_forgotten: 1,
   no_audit: 8,
   audit_without_bisect: 8,
-  epoch_not_checked: 6,
+  epoch_not_checked: 1,
   waits_by_local_clock: 1,
   kept_while_stopping: 1,
   living_taken_for_dead: 1,
@@ -31,6 +34,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
 /** One each of intake and of delivery, and the shortest world, which shows both. */
 const ONE_OF_EACH = ['no_dedupe', 'settled_before_sending'];
 const SHORT_WORLD = { seed: 2, hours: 0.25 };
+const MOST_WORLDS = 40;
 
 const all = VARIANTS.filter(({ name }) => name in FOUND_IN).map((variant) => ({
   ...variant,
@@ -45,9 +49,13 @@ const runOf = ({ isShared }: Variant) => (isShared ? runReplicas : runSeed);
 
 describe('the simulation finds a daemon', () => {
   test.each(chosen)('$name: $mistake', async (variant) => {
-    const { seed, hours } = variant.world;
-    const { findings } = await runOf(variant)(seed, { hours, vary: variationOf(variant) });
-    expect(findings.map(({ fault }) => fault)).toContain(variant.by);
+    const { seed: first, hours } = variant.world;
+    let found = new Set<string>();
+    for (let seed = first; seed < first + MOST_WORLDS && !found.has(variant.by); seed += 1) {
+      const { findings } = await runOf(variant)(seed, { hours, vary: variationOf(variant) });
+      found = new Set(findings.map(({ fault }) => fault));
+    }
+    expect(found).toContain(variant.by);
   });
 
   // In `npm test` the known worlds of `simulation.long.test.ts` are clean by the same checks.
