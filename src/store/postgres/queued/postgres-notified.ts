@@ -119,15 +119,15 @@ export class PostgresNotified {
       limit,
     );
     const deliveries = await this.#deliveriesOf(rows);
-    return rows.map(({ seq, body }) => {
-      const {
-        id,
-        receiver,
-        createdAtUs,
-        reason = '',
-      } = JSON.parse(body) as Notification & { reason?: string };
-      return { id, receiver, reason, createdAtUs, deliveries: deliveries.get(seq) ?? [] };
-    });
+    const found: SentNotification[] = [];
+    for (const { seq, body } of rows) {
+      const notification = JSON.parse(body) as Notification & { reason?: string };
+      const { id, receiver, createdAtUs, reason = '' } = notification;
+      found.push({ id, receiver, reason, createdAtUs, deliveries: deliveries.get(seq) ?? [] });
+      // Each may have megabytes.
+      await turnOfEventLoop();
+    }
+    return found;
   }
 
   async ofEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
