@@ -180,6 +180,7 @@ export class FlightWatch {
   /** The Bird no longer exists: what is remembered of it beside this watch is forgotten. */
   gone(): void {
     this.#flights.gaps.gone(this.#birdId);
+    this.#flights.windows.forget(this.#birdId);
     this.#flights.openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
   }
 
@@ -277,7 +278,7 @@ export class FlightWatch {
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
     const rows = noRows(isRescan ? [] : gaps.of(this.#birdId));
     const known = this.#known ?? NO_FLIGHTS;
-    const vanished = await this.#readRows(scope, known, rows).catch((error: unknown) => {
+    const vanished = await this.#readRows(scope, isRescan, known, rows).catch((error: unknown) => {
       if (!isOfRegion(error, options.client)) this.#rescan.failed(scope, fromUs);
       throw error;
     });
@@ -308,12 +309,14 @@ export class FlightWatch {
   /** Adds what the service shows of a scope to the rows. Resolves to the records of open Flights that it no longer has. */
   async #readRows(
     scope: FlightScope,
+    isRescan: boolean,
     known: ReadonlyMap<string, FlightRecord>,
     rows: FlightRows,
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
     const { wholeFromUs } = scope;
-    await windows.read(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
+    if (isRescan) await windows.read(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
+    else await windows.readNewest(this.#birdId, scope.fromUs, rows, this.#cursorUs);
     if (wholeFromUs !== undefined) {
       await windows.read(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
       for (const { fromUs, toUs } of gaps.of(this.#birdId)) {

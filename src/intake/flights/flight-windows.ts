@@ -3,16 +3,20 @@
  * windows are halved until an answer is surely whole:
  *
  *   listed     the answer is shorter than any cap can be: whole
+ *   → known    the same Flights as the last time, when these were all there were: what started after them
+ *   → around   it may be cut, and all that it lists started in a small part: what is before, that part, what is after
  *   → halved   it may be cut, or is too large to be received: its older half first, then the newer one
- *   → dense    a window of a few seconds: in ever smaller parts, as far as the service distinguishes instants
+ *   → dense    a window of some seconds: in ever smaller parts, as far as the service distinguishes instants
  *   → by status, one after the other, where parts do not help: the last that can be asked
  *   → unread   set down in the rows, never passed over in silence
  */
 
+import { hash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Clock } from '../../time/clock.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import { type Core, coreOf } from './flight-core.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { collect, type FlightRows, type Listed } from './flight-rows.ts';
 
@@ -24,7 +28,8 @@ const SUSPICIOUS_ROWS = 20;
 /** With so many Flights in one poll, the newer part of a backlog waits for the next poll. */
 const MOST_ROWS = 2_000;
 
-/** Windows of some seconds are halved as far as a service that counts milliseconds can distinguish them. */
+/** Windows that are shorter are read as far as a service that counts milliseconds can distinguish instants. */
+const DENSE_WINDOW_US = 8 * ANCHOR_MARGIN_US;
 const DENSE_MARGIN_US = 2_000;
 const LEAST_WINDOW_US = 20_000;
 
@@ -63,9 +68,43 @@ export class FlightWindows {
   #longest = { hour: 0, now: 0, before: 0 };
   /** Where answers were seen to be cut; Infinity as long as none was. */
   #cap = Number.POSITIVE_INFINITY;
+  /** By Birds whose last answer could have been cut and was found to be whole: the Flights that it listed. */
+  readonly #whole = new Map<string, string>();
 
   constructor(options: FlightReadingOptions) {
     this.#options = options;
+  }
+
+  /**
+   * Reads what started since an instant, as each poll does. Where a burst stays the newest that there is, its Flights
+   * were all read once, and are not looked for again and again: one that is shown late beside them, by a service that
+   * cuts its answers right there, is found by the next rescan.
+   */
+  async readNewest(birdId: string, minStartUs: number, rows: FlightRows, cursorUs: number): Promise<void> {
+    const window = { minStartUs };
+    const listed = await this.#ask(birdId, window, rows);
+    const before = this.#whole.get(birdId);
+    this.#whole.delete(birdId);
+    if (listed && !this.#isSuspicious(listed)) return;
+    const newestUs = Math.max(0, ...(listed?.values() ?? []));
+    const name = listed && nameOf(listed);
+    if (name === before && listed && listed.size < this.#cap) {
+      const later = await this.#ask(birdId, { minStartUs: newestUs + ANCHOR_MARGIN_US }, rows);
+      if (later && !this.#isSuspicious(later)) {
+        this.#whole.set(birdId, before!);
+        return;
+      }
+    }
+    const isToTheEnd = await this.#readOn(birdId, window, rows, cursorUs, listed);
+    const isAll = isToTheEnd && rows.unread.length === 0;
+    const isOver = (rows.serverTimeUs ?? this.#options.clock.nowUs()) > newestUs + 2 * ANCHOR_MARGIN_US;
+    const isWhole = [...rows.flights.keys()].every((id) => listed?.has(id));
+    if (isAll && isOver && isWhole && name !== undefined) this.#whole.set(birdId, name);
+  }
+
+  /** The Bird no longer exists. */
+  forget(birdId: string): void {
+    this.#whole.delete(birdId);
   }
 
   /**
@@ -82,34 +121,66 @@ export class FlightWindows {
   ): Promise<boolean> {
     const listed = await this.#ask(birdId, window, rows, whole);
     if (listed && !this.#isSuspicious(listed)) return true;
+    return this.#readOn(birdId, window, rows, cursorUs, listed);
+  }
+
+  /** Reads a window whose answer may be cut (`listed`) or was too large. */
+  async #readOn(
+    birdId: string,
+    window: FlightWindow,
+    rows: FlightRows,
+    cursorUs: number,
+    listed: Listed | undefined,
+  ): Promise<boolean> {
     const startsUs = [...(listed?.values() ?? [])];
     const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), this.#options.clock.nowUs());
     // The service keeps nothing for longer than some months, so halving the years before costs a few requests.
     const startUs = window.minStartUs ?? 0;
+    const span = { fromUs: startUs, toUs: Math.max(startUs, endUs) };
     if (rows.tooLarge >= MOST_TOO_LARGE) {
-      rows.unread.push({ fromUs: startUs, toUs: Math.max(startUs, endUs) });
+      rows.unread.push(span);
       return true;
     }
-    if (endUs - startUs < 4 * ANCHOR_MARGIN_US) {
-      const span = { fromUs: startUs, toUs: endUs };
+    if (endUs - startUs < DENSE_WINDOW_US) {
       const isRead =
         !rows.givenUp.some((one) => isTouching(one, span)) &&
         (await this.#readDense(birdId, window, span, rows, listed, rows.requests + DENSE_REQUESTS));
-      if (!isRead) rows.unread.push({ fromUs: startUs, toUs: Math.max(startUs, endUs) });
+      if (!isRead) rows.unread.push(span);
       return true;
     }
+    const isKnownCut = (listed?.size ?? 0) >= this.#cap;
+    const core = isKnownCut ? undefined : coreOf(listed, span, ANCHOR_MARGIN_US);
+    if (core) return this.#readAround(birdId, window, rows, cursorUs, core);
     const middleUs = Math.floor((startUs + endUs) / 2);
     const older = { ...window, maxStartUs: middleUs };
     if (!(await this.read(birdId, older, rows, cursorUs, listed))) return false;
-    if (isEnough(rows, cursorUs, middleUs)) {
-      rows.readToUs = middleUs;
-      for (const [flightId, { startedAt }] of rows.flights) {
-        if (startedAt && startedAt.us > middleUs) rows.flights.delete(flightId);
-      }
-      return false;
-    }
+    if (isFull(rows, cursorUs, middleUs)) return false;
     const newer = { ...window, minStartUs: middleUs - ANCHOR_MARGIN_US };
     return this.read(birdId, newer, rows, cursorUs, listed);
+  }
+
+  /** Reads what is before the core of a window, the core itself, of which an answer is there, and what is after it. */
+  async #readAround(
+    birdId: string,
+    window: FlightWindow,
+    rows: FlightRows,
+    cursorUs: number,
+    { fromUs, toUs, beforeUs, afterUs, listed }: Core,
+  ): Promise<boolean> {
+    if (beforeUs !== undefined) {
+      const before = { ...window, maxStartUs: beforeUs };
+      if (!(await this.read(birdId, before, rows, cursorUs, listed))) return false;
+      if (isFull(rows, cursorUs, beforeUs)) return false;
+    }
+    const core = {
+      ...window,
+      ...(beforeUs === undefined ? {} : { minStartUs: fromUs }),
+      ...(afterUs === undefined ? {} : { maxStartUs: toUs }),
+    };
+    if (!(await this.#readOn(birdId, core, rows, cursorUs, listed))) return false;
+    if (afterUs === undefined) return true;
+    if (isFull(rows, cursorUs, toUs)) return false;
+    return this.read(birdId, { ...window, minStartUs: afterUs }, rows, cursorUs, listed);
   }
 
   /** Asks for a window once. Undefined for an answer that is too large. */
@@ -168,21 +239,18 @@ export class FlightWindows {
   ): Promise<boolean> {
     if (rows.requests >= mostRequests || rows.tooLarge >= MOST_TOO_LARGE) return false;
     if (toUs - fromUs < LEAST_WINDOW_US) return this.#readEachStatus(birdId, window, rows, listed);
-    const middleUs = Math.floor((fromUs + toUs) / 2);
-    const endUs = middleUs + DENSE_MARGIN_US;
-    const startUs = middleUs - DENSE_MARGIN_US;
-    const parts = [
-      { window: { ...window, maxStartUs: endUs }, span: { fromUs, toUs: endUs } },
-      { window: { ...window, minStartUs: startUs }, span: { fromUs: startUs, toUs } },
-    ];
+    const isKnownCut = (listed?.size ?? 0) >= this.#cap;
+    const core = isKnownCut ? undefined : coreOf(listed, { fromUs, toUs }, DENSE_MARGIN_US);
+    const isMoment = core !== undefined && core.toUs - core.fromUs < LEAST_WINDOW_US;
+    const parts = isMoment ? aroundMoment(window, { fromUs, toUs }, core) : halves(window, { fromUs, toUs });
     const found = new Set<string>();
-    const denser: { readonly part: (typeof parts)[number]; readonly own: Listed | undefined }[] = [];
+    const denser: { readonly part: DensePart; readonly own: Listed | undefined }[] = [];
     for (const part of parts) {
-      const own = await this.#ask(birdId, part.window, rows, listed);
+      const own = part.listed ?? (await this.#ask(birdId, part.window, rows, listed));
       for (const id of own?.keys() ?? []) found.add(id);
       if (!own || this.#isSuspicious(own)) denser.push({ part, own });
     }
-    const isSame = denser.length === 2 && denser.every(({ own }) => own?.size === found.size);
+    const isSame = denser.length > 1 && denser.every(({ own }) => own?.size === found.size);
     const lacksSome = listed ? [...listed.keys()].some((id) => !found.has(id)) : found.size === 0;
     const isHollow = denser.length === 0 && lacksSome;
     if (isSame || isHollow) return this.#readEachStatus(birdId, window, rows, listed);
@@ -210,11 +278,58 @@ export class FlightWindows {
   }
 }
 
-/** Whether the rows hold as many Flights as a poll should that started up to `toUs`, and some of them after the cursor. */
-function isEnough({ flights }: FlightRows, cursorUs: number, toUs: number): boolean {
+/** A part of a few seconds: what to ask for, and when what is looked for started. */
+interface DensePart {
+  readonly window: FlightWindow;
+  readonly span: UnreadWindow;
+  /** The answer, where it is there already. */
+  readonly listed?: Listed;
+}
+
+function halves(window: FlightWindow, { fromUs, toUs }: UnreadWindow): DensePart[] {
+  const middleUs = Math.floor((fromUs + toUs) / 2);
+  const endUs = middleUs + DENSE_MARGIN_US;
+  const startUs = middleUs - DENSE_MARGIN_US;
+  return [
+    { window: { ...window, maxStartUs: endUs }, span: { fromUs, toUs: endUs } },
+    { window: { ...window, minStartUs: startUs }, span: { fromUs: startUs, toUs } },
+  ];
+}
+
+/**
+ * What is before and after the moment at which all that is listed started, and that moment. This is asked for by the whole
+ * window: a service that compares whole seconds may have no answer about less.
+ */
+function aroundMoment(window: FlightWindow, { fromUs, toUs }: UnreadWindow, core: Core): DensePart[] {
+  const { beforeUs, afterUs, listed } = core;
+  const parts: DensePart[] = [];
+  if (beforeUs !== undefined)
+    parts.push({ window: { ...window, maxStartUs: beforeUs }, span: { fromUs, toUs: beforeUs } });
+  parts.push({ window, span: { fromUs: core.fromUs, toUs: core.toUs }, listed });
+  if (afterUs !== undefined)
+    parts.push({ window: { ...window, minStartUs: afterUs }, span: { fromUs: afterUs, toUs } });
+  return parts;
+}
+
+/** The same for the same Flights, in whatever order they are listed. */
+function nameOf(listed: Listed): string {
+  return hash('sha256', JSON.stringify([...listed.keys()].sort()), 'base64');
+}
+
+/**
+ * Whether the rows hold as many Flights as a poll should that started up to `toUs`, and some of them after the cursor. What
+ * started later is then left to the next poll.
+ */
+function isFull(rows: FlightRows, cursorUs: number, toUs: number): boolean {
+  const { flights } = rows;
   if (flights.size < MOST_ROWS) return false;
   const startsUs = [...flights.values()]
     .map((flight) => flight.startedAt?.us ?? 0)
     .filter((us) => us <= toUs);
-  return startsUs.length >= MOST_ROWS && startsUs.some((us) => us > cursorUs);
+  if (startsUs.length < MOST_ROWS || !startsUs.some((us) => us > cursorUs)) return false;
+  rows.readToUs = toUs;
+  for (const [flightId, { startedAt }] of flights) {
+    if (startedAt && startedAt.us > toUs) flights.delete(flightId);
+  }
+  return true;
 }
