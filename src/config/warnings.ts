@@ -29,6 +29,7 @@ export function findWarnings(check: Check, config: Config): void {
     check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
   }
   for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
+  findUnprovenServers(check);
   const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
     if (check.raw(['receivers', index]) === undefined || notified.has(name)) continue;
@@ -80,6 +81,23 @@ function findBarePasswords(check: Check, receiver: number, { integrations }: Rec
   }
 }
 
+/** Servers that are sent messages and credentials without proof that they are the ones that are meant. */
+function findUnprovenServers(check: Check): void {
+  const integrations = entriesAt(check, ['receivers']).flatMap((receiver) =>
+    Object.keys(Object(check.raw(receiver)))
+      .filter((key) => key.endsWith('_configs'))
+      .flatMap((key) => entriesAt(check, [...receiver, key])),
+  );
+  for (const path of [['global'], ...integrations]) {
+    const at = [...path, 'http_config', 'tls_config', 'insecure_skip_verify'];
+    if (check.raw(at) !== true) continue;
+    check.problem(
+      at,
+      'whoever is between can read what is sent, credentials too: give the certificate to trust as `ca_file` instead',
+    );
+  }
+}
+
 /** The receivers that something leads to: a route, a fallback, a forward or a digest. */
 function notifiedReceivers({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {
   return new Set([
@@ -112,7 +130,11 @@ function findUnreachable(check: Check, path: Path, { routes }: Route): void {
 }
 
 function namesAt(check: Check, path: Path): [index: number, name: string][] {
+  return entriesAt(check, path).map((entry, index) => [index, String(check.raw([...entry, 'name']))]);
+}
+
+/** The paths of a list's entries. */
+function entriesAt(check: Check, path: Path): Path[] {
   const list = check.raw(path);
-  if (!Array.isArray(list)) return [];
-  return list.map((_, index) => [index, String(check.raw([...path, index, 'name']))]);
+  return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
 }

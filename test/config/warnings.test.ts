@@ -54,6 +54,22 @@ test.each([
   expect(warningsOf(mails(global, own))).toEqual(expected);
 });
 
+test('receivers of which any certificate is taken', () => {
+  const http = '{ tls_config: { insecure_skip_verify: true } }';
+  const receivers = `[{ name: a, webhook_configs: [{ url: "https://h.x" }, { url: "https://h.x", http_config: ${http} }] }]`;
+  expect(
+    warningsOf(`${REGION}global: { http_config: ${http} }
+receivers: ${receivers}
+route: { receiver: a }
+`),
+  ).toEqual(
+    [
+      'global.http_config.tls_config.insecure_skip_verify',
+      'receivers[0].webhook_configs[1].http_config.tls_config.insecure_skip_verify',
+    ].map((path) => expect.stringContaining(`${path}: whoever is between can read what is sent`)),
+  );
+});
+
 test('a receiver that nothing leads to', () => {
   const receivers = ['root', 'child', 'boss', 'spare', 'lake', 'reader', 'nobody'].map((name) =>
     name === 'root'
