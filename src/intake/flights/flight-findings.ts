@@ -99,7 +99,9 @@ export class FlightFinder {
       this.#addStart(flight.id, startedAtUs, reading, found);
       this.#learnLateness(startedAtUs, reading);
     }
-    if (record && record.status === flight.status && record.open === !ended) {
+    // An answer without a status says nothing of a Flight that is known: it stays as it was.
+    const isSame = flight.status === '' || (record?.status === flight.status && record.open === !ended);
+    if (record && isSame) {
       found.duplicates += 1;
       return;
     }

@@ -88,6 +88,30 @@ describe('a Flight', () => {
     expect(stage.watch.openCount()).toBe(1);
   });
 
+  test.each([
+    ['failed', 'of late'],
+    ['failed', ''],
+    ['succeeded', ''],
+  ])(
+    'that %s (message %j) is reported once where an answer leaves its status out',
+    async (status, errorMessages) => {
+      stage.show('a', 20);
+      await stage.poll();
+      const reported: string[] = [];
+      for (const now of [
+        { status: '' },
+        { status, errorMessages },
+        { status: '' },
+        { status, errorMessages },
+      ]) {
+        stage.ends('a', now);
+        await stage.pass(40);
+        reported.push(...(await stage.poll()));
+      }
+      expect([reported, stage.watch.openCount()]).toEqual([[`flight.${status} a`], 0]);
+    },
+  );
+
   test('that was there and is there no more is watched no longer a minute later, until it comes back', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
