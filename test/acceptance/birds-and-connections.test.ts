@@ -103,6 +103,31 @@ describe('a Bird whose trigger fails', () => {
   });
 });
 
+test('a Bird of which the service leaves out the status for a while has not become inactive', async () => {
+  let isLeftOut = false;
+  stage = await openStage({
+    regions: ['eu'],
+    before: (world) =>
+      void world.addBird(world.addNest({ name: 'Production' }).id, { name: 'Publish', triggerType: 'event' }),
+    between: (service) => ({
+      async send(request) {
+        const response = await service.send(request);
+        if (!isLeftOut || !/\/birds(\/\d+)?$/.test(request.url)) return response;
+        return { ...response, body: response.body.replaceAll('"status":"active"', '"status":null') };
+      },
+      close: () => service.close(),
+    }),
+  });
+  await stage.minutesPass(1);
+  const [birdId] = [...stage.worlds.eu!.birds.keys()];
+  for (let count = 0; count < 2; count += 1) stage.worlds.eu!.eventError(birdId!);
+  isLeftOut = true;
+  await stage.minutesPass(12);
+  isLeftOut = false;
+  await stage.minutesPass(12);
+  expect(received()).toEqual(['BirdTriggerFailing firing warning']);
+});
+
 test('a Bird that a person suspends is told as a warning, within a poll', async () => {
   const { world, birdId } = await oneBird();
   await stage.minutesPass(1);

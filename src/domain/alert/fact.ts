@@ -38,6 +38,7 @@ export type Fact =
   | {
       readonly fact: 'bird_status';
       readonly place: Place;
+      /** Never empty. */
       readonly status: string;
       /** The status before, where this reading changed it. */
       readonly previous?: string | undefined;

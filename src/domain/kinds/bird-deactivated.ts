@@ -165,7 +165,7 @@ function leftActive(
   { place, status, readAtUs }: FactOf<'bird_status'>,
   { rule, labels, nowUs }: Context,
 ): Change {
-  const summary = `${birdName(place)} ${whereabouts(place)} is no longer active: it is ${status || 'of no known status'}`;
+  const summary = `${birdName(place)} ${whereabouts(place)} is no longer active: it is ${status}`;
   return fire(
     alert,
     {

@@ -201,7 +201,7 @@ function seenInactive(
 ): Change | undefined {
   const memory = alert.memory as Memory | null;
   if (memory === null || status === 'active' || readAtUs <= memory.seenUs) return undefined;
-  const by = `the Bird is no longer active: it is ${status || 'of no known status'}`;
+  const by = `the Bird is no longer active: it is ${status}`;
   return clear(alert, readAtUs, by, nowUs, 'superseded');
 }
 

@@ -223,10 +223,12 @@ export class Inventory implements Names {
   #compareBird(seen: SeenBird, readAtUs: number, nest: string, hasAlert: boolean, changes: Changes): void {
     const before = this.#birds.get(seen.birdId);
     this.#missedOnce.delete(seen.birdId);
-    const sameStatus = before?.present === true && before.status === seen.status;
+    // An answer without a status says nothing of it: it stays as it was.
+    const status = seen.status || (before?.status ?? '');
+    const sameStatus = before?.present === true && before.status === status;
     const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
     const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
-    const { region, birdId, nestId, name, status, triggerType } = seen;
+    const { region, birdId, nestId, name, triggerType } = seen;
     // Written out: what is added to a copy takes V8 twice the room, and there may be tens of thousands.
     const bird: BirdRecord = {
       region,
@@ -242,7 +244,7 @@ export class Inventory implements Names {
     const isSame =
       sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;
     if (!isSame) changes.birds.push(bird);
-    if (sameStatus && !hasAlert) return;
+    if (seen.status === '' || (sameStatus && !hasAlert)) return;
     const previous = before?.present && !sameStatus ? before.status : undefined;
     changes.facts.push({ fact: 'bird_status', place: placeOf(bird, nest), status, previous, readAtUs });
   }
