@@ -11,8 +11,8 @@ import type { Secret } from '../secret.ts';
 /** Keys of every such integration; `sendResolved` where nothing is said. */
 export function postKeys(sendResolved: boolean) {
   return {
-    timeout: duration(100).prefault('10s').describe('Longest wait for the answer to one message.'),
-    send_resolved: z.boolean().prefault(sendResolved).describe('Whether the end of an alert is sent.'),
+    timeout: duration(100).prefault('10s').describe('How long to wait for the response to one message.'),
+    send_resolved: z.boolean().prefault(sendResolved).describe('Also notifies when alerts are resolved.'),
     http_config: httpShape.optional(),
   };
 }

@@ -7,9 +7,7 @@ export const timezoneKey = {
     .string()
     .refine(isTimezone, { error: 'must be a time zone, such as Europe/Amsterdam' })
     .optional()
-    .describe(
-      'Time zone in which the built-in message shows times, such as Europe/Amsterdam. UTC without it.',
-    ),
+    .describe('Time zone of the times in the built-in message, such as Europe/Amsterdam. Default: UTC.'),
 };
 
 /** What integrations for people have of it. */

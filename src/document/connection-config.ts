@@ -25,16 +25,16 @@ const tlsVersion = z.enum(['TLS10', 'TLS11', 'TLS12', 'TLS13']).optional();
 
 const tlsShape = z
   .strictObject({
-    ...twins('ca', 'Certificates in PEM, one of which must have signed that of the other side.'),
-    ...twins('cert', 'Certificate in PEM that is shown to the other side; beside `key`.'),
+    ...twins('ca', "CA certificates in PEM; the server's certificate must be signed by one of them."),
+    ...twins('cert', 'Client certificate in PEM. Requires `key`.'),
     ...twins('key', 'Private key in PEM of `cert`, without a passphrase.'),
-    server_name: words.optional().describe("Name that the certificate must have, in place of the host's."),
+    server_name: words.optional().describe("Name that the certificate must contain, instead of the host's."),
     insecure_skip_verify: z
       .boolean()
       .prefault(false)
-      .describe("Whether any certificate is accepted: only inside one's own network."),
-    min_version: tlsVersion.describe('Oldest version of TLS; without it TLS12.'),
-    max_version: tlsVersion.describe('Newest version of TLS.'),
+      .describe('Accepts any certificate. Use it only inside your own network.'),
+    min_version: tlsVersion.describe('Oldest TLS version allowed. Default: TLS12.'),
+    max_version: tlsVersion.describe('Newest TLS version allowed.'),
   })
   .meta({ id: 'tls_config' });
 
@@ -42,19 +42,17 @@ const tlsShape = z
 export const connectionKeys = {
   ...twins(
     'proxy_url',
-    'Proxy that requests go through (`http://`, `https://` or `socks5://`), with its user and password where it has them.',
+    'Proxy for all requests (`http://`, `https://` or `socks5://`), including its user and password if it needs them.',
   ),
   no_proxy: words
     .optional()
     .describe(
-      'Hosts that are asked directly, separated by commas: `example.com`, `.example.com`, `10.0.0.0/8`, `*`. Beside `proxy_url`.',
+      'Hosts that are reached without the proxy, separated by commas: `example.com`, `.example.com`, `10.0.0.0/8`, `*`. Used with `proxy_url`.',
     ),
   proxy_from_environment: z
     .boolean()
     .prefault(false)
-    .describe(
-      'Whether `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of the environment hold, in place of `proxy_url`.',
-    ),
+    .describe('Uses `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` from the environment instead of `proxy_url`.'),
   tls_config: tlsShape.optional(),
 };
 
@@ -98,9 +96,9 @@ function readTls(check: Check, path: Path): TlsSettings | undefined {
 }
 
 export const serverTlsShape = z.strictObject({
-  ...twins('cert', 'Certificate in PEM, with those between it and its authority. Required.'),
+  ...twins('cert', 'Certificate in PEM, including intermediate certificates. Required.'),
   ...twins('key', 'Private key in PEM of `cert`, without a passphrase. Required.'),
-  min_version: tlsVersion.describe('Oldest version of TLS; without it TLS12.'),
+  min_version: tlsVersion.describe('Oldest TLS version allowed. Default: TLS12.'),
 });
 
 export function readServerTls(check: Check, path: Path): ServerTls | undefined {

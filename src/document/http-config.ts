@@ -25,7 +25,7 @@ const authorizationShape = z.strictObject({
     .regex(TOKEN, { error: 'must be one word, such as Bearer' })
     .prefault('Bearer')
     .describe('Scheme of the `Authorization` header.'),
-  ...twins('credentials', 'What stands behind it.'),
+  ...twins('credentials', 'Credentials of the `Authorization` header, after the scheme.'),
 });
 
 const basicShape = z.strictObject({
@@ -34,10 +34,10 @@ const basicShape = z.strictObject({
 });
 
 const oauth2Shape = z.strictObject({
-  client_id: words.describe('Client that asks for access tokens with its own credentials.'),
+  client_id: words.describe('Client ID for the client credentials grant.'),
   ...twins('client_secret', 'Secret of that client. Required.'),
-  token_url: words.describe('Where access tokens are given.'),
-  scopes: z.array(words).prefault([]).describe('Scopes that are asked for.'),
+  token_url: words.describe('Address that issues access tokens.'),
+  scopes: z.array(words).prefault([]).describe('Scopes to request.'),
   endpoint_params: z
     .record(z.string(), z.string())
     .prefault({})
@@ -48,7 +48,10 @@ const oauth2Shape = z.strictObject({
 const headerShape = z.strictObject({
   values: z.array(z.string()).prefault([]).describe('Values of the header.'),
   secrets: z.array(z.string()).prefault([]).describe('Values that are never printed.'),
-  files: z.array(words).prefault([]).describe('Files with such a value, read again when they change.'),
+  files: z
+    .array(words)
+    .prefault([])
+    .describe('Files that each hold a value that is never printed; read again when they change.'),
 });
 
 export const httpShape = z
@@ -61,22 +64,22 @@ export const httpShape = z
       .boolean()
       .prefault(false)
       .describe(
-        'Whether redirects are followed that keep the message (307, 308); all others are failures. Alertmanager follows all of them by default, and may so lose what it posts.',
+        'Follows redirects that keep the message (307, 308); all others count as failures. Alertmanager follows all redirects by default, and can lose the body that way.',
       ),
     http_headers: z
       .record(words, headerShape)
       .prefault({})
       .describe('Further headers, by name, each with `values`, `secrets` or `files`.'),
     enable_http2: z
-      .literal(false, { error: 'must be false or left out: requests go by HTTP/1.1' })
+      .literal(false, { error: 'must be false or left out: requests use HTTP/1.1' })
       .optional()
-      .describe('Requests go by HTTP/1.1.'),
+      .describe('Requests always use HTTP/1.1.'),
     ...refusedKeys(['bearer_token', 'bearer_token_file'], 'write `authorization: { credentials_file: … }`'),
     proxy_connect_header: refused("put the proxy's user and password into `proxy_url`"),
   })
   .meta({
     id: 'http_config',
-    description: 'How the requests are made, as in Alertmanager: credentials, proxy, certificates, headers.',
+    description: 'Settings for HTTP requests, as in Alertmanager: credentials, proxy, certificates, headers.',
   });
 
 /** The settings for the integration at a path: its own `http_config`, or else that of `global`. */

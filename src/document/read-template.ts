@@ -6,7 +6,7 @@ import { words } from './value-shape.ts';
 
 /** A key that takes a template; `what` says of which text. */
 export function template(what: string) {
-  return words.optional().describe(`A Liquid template ${what}, in place of the built-in one.`);
+  return words.optional().describe(`A Liquid template ${what}that replaces the built-in one.`);
 }
 
 /** The template at a path, tried with a sample; undefined where there is none, or it is wrong. */

@@ -70,7 +70,7 @@ describe('http_config', () => {
     [
       'HTTP/2',
       '{ enable_http2: true }',
-      ['….enable_http2: must be false or left out: requests go by HTTP/1.1'],
+      ['….enable_http2: must be false or left out: requests use HTTP/1.1'],
     ],
     [
       'a key that nobody knows',

@@ -23,7 +23,7 @@ const alertmanagerShape = z
     ...postKeys(true),
   })
   .describe(
-    'The alerts, to another Alertmanager. What fires is sent again every minute, and ends there 4 minutes after the last time.',
+    'Sends the alerts to another Alertmanager. Firing alerts are sent again every minute; there, an alert ends 4 minutes after it was last sent.',
   );
 
 export const alertmanagerChannel = postChannel<AlertmanagerIntegration>({

@@ -14,8 +14,7 @@ const COLOURS: Readonly<Record<Tone, number>> = {
 
 export const discordChannel = chatChannel({
   kind: 'discord',
-  about:
-    'An embed under 4096 characters, for the webhook of a Discord channel. Nothing in it mentions anybody.',
+  about: "An embed under 4096 characters, for a Discord channel's webhook. Nothing in it mentions anybody.",
   limits: { title: 256, text: 4_000 },
   titleKey: 'title',
   textKey: 'message',
@@ -25,9 +24,9 @@ export const discordChannel = chatChannel({
     content: words
       .max(2_000)
       .optional()
-      .describe('A text of your own above the message, which may mention people: `<@&1234567890>`.'),
-    username: words.max(80).optional().describe("In place of the webhook's own name."),
-    avatar_url: words.optional().describe("Address of an image, in place of the webhook's own."),
+      .describe('Your own text above the message. It may mention people: `<@&1234567890>`.'),
+    username: words.max(80).optional().describe("Replaces the webhook's own name."),
+    avatar_url: words.optional().describe("Address of an image that replaces the webhook's own."),
   },
   ways: (check) => (path) => {
     const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });

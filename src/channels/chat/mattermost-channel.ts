@@ -17,34 +17,34 @@ const COLOURS: Readonly<Record<Tone, string>> = {
 const priorityShape = z
   .strictObject({
     priority: z.enum(['standard', 'important', 'urgent']).describe('How the message is marked.'),
-    requested_ack: z.boolean().prefault(false).describe('Whether readers are asked to confirm it.'),
+    requested_ack: z.boolean().prefault(false).describe('Asks readers to confirm it.'),
     persistent_notifications: z
       .boolean()
       .prefault(false)
-      .describe('Whether who is mentioned hears of it again and again; with `urgent` alone.'),
+      .describe('Notifies mentioned people again and again; only with `urgent`.'),
   })
-  .describe('Marks the message.');
+  .describe('Marks the message with a priority.');
 
 export const mattermostChannel = chatChannel({
   kind: 'mattermost',
-  about: 'An attachment for an incoming webhook of Mattermost. Nothing in it mentions anybody.',
+  about: 'An attachment, for a Mattermost incoming webhook. Nothing in it mentions anybody.',
   limits: { title: 300, text: 8_000 },
   titleKey: 'title',
   textKey: 'text',
   sendResolved: true,
-  secretKeys: twins('webhook_url', 'An incoming webhook, in place of `mattermost_webhook_url`.'),
+  secretKeys: twins('webhook_url', 'An incoming webhook. Overrides `mattermost_webhook_url`.'),
   keys: {
-    channel: words.optional().describe("In place of the webhook's own."),
-    username: words.optional().describe("In place of the webhook's own name."),
-    icon_url: words.optional().describe("Address of an image, in place of the webhook's own."),
-    icon_emoji: words.optional().describe("Such as `:bell:`, in place of the webhook's own image."),
+    channel: words.optional().describe("Replaces the webhook's own."),
+    username: words.optional().describe("Replaces the webhook's own name."),
+    icon_url: words.optional().describe("Address of an image that replaces the webhook's own."),
+    icon_emoji: words.optional().describe("For example `:bell:`. Replaces the webhook's own image."),
     priority: priorityShape.optional(),
   },
   looks: [
     ...['fallback', 'color', 'pretext', 'author_name', 'author_link', 'author_icon', 'title_link', 'fields'],
     ...['thumb_url', 'footer', 'footer_icon', 'image_url', 'attachments', 'type', 'props'],
   ],
-  globalShape: twins('mattermost_webhook_url', 'Webhook of every `mattermost_configs` that has none itself.'),
+  globalShape: twins('mattermost_webhook_url', 'Default webhook for `mattermost_configs`.'),
   ways(check) {
     const webhook = sharedSecret(check, 'webhook_url', 'mattermost_webhook_url', mistakeInUrl);
     return (path) => {

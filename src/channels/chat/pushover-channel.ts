@@ -10,7 +10,7 @@ const MAX_URL = 512;
 
 export const pushoverChannel = chatChannel({
   kind: 'pushover',
-  about: 'A message under 1024 characters to the devices of a Pushover user or group.',
+  about: 'A message under 1024 characters, to the devices of a Pushover user or group.',
   limits: { title: 250, text: 1_000 },
   titleKey: 'title',
   textKey: 'message',
@@ -20,22 +20,23 @@ export const pushoverChannel = chatChannel({
     ...twins('user_key', 'Key of the user or group. Required.'),
   },
   keys: {
-    api_url: words
-      .optional()
-      .meta({ preset: DEFAULT_URL, description: 'Where messages go; a proxy may stand in its place.' }),
+    api_url: words.optional().meta({
+      preset: DEFAULT_URL,
+      description: 'Address to which messages are sent, or of a proxy for it.',
+    }),
     priority: z
       .int()
       .min(-2)
       .max(2)
       .prefault(2)
       .describe(
-        'Of a message about what fires; 2 rings until somebody confirms it. What is over comes with 0, or what is less.',
+        'Priority of messages about firing alerts; 2 rings until somebody confirms it. Messages about resolved alerts have priority 0, or this one if it is lower.',
       ),
-    retry: duration(30_000).prefault('1m').describe('With a priority of 2: how often it rings.'),
-    expire: duration(0, 10_800_000).prefault('1h').describe('With a priority of 2: until when it rings.'),
+    retry: duration(30_000).prefault('1m').describe('With priority 2: how often it rings.'),
+    expire: duration(0, 10_800_000).prefault('1h').describe('With priority 2: how long it keeps ringing.'),
     ttl: duration().prefault('0s').describe('When a message is deleted by itself; 0s for never.'),
-    device: words.optional().describe('One device, in place of all.'),
-    sound: words.optional().describe("In place of the user's own sound."),
+    device: words.optional().describe('A single device, instead of all.'),
+    sound: words.optional().describe("Replaces the user's own sound."),
   },
   looks: ['url', 'url_title', 'html', 'monospace'],
   ways: (check) => (path) => {

@@ -18,26 +18,28 @@ const COLOURS: Readonly<Record<Tone, string>> = {
 
 export const rocketchatChannel = chatChannel({
   kind: 'rocketchat',
-  about: 'An attachment by the REST API of Rocket.Chat. Nothing in it mentions anybody.',
+  about: "An attachment, sent through Rocket.Chat's REST API. Nothing in it mentions anybody.",
   limits: { title: 1_024, text: 4_500 },
   titleKey: 'title',
   textKey: 'text',
   sendResolved: false,
   secretKeys: {
-    ...twins('token', 'An access token of a user, in place of `rocketchat_token`.'),
-    ...twins('token_id', 'The id of that user, in place of `rocketchat_token_id`.'),
+    ...twins('token', 'Access token of a user. Overrides `rocketchat_token`.'),
+    ...twins('token_id', 'Id of that user. Overrides `rocketchat_token_id`.'),
   },
   keys: {
-    api_url: words.optional().describe('In place of `rocketchat_api_url`.'),
+    api_url: words.optional().describe('Overrides `rocketchat_api_url`.'),
     channel: words.optional().describe('The channel, such as `#ops`, or a user, such as `@anna`. Required.'),
-    emoji: words.optional().describe("Such as `:bell:`, in place of the user's own image."),
-    icon_url: words.optional().describe("Address of an image, in place of the user's own."),
+    emoji: words.optional().describe("For example `:bell:`. Replaces the user's own image."),
+    icon_url: words.optional().describe("Address of an image that replaces the user's own."),
   },
   looks: ['color', 'title_link', 'fields', 'short_fields', 'image_url', 'thumb_url', 'link_names', 'actions'],
   globalShape: {
-    rocketchat_api_url: words.optional().meta({ preset: DEFAULT_URL, description: 'Where Rocket.Chat is.' }),
-    ...twins('rocketchat_token', 'Token of every `rocketchat_configs` that has none itself.'),
-    ...twins('rocketchat_token_id', 'User of every `rocketchat_configs` that names none itself.'),
+    rocketchat_api_url: words
+      .optional()
+      .meta({ preset: DEFAULT_URL, description: 'Address of Rocket.Chat.' }),
+    ...twins('rocketchat_token', 'Default token for `rocketchat_configs`.'),
+    ...twins('rocketchat_token_id', 'Default user id for `rocketchat_configs`.'),
   },
   ways(check) {
     const shared = urlAt(check, ['global', 'rocketchat_api_url']) ?? DEFAULT_URL;

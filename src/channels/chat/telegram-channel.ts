@@ -14,13 +14,13 @@ const DEFAULT_URL = 'https://api.telegram.org';
 
 export const telegramChannel = chatChannel({
   kind: 'telegram',
-  about: 'A message under 4096 characters of a Telegram bot. Nothing in it mentions anybody.',
+  about: 'A message under 4096 characters, sent by a Telegram bot. Nothing in it mentions anybody.',
   limits: { title: 300, text: 3_700 },
   textKey: 'message',
   sendResolved: true,
-  secretKeys: twins('bot_token', 'Token of the bot, from @BotFather, in place of `telegram_bot_token`.'),
+  secretKeys: twins('bot_token', 'Token of the bot, from @BotFather. Overrides `telegram_bot_token`.'),
   keys: {
-    api_url: words.optional().describe('In place of `telegram_api_url`.'),
+    api_url: words.optional().describe('Overrides `telegram_api_url`.'),
     chat_id: z
       .union([z.int(), z.string().regex(/^(?:-?\d{1,17}|@\w{4,})$/)], {
         error:
@@ -29,15 +29,15 @@ export const telegramChannel = chatChannel({
       .optional()
       .describe('The chat, group or channel. Required.'),
     message_thread_id: z.int().min(1).optional().describe('The topic within the group.'),
-    disable_notifications: z.boolean().prefault(false).describe('Whether messages come without a sound.'),
+    disable_notifications: z.boolean().prefault(false).describe('Sends messages without a sound.'),
     chat_id_file: refused('write `chat_id`, which is no secret'),
   },
   looks: ['parse_mode'],
   globalShape: {
     telegram_api_url: words
       .optional()
-      .meta({ preset: DEFAULT_URL, description: "Where Telegram's bots are asked." }),
-    ...twins('telegram_bot_token', 'Token of every `telegram_configs` that has none itself.'),
+      .meta({ preset: DEFAULT_URL, description: "Address of Telegram's Bot API." }),
+    ...twins('telegram_bot_token', 'Default token for `telegram_configs`.'),
   },
   ways(check) {
     const shared = urlAt(check, ['global', 'telegram_api_url']) ?? DEFAULT_URL;

@@ -10,18 +10,20 @@ const DEFAULT_URL = 'https://webexapis.com/v1/messages';
 export const webexChannel = chatChannel({
   kind: 'webex',
   about:
-    "A message under 7439 bytes of a Webex bot, whose token stands in `http_config`'s `authorization`. Nothing in it mentions anybody.",
+    'A message under 7439 bytes, sent by a Webex bot. Set its token in `authorization` of `http_config`. Nothing in it mentions anybody.',
   // A unit of UTF-16 has three bytes at the most.
   limits: { title: 300, text: 2_000 },
   textKey: 'message',
   sendResolved: true,
   secretKeys: {},
   keys: {
-    api_url: words.optional().describe('In place of `webex_api_url`.'),
+    api_url: words.optional().describe('Overrides `webex_api_url`.'),
     room_id: words.describe('The room that the bot is in.'),
   },
   globalShape: {
-    webex_api_url: words.optional().meta({ preset: DEFAULT_URL, description: "Where Webex's messages go." }),
+    webex_api_url: words
+      .optional()
+      .meta({ preset: DEFAULT_URL, description: 'Address to which messages for Webex are sent.' }),
   },
   ways(check) {
     const shared = urlAt(check, ['global', 'webex_api_url']) ?? DEFAULT_URL;

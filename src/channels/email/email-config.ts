@@ -31,7 +31,7 @@ const tlsShape = z.strictObject({
   insecure_skip_verify: z
     .boolean()
     .optional()
-    .describe("Whether any certificate is accepted: only inside one's own network."),
+    .describe('Accepts any certificate. Use it only inside your own network.'),
   ...refusedKeys(
     ['ca', 'ca_file', 'cert', 'cert_file', 'key', 'key_file', 'key_ref', 'cert_ref', 'ca_ref'],
     'start nestwatch with NODE_EXTRA_CA_CERTS for a private certificate authority',
@@ -42,16 +42,16 @@ const tlsShape = z.strictObject({
 export const emailShape = z
   .strictObject({
     to: words.describe(
-      "One or more addresses with commas between them. `nest_members` among them stands for the active members of an alert's Nest: each Nest gets a mail of its own. Where nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
+      "One or more addresses, separated by commas. `nest_members` stands for the active members of an alert's Nest: each Nest gets a mail of its own. If nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
     ),
-    from: words.optional().describe('In place of `smtp_from`.'),
-    smarthost: words.optional().describe('In place of `smtp_smarthost`.'),
-    hello: words.optional().describe('In place of `smtp_hello`.'),
-    auth_username: words.optional().describe('In place of `smtp_auth_username`.'),
-    ...twins('auth_password', 'In place of `smtp_auth_password`.'),
-    require_tls: z.boolean().optional().describe('In place of `smtp_require_tls`.'),
-    tls_config: tlsShape.optional().describe('In place of `smtp_tls_config`.'),
-    send_resolved: z.boolean().prefault(false).describe('Whether the end of an alert is sent.'),
+    from: words.optional().describe('Overrides `smtp_from`.'),
+    smarthost: words.optional().describe('Overrides `smtp_smarthost`.'),
+    hello: words.optional().describe('Overrides `smtp_hello`.'),
+    auth_username: words.optional().describe('Overrides `smtp_auth_username`.'),
+    ...twins('auth_password', 'Overrides `smtp_auth_password`.'),
+    require_tls: z.boolean().optional().describe('Overrides `smtp_require_tls`.'),
+    tls_config: tlsShape.optional().describe('Overrides `smtp_tls_config`.'),
+    send_resolved: z.boolean().prefault(false).describe('Also notifies when alerts are resolved.'),
     ...timezoneKey,
     ...mailExtraKeys,
     ...refusedKeys(
@@ -62,20 +62,20 @@ export const emailShape = z
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
-    'Mails with text and HTML, in one thread for each group, under 30 kB a part. The subject is the same in all mails of a thread, with `Re:` from the second on; only the last one, when all is over, says so in brackets before it, where Gmail and other programs do not look when they put a thread together.',
+    'Mails with a text and an HTML part, each under 30 kB; one thread per group. All mails of a thread have the same subject, with `Re:` from the second on. Only the last one, when everything is resolved, has a note in brackets before the subject; Gmail and other programs ignore that when they build threads.',
   );
 
 export const emailGlobalShape = {
-  smtp_smarthost: z.string().optional().describe('Mail server, as `host:port`; `:25` is on this machine.'),
+  smtp_smarthost: z.string().optional().describe('Mail server, as `host:port`; `:25` means this machine.'),
   smtp_from: words.optional().describe('Sender of every mail.'),
-  smtp_hello: z.string().optional().describe("Name given in EHLO. Without it, the machine's own."),
+  smtp_hello: z.string().optional().describe("Name given in EHLO. Default: the machine's own name."),
   smtp_auth_username: z.string().optional().describe('User name for the mail server; empty for none.'),
   ...twins('smtp_auth_password', 'Password for the mail server.'),
   smtp_auth_password: z
     .string()
     .optional()
     .describe('Password for the mail server; empty without a user name.'),
-  smtp_require_tls: z.boolean().prefault(true).describe('Whether mails are sent only over STARTTLS.'),
+  smtp_require_tls: z.boolean().prefault(true).describe('Sends mails only over STARTTLS.'),
   smtp_tls_config: tlsShape.optional(),
   ...refusedKeys(
     ['smtp_auth_secret', 'smtp_auth_secret_file', 'smtp_auth_identity'],

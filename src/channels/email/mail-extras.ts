@@ -57,31 +57,29 @@ export interface MailTemplates {
 const mailOauth2Shape = z.strictObject({
   ...twins(
     'access_token',
-    'A token that another program keeps fresh in its file. Without it the others are required.',
+    'A token that another program keeps fresh in a file. Without it, the other keys are required.',
   ),
-  client_id: words.optional().describe('Id of the client that may send mails.'),
+  client_id: words.optional().describe('ID of a client that may send mails.'),
   ...twins('client_secret', 'Secret of that client.'),
-  ...twins('refresh_token', 'Exchanged for access tokens.'),
-  token_url: words.optional().meta({ preset: TOKEN_URL, description: 'Where it is exchanged.' }),
+  ...twins('refresh_token', 'Refresh token that is exchanged for access tokens.'),
+  token_url: words.optional().meta({ preset: TOKEN_URL, description: 'Address at which it is exchanged.' }),
 });
 
 const dkimShape = z.strictObject({
-  domain: words.describe('Domain that signs: that of the sender.'),
-  selector: words.describe('The key stands in the DNS under `selector._domainkey.domain`.'),
+  domain: words.describe("Signing domain: the sender's."),
+  selector: words.describe('Selector: the public key is in the DNS under `selector._domainkey.domain`.'),
   ...twins('private_key', 'Private key in PEM. Required.'),
 });
 
 export const mailExtraKeys = {
   oauth2: mailOauth2Shape
     .optional()
-    .describe('Logs in with XOAUTH2 in place of a password, as `auth_username`.'),
+    .describe('Logs in as `auth_username` with XOAUTH2 instead of a password.'),
   dkim: dkimShape.optional().describe('Signs every mail.'),
   headers: z
     .record(z.string(), words)
     .optional()
-    .describe(
-      'Liquid templates by the name of a header: `Subject` in place of the built-in one, and further ones.',
-    ),
+    .describe('Liquid templates by header name. `Subject` replaces the built-in subject; others are added.'),
   text: template('of the text part'),
   html: template('of the HTML part'),
 };

@@ -28,8 +28,8 @@ const MAX_DETAILS = 20;
 const responderShape = z
   .strictObject({
     id: words.optional().describe('By its id,'),
-    name: words.optional().describe('or by the name of a team, escalation or schedule,'),
-    username: words.optional().describe('or by the name of a user.'),
+    name: words.optional().describe('Or the name of a team, escalation or schedule.'),
+    username: words.optional().describe('Or the name of a user.'),
     type: z.enum(['team', 'teams', 'user', 'escalation', 'schedule']).describe('What it is.'),
   })
   .refine(({ id, name, username }) => id ?? name ?? username, {
@@ -39,31 +39,29 @@ type Responder = z.output<typeof responderShape>;
 
 const opsgenieShape = z
   .strictObject({
-    ...twins('api_key', 'The key of an API integration, in place of `opsgenie_api_key`.'),
-    api_url: words.optional().describe('In place of `opsgenie_api_url`.'),
+    ...twins('api_key', 'Key of an API integration. Overrides `opsgenie_api_key`.'),
+    api_url: words.optional().describe('Overrides `opsgenie_api_url`.'),
     message: template("of the alert's headline"),
     description: template("of the alert's text"),
-    source: words.prefault('nestwatch').describe('What the alert is said to come from.'),
-    responders: z.array(responderShape).prefault([]).describe('Who is called.'),
-    tags: words.optional().describe('Tags of the alert, with commas between them.'),
+    source: words.prefault('nestwatch').describe('Source shown on the alert.'),
+    responders: z.array(responderShape).prefault([]).describe('Who is notified.'),
+    tags: words.optional().describe('Tags of the alert, separated by commas.'),
     note: words.optional().describe('A note on the alert.'),
     priority: z
       .enum(['P1', 'P2', 'P3', 'P4', 'P5'])
       .optional()
-      .describe("In place of the integration's own."),
+      .describe("Replaces the integration's own priority."),
     entity: words.optional().describe('What the alert is about, for rules of Opsgenie.'),
-    actions: words
-      .optional()
-      .describe('Actions that people may start from the alert, with commas between them.'),
+    actions: words.optional().describe('Actions that people may start from the alert, separated by commas.'),
     details: z
       .record(words, z.string())
       .prefault({})
-      .describe('Further details, beside the labels that all alerts of the group have in common.'),
+      .describe('Further details, in addition to the labels that all alerts of the group have in common.'),
     ...postKeys(true),
     ...keysWithoutEffect(['update_alerts'], 'leave it out, later news are counted on the alert'),
   })
   .describe(
-    'An alert of Opsgenie for each group: acknowledged when all that fires in it is acknowledged here, closed when all of it is resolved.',
+    'One Opsgenie alert per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and closed when all are resolved.',
   );
 
 export interface OpsgenieIntegration extends PostIntegration {
@@ -89,9 +87,9 @@ export const opsgenieChannel = postChannel<OpsgenieIntegration>({
   globalShape: {
     opsgenie_api_url: words.optional().meta({
       preset: DEFAULT_URL,
-      description: 'Where Opsgenie is; in Europe https://api.eu.opsgenie.com/.',
+      description: 'Address of Opsgenie; in Europe https://api.eu.opsgenie.com/.',
     }),
-    ...twins('opsgenie_api_key', 'Key of every `opsgenie_configs` that has none itself.'),
+    ...twins('opsgenie_api_key', 'Default API key for `opsgenie_configs`.'),
   },
   reader(check) {
     const shared = urlAt(check, ['global', 'opsgenie_api_url']) ?? DEFAULT_URL;

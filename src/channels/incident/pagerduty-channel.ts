@@ -27,7 +27,7 @@ export interface PagerdutyIntegration extends PostIntegration {
 }
 
 const WORDS = [
-  'Events of API v2: an incident for each group, acknowledged when all that fires in it is acknowledged here, ended when all of it is resolved.',
+  'Events API v2: one incident per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and resolved when all are resolved.',
   'It hears of each group by itself also where other receivers get one message for several: of what was held back, all of it, and of a summary after an outage what still fires.',
   'An incident that a `fallback` opened is acknowledged and ended there, too.',
   'While something acknowledged still fires, the end of the rest does not end the incident; and it ends also where a silence hides the end.',
@@ -36,11 +36,11 @@ const WORDS = [
 const pagerdutyShape = z
   .strictObject({
     ...twins('routing_key', 'The integration key of a service, for Events API v2. Required.'),
-    url: words.optional().describe('In place of `pagerduty_url`.'),
+    url: words.optional().describe('Overrides `pagerduty_url`.'),
     severity: z
       .enum(['critical', 'error', 'warning', 'info'])
       .optional()
-      .describe("In place of the alerts' own, the worst of which counts."),
+      .describe("Replaces the alerts' own severity, of which the worst counts."),
     description: template("of the incident's summary"),
     ...postKeys(true),
     ...refusedKeys(
@@ -62,7 +62,7 @@ export const pagerdutyChannel = postChannel<PagerdutyIntegration>({
   globalShape: {
     pagerduty_url: words
       .optional()
-      .meta({ preset: DEFAULT_URL, description: "Where PagerDuty's events go." }),
+      .meta({ preset: DEFAULT_URL, description: 'Address to which events for PagerDuty are sent.' }),
   },
   reader(check) {
     const shared = urlAt(check, ['global', 'pagerduty_url']) ?? DEFAULT_URL;

@@ -30,16 +30,16 @@ const OWN_FIELDS: readonly string[] = [
 
 const victoropsShape = z
   .strictObject({
-    ...twins('api_key', 'The key of the REST endpoint, in place of `victorops_api_key`.'),
-    api_url: words.optional().describe('In place of `victorops_api_url`.'),
-    routing_key: words.describe('Which team is called.'),
+    ...twins('api_key', 'Key of the REST endpoint. Overrides `victorops_api_key`.'),
+    api_url: words.optional().describe('Overrides `victorops_api_url`.'),
+    routing_key: words.describe('Routing key: the team to notify.'),
     message_type: z
       .enum(['CRITICAL', 'WARNING', 'INFO'])
       .prefault('CRITICAL')
-      .describe('What an alert that fires is; only CRITICAL calls somebody.'),
+      .describe('Message type of a firing alert; only CRITICAL pages somebody.'),
     entity_display_name: template("of the incident's headline"),
     state_message: template("of the incident's text"),
-    monitoring_tool: words.prefault('nestwatch').describe('What the incident is said to come from.'),
+    monitoring_tool: words.prefault('nestwatch').describe('Source shown on the incident.'),
     custom_fields: z
       .record(
         words.refine((name) => !OWN_FIELDS.includes(name), { error: 'is a field of the message itself' }),
@@ -50,7 +50,7 @@ const victoropsShape = z
     ...postKeys(true),
   })
   .describe(
-    'An incident of VictorOps (Splunk On-Call) for each group: acknowledged when all that fires in it is acknowledged here, over when all of it is resolved.',
+    'One VictorOps (Splunk On-Call) incident per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and resolved when all are resolved.',
   );
 
 export interface VictoropsIntegration extends PostIntegration {
@@ -72,8 +72,8 @@ export const victoropsChannel = postChannel<VictoropsIntegration>({
   globalShape: {
     victorops_api_url: words
       .optional()
-      .meta({ preset: DEFAULT_URL, description: "Where VictorOps' REST endpoint is." }),
-    ...twins('victorops_api_key', 'Key of every `victorops_configs` that has none itself.'),
+      .meta({ preset: DEFAULT_URL, description: "Address of VictorOps' REST endpoint." }),
+    ...twins('victorops_api_key', 'Default API key for `victorops_configs`.'),
   },
   reader(check) {
     const shared = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;

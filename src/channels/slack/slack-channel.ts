@@ -41,29 +41,29 @@ const DEFAULT_APP_URL = `https://slack.com/api/${POST_METHOD}`;
 
 const slackShape = z
   .strictObject({
-    ...twins('api_url', 'An incoming webhook, in place of `slack_api_url`.'),
-    channel: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
-    username: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
+    ...twins('api_url', 'An incoming webhook. Overrides `slack_api_url`.'),
+    channel: words.optional().describe("Replaces the webhook's own; only legacy webhooks allow it."),
+    username: words.optional().describe("Replaces the webhook's own; only legacy webhooks allow it."),
     icon_emoji: words
       .optional()
-      .describe("Such as `:bell:`, in place of the webhook's own; only old webhooks allow it."),
+      .describe("For example `:bell:`. Replaces the webhook's own; only legacy webhooks allow it."),
     icon_url: words
       .optional()
-      .describe("Address of an image, in place of the webhook's own; only old webhooks allow it."),
+      .describe("Address of an image that replaces the webhook's own; only legacy webhooks allow it."),
     title: template('of the headline'),
     text: template('of the text (mrkdwn)'),
     ...timezoneKey,
     ...postKeys(false),
     ...twins(
       'app_token',
-      "A Slack app's token (`xoxb-…`, scope `chat:write`), in place of `api_url`; `channel` says where it posts.",
+      "A Slack app's token (`xoxb-…`, scope `chat:write`), instead of `api_url`. `channel` says where it posts.",
     ),
-    app_url: words.optional().describe('In place of `slack_app_url`.'),
+    app_url: words.optional().describe('Overrides `slack_app_url`.'),
     update_message: z
       .boolean()
       .prefault(false)
       .describe(
-        'With `app_token`: whether a group has one message, which later news changes; each news stands in its thread as well.',
+        'With `app_token`: posts one message per group and updates it on every change; each change is also posted in its thread.',
       ),
     ...keysWithoutEffect(
       [
@@ -84,11 +84,12 @@ const slackShape = z
   .describe('Blocks, for an incoming webhook or a Slack app.');
 
 const globalShape = {
-  ...twins('slack_api_url', 'Incoming webhook of every `slack_configs` that has none itself.'),
-  ...twins('slack_app_token', 'Token of every `slack_configs` that has neither `app_token` nor `api_url`.'),
-  slack_app_url: words
-    .optional()
-    .meta({ preset: DEFAULT_APP_URL, description: 'The method that posts; a proxy may stand in its place.' }),
+  ...twins('slack_api_url', 'Default incoming webhook for `slack_configs`.'),
+  ...twins('slack_app_token', 'Default token for `slack_configs` with neither `app_token` nor `api_url`.'),
+  slack_app_url: words.optional().meta({
+    preset: DEFAULT_APP_URL,
+    description: 'Address of the API method that posts messages, or of a proxy for it.',
+  }),
 };
 
 const webhooks = postChannel<SlackIntegration>({

@@ -30,7 +30,7 @@ const teamsShape = z
     ...timezoneKey,
     ...postKeys(true),
   })
-  .describe('An adaptive card under 28 kB, for a Workflow.');
+  .describe('An Adaptive Card under 28 kB, for a Workflow.');
 
 export const teamsChannel = postChannel<TeamsIntegration>({
   kind: 'msteamsv2',

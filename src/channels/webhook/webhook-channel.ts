@@ -12,7 +12,7 @@ import type { Channel } from '../channel.ts';
 import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-webhook.ts';
 
 const WORDS = [
-  'JSON, signed as [Standard Webhooks](https://www.standardwebhooks.com) describes where `secret` is set.',
+  'JSON, signed as described by [Standard Webhooks](https://www.standardwebhooks.com) if `secret` is set.',
   'A big group comes whole, in parts of up to 500 alerts and 500 events (`part`, `parts` in the body).',
   'With `format: alertmanager` each alert has its newest 20 new events, and `events_omitted` counts the others.',
   'With `cloudevents` each event comes by itself, also one that others get in a summary, in batches of up to 100, and no alerts. An event keeps its `source` and `id` for ever: who must not take one twice drops by these, since `webhook-id` names the batch, and after a backup was restored events may come in other batches.',
@@ -20,7 +20,7 @@ const WORDS = [
 
 const webhookShape = z
   .strictObject({
-    ...twins('url', 'Where messages are posted. Required.'),
+    ...twins('url', 'Address to which messages are posted. Required.'),
     format: z
       .enum(['alertmanager', 'cloudevents', 'template'])
       .prefault('alertmanager')
@@ -31,16 +31,16 @@ const webhookShape = z
     ...twins('secret', 'Signs each message as Standard Webhooks describes.'),
     ...twins(
       'secret_previous',
-      'The secret before it. Messages are signed with both until this is taken out, so that the other side can change over.',
+      'The previous secret. Messages are signed with both until this key is removed, so that the receiver can switch over.',
     ),
-    timeout: duration(100).prefault('10s').describe('Longest wait for the answer to one message.'),
-    send_resolved: z.boolean().prefault(true).describe('Whether the end of an alert is sent.'),
+    timeout: duration(100).prefault('10s').describe('How long to wait for the response to one message.'),
+    send_resolved: z.boolean().prefault(true).describe('Also notifies when alerts are resolved.'),
     max_alerts: z
       .int()
       .min(0)
       .prefault(0)
       .describe(
-        'Alerts in one message at the most; 0 for no limit of yours. `truncatedAlerts` counts what it leaves out, and `explain` says so.',
+        'Maximum number of alerts in one message; 0 sets no limit. `truncatedAlerts` counts the alerts that are left out, and `explain` names them.',
       ),
     http_config: httpShape.optional(),
     payload: refused('use `format: template` with `template`'),

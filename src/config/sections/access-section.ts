@@ -9,7 +9,7 @@ import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
 
-/** `metrics`: `/metrics`. `read`: everything else that is read. `write`: whatever changes something. */
+/** `metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something. */
 export const SCOPES = ['read', 'metrics', 'write'] as const;
 export type Scope = (typeof SCOPES)[number];
 
@@ -32,13 +32,16 @@ export interface AccessConfig {
 const scopes = (preset: readonly Scope[] | undefined) => {
   const list = z.array(z.enum(SCOPES)).min(1, { error: 'must name at least one of read, metrics, write' });
   return (preset ? list.prefault([...preset]) : list).describe(
-    '`metrics`: `/metrics`. `read`: everything else that is read. `write`: whatever changes something.',
+    '`metrics` allows `/metrics`, `read` all other reading, `write` everything that changes something.',
   );
 };
 
 const tokenShape = z.strictObject({
-  name: words.max(LIMITS.name_characters.most).optional().describe('Who has it, for the log of writes.'),
-  ...twins('token', 'The token. Required.'),
+  name: words
+    .max(LIMITS.name_characters.most)
+    .optional()
+    .describe('Who holds the token; shown in the log of changes.'),
+  ...twins('token', 'The token itself. Required.'),
   scopes: scopes(undefined),
 });
 
@@ -52,27 +55,31 @@ const proxyShape = z.strictObject({
     .string()
     .regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header, such as X-Forwarded-User' })
     .prefault('X-Forwarded-User')
-    .describe("Header with the person's name, which the proxy sets and never passes on."),
+    .describe(
+      "Header with the person's name. The proxy must set it itself and must not pass on one that a client sends.",
+    ),
   trusted: z
     .array(words)
     .min(1, { error: 'must name at least one address' })
-    .describe("The proxy's addresses or ranges (`10.1.0.0/16`): from others the header means nothing."),
+    .describe(
+      "The proxy's addresses or ranges (`10.1.0.0/16`). The header is ignored if it comes from any other address.",
+    ),
   scopes: scopes(['read', 'write']),
 });
 
 export const accessShape = z.strictObject({
   ...twins(
     'bearer_token',
-    'Token for everything, as `Authorization: Bearer` or as the password of any user. With it or any other key here nobody else is answered, but for the health checks.',
+    'Token with all scopes, sent as `Authorization: Bearer` or as the password of any user. As soon as this or another key of `auth` is set, requests without valid credentials are refused, except health checks.',
   ),
-  tokens: z.array(tokenShape).prefault([]).describe('Further tokens, each for what its scopes name.'),
+  tokens: z.array(tokenShape).prefault([]).describe('Further tokens, each limited to its scopes.'),
   users: z
     .record(words, userShape)
     .prefault({})
-    .describe('People by their names, who come with HTTP Basic; their names stand on what they do.'),
+    .describe('Users by name, who log in with HTTP Basic. Their name is recorded with what they do.'),
   proxy: proxyShape
     .optional()
-    .describe('A proxy that asks people who they are (OIDC, forward auth) and says so in a header.'),
+    .describe("An authenticating proxy (OIDC, forward auth) that passes the person's name in a header."),
 });
 
 const AT: Path = ['web', 'auth'];

@@ -8,16 +8,16 @@ import { isTimezone } from '../../time/zone-format.ts';
 
 export const digestShape = z.strictObject({
   name: words.describe(
-    'Name in the subject. The period begins where the last digest of this name ended, at first one period of `cron` ago.',
+    'Name in the subject. Each digest covers the time since the last one of this name; the first covers one period of `cron`.',
   ),
   cron: words.describe(
     'When it is sent: minute, hour, day of month, month, day of week, such as `"0 8 * * 1-5"`.',
   ),
   timezone: words
     .prefault('UTC')
-    .describe('Time zone of `cron` and of the times it shows, such as Europe/Amsterdam.'),
-  receiver: words.describe('A receiver with mails, chats or webhooks.'),
-  skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
+    .describe('Time zone of `cron` and of the times in the digest, such as Europe/Amsterdam.'),
+  receiver: words.describe('A receiver with mail, chat or webhook integrations.'),
+  skip_empty: z.boolean().prefault(false).describe('Sends no digest if nothing happened.'),
 });
 
 /** A summary of what happened since the last one of its name. */

@@ -18,38 +18,38 @@ import { webShape } from './web-section.ts';
 /** Sections that are lists or maps of entries are checked entry by entry, so that one mistake hides no other. */
 export const fileShape = z.strictObject({
   regions: regionsShape,
-  store: storeShape.optional().describe('Where events, alerts and deliveries are kept.'),
-  poll: pollShape.optional().describe('How the service is read.'),
+  store: storeShape.optional().describe('Where nestwatch keeps events, alerts and deliveries.'),
+  poll: pollShape.optional().describe('How nestwatch reads the service.'),
   rules: rulesShape
     .optional()
     .describe(
-      'What is worth an alert. Each kind has a rule by default; of several rules of one kind, the first whose `match` fits decides.',
+      'What to alert on. Each kind of alert has a default rule. If there are several rules of one kind, the first whose `match` fits applies.',
     ),
-  global: globalShape.optional().describe('What receivers use that do not say it themselves.'),
+  global: globalShape.optional().describe('Defaults for receivers that do not set these keys themselves.'),
   route: wholeRouteShape
     .optional()
     .describe(
-      'Which receiver is notified of which alerts, and how often. Without it, all alerts go to the receiver `default`.',
+      'Which receiver is notified of which alerts, and how often. Without this section, all alerts go to the receiver `default`.',
     ),
-  receivers: z.array(wholeReceiverShape).optional().describe('Who can be notified, and by what.'),
+  receivers: z.array(wholeReceiverShape).optional().describe('Who can be notified, and how.'),
   forward: z
     .array(forwardShape)
     .optional()
     .describe(
-      'Every matching event once, ungrouped, to a CloudEvents webhook, as for a SIEM or a data lake.',
+      'Sends every matching event once, ungrouped, to a CloudEvents webhook, for example of a SIEM or a data lake.',
     ),
-  metrics: metricsShape.optional().describe('What `/metrics` shows.'),
-  web: webShape.optional().describe('The page, the API and `/metrics`.'),
+  metrics: metricsShape.optional().describe('What `/metrics` contains.'),
+  web: webShape.optional().describe('The web page, the API and `/metrics`.'),
   inhibit_rules: z
     .array(inhibitRuleShape)
     .optional()
     .describe(
-      'While a source fires, no message is sent about its targets, beside the built-in rule: while `RegionDown` or `RegionUnauthorized` fires, about nothing else of that region.',
+      'While a source alert fires, no message is sent about its target alerts. One rule is built in: while `RegionDown` or `RegionUnauthorized` fires, no other alert of that region is sent.',
     ),
   time_intervals: z
     .array(namedTimeIntervalShape)
     .optional()
-    .describe('Times of the week or year, for routes to name.'),
+    .describe('Named times of the week or year that routes can refer to.'),
   mute_time_intervals: z
     .array(namedTimeIntervalShape)
     .optional()
@@ -58,11 +58,11 @@ export const fileShape = z.strictObject({
     .array(digestShape)
     .optional()
     .describe(
-      'Summaries of a day or a week: Flights, causes, what is still open, how complete the watch was.',
+      'Summaries, for example of a day or a week: Flights, causes of failure, open alerts, and how complete the watch was.',
     ),
   heartbeat: heartbeatShape
     .optional()
-    .describe('A call to a watchdog outside, which alarms people when it stays out.'),
+    .describe('A regular call to an external watchdog, which alerts people when the call is missing.'),
   templates: withoutEffect(
     z.array(z.string()),
     'write Liquid in `title`, `text`, `html` or `headers` of a receiver',

@@ -7,8 +7,8 @@ import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 
 export const heartbeatShape = z.strictObject({
-  ...twins('url', 'Asked with GET unless something impairs the watch gravely. Required.'),
-  interval: duration(1000).prefault('1m').describe('How often it is asked.'),
+  ...twins('url', 'Called with GET, unless something gravely impairs the watch. Required.'),
+  interval: duration(1000).prefault('1m').describe('How often it is called.'),
   http_config: httpShape.optional(),
 });
 

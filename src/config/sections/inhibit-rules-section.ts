@@ -7,12 +7,15 @@ import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';
 
 export const inhibitRuleShape = z.strictObject({
-  name: words.optional().describe('A name for people.'),
-  source_matchers: matcherList.prefault([]).describe('While an alert fires that fits these … Required.'),
+  name: words.optional().describe('A name for people to read.'),
+  source_matchers: matcherList.prefault([]).describe('While an alert that matches these fires … Required.'),
   target_matchers: matcherList
     .prefault([])
-    .describe('… no message is sent about those that fit these. Required.'),
-  equal: z.array(labelName).prefault([]).describe('Labels that must have the same values in both.'),
+    .describe('… no message is sent about alerts that match these. Required.'),
+  equal: z
+    .array(labelName)
+    .prefault([])
+    .describe('Labels that must have the same value in the source and the target.'),
   ...oldMatcherKeys('source_'),
   ...oldMatcherKeys('target_'),
 });

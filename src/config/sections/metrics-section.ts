@@ -7,14 +7,16 @@ export const metricsShape = z.strictObject({
     .enum(['all', 'failing', 'none'])
     .prefault('all')
     .describe(
-      'Which Birds have series of their own. `failing` are those of which a Flight failed within a day, or that are suspended. The series of Nests count every Bird.',
+      'Which Birds have series of their own. `failing`: Birds with a failed Flight within the last day, and suspended Birds. The series of Nests count every Bird.',
     ),
   max_birds: z
     .int()
     .min(1)
     .max(LIMITS.shown_birds.most)
     .prefault(10_000)
-    .describe('How many Birds at the most, shared out evenly among the regions. Each has 14 series.'),
+    .describe(
+      'Maximum number of Birds with series of their own, divided evenly among the regions. Each has 14 series.',
+    ),
 });
 
 export interface MetricsConfig {

@@ -10,20 +10,20 @@ const MAX_INTERVAL_MS = 300_000;
 export const pollShape = z.strictObject({
   interval: duration(10)
     .prefault('30s')
-    .describe('How often each stream is polled, where the service allows the requests.'),
+    .describe('How often each stream is polled, if the service allows enough requests.'),
   min_interval: duration(10)
     .optional()
     .meta({
       preset: formatDuration(MIN_INTERVAL_MS),
       description:
-        'A Bird is never polled more often, not even a busy one or after news. A shorter `interval` takes it along.',
+        'Shortest time between two polls of a Bird, even a busy one. Must not exceed `interval`; a shorter `interval` lowers the default.',
     }),
   max_interval: duration(10)
     .optional()
     .meta({
       preset: formatDuration(MAX_INTERVAL_MS),
       description:
-        'A Bird is never polled less often, not even a quiet one. `FeedBehind` fires where the service allows too few requests for that. A longer `interval` takes it along.',
+        'Longest time between two polls of a Bird, even a quiet one. `FeedBehind` fires if the service allows too few requests for that. Must not be less than `interval`; a longer `interval` raises the default.',
     }),
   inventory_interval: duration(10).prefault('5m').describe('How often Nests and Birds are listed.'),
   page_size: z
@@ -32,23 +32,25 @@ export const pollShape = z.strictObject({
     .max(10_000)
     .prefault(100)
     .describe(
-      'Entries asked for in one page. It is halved by itself where the service refuses it, for all streams or for the one that is refused, and tried larger again: after an hour or a minute at first, and at last once a day.',
+      'Number of entries requested per page. If the service refuses a page of this size, it is halved automatically, for all streams or for the one that is refused. Larger pages are tried again later: at first after an hour or a minute, in the end once a day.',
     ),
   overlap: duration(1000)
     .prefault('2m')
     .describe(
-      'How far each sweep looks back at first, for entries that become visible late. Then it is learned from the lateness seen.',
+      'How far each sweep looks back at first, for entries that become visible late. Later it is learned from the lateness observed.',
     ),
   initial_lookback: duration()
     .prefault('1h')
     .describe(
-      'What a first start reads. `forward` sends all of it; alerts fire only for what happens after that start and for states that are still true.',
+      'How much history the first start reads. `forward` sends all of it; alerts fire only for what happens after that start and for states that still hold.',
     ),
-  audit_interval: duration(10).prefault('10m').describe('How often completeness is checked by count.'),
+  audit_interval: duration(10)
+    .prefault('10m')
+    .describe('How often an audit compares counts with the service to check completeness.'),
   max_alert_age: duration(60_000)
     .prefault('6h')
     .describe(
-      'Events older than this, as after an outage, come in one summary per receiver. What counts is their age when they can be read.',
+      'Events older than this, for example after an outage, are sent as one summary per receiver. What counts is their age when they can first be read.',
     ),
 });
 

@@ -26,7 +26,7 @@ const receiverShape = z.strictObject({
   fallback: words
     .optional()
     .describe(
-      'Another receiver, notified as well, once, of what this one has not accepted after 3 tries or 5 minutes.',
+      'Another receiver. It is notified once of each message that this one has not accepted after 3 attempts or 5 minutes.',
     ),
   max_notifications_per_hour: z
     .int()
@@ -34,19 +34,19 @@ const receiverShape = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Messages in any hour at the most. What comes beyond is held back, counted, and sent in one message as soon as there is room. Digests, and what comes as the `fallback` of another, are not counted. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager, which need each change by itself.',
+      'Maximum number of messages in any hour. Further ones are held back, counted, and sent as one message as soon as the limit allows. Digests, and messages received as the `fallback` of another receiver, do not count. Not allowed for receivers with PagerDuty, Opsgenie, VictorOps or Alertmanager, which need every single change.',
     ),
   fold_storms: duration(60_000, 1_800_000)
     .optional()
     .describe(
-      'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager.',
+      'Combines messages during an alert storm. Once 3 messages were sent within twice this time, all further ones are combined into one message per period of this length, until the storm is over. Not allowed for receivers with PagerDuty, Opsgenie, VictorOps or Alertmanager.',
     ),
   ...configsOf(() => z.unknown()),
   labels: z
     .record(words, z.string())
     .optional()
     .describe(
-      "Labels of the receiver, by which clients of Alertmanager's API choose receivers (`receiver_matchers`); its `name` is one of them.",
+      "Labels of the receiver. Clients of Alertmanager's API select receivers by them (`receiver_matchers`); `name` is always one of them.",
     ),
   msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
   ...refusedKeys(

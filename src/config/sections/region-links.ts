@@ -57,7 +57,7 @@ export const linksShape = z
   .strictObject({ nest: link('nest'), bird: link('bird'), flight: link('flight') })
   .optional()
   .describe(
-    "Addresses in the service's own application, to which mails, webhooks and pages lead: `https://app.example.com/nests/{{ nest_id }}/birds/{{ bird_id }}`. Without one there is no such link.",
+    "Addresses in the service's own application that mails, webhooks and pages link to: `https://app.example.com/nests/{{ nest_id }}/birds/{{ bird_id }}`. Where one is not set, there is no such link.",
   );
 
 export function readLinks(check: Check, path: Path): RegionLinks {

@@ -11,15 +11,15 @@ const REGION_NAME = /^[a-z0-9-]+$/;
 
 const regionShape = z.strictObject({
   base_url: words.describe('Address of the service in this region, ending in `/api-rest`.'),
-  ...twins('token', 'An API token of an organisation admin. Required.'),
+  ...twins('token', 'API token of an organisation admin. Required.'),
   requests_per_second: z
     .number()
     .min(0.1)
     .max(100_000)
     .prefault(5)
-    .describe('Ceiling of the rate of requests. Below it the rate adapts to what the service allows.'),
-  concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at once.'),
-  timeout: duration(100).prefault('15s').describe('Longest wait for the answer to one request.'),
+    .describe('Maximum request rate. Below it, the rate adapts to what the service allows.'),
+  concurrency: z.int().min(1).max(256).prefault(8).describe('Maximum number of concurrent requests.'),
+  timeout: duration(100).prefault('15s').describe('How long to wait for the response to one request.'),
   ...connectionKeys,
   nests: z
     .strictObject({
@@ -27,11 +27,11 @@ const regionShape = z.strictObject({
       exclude: z
         .array(words)
         .prefault([])
-        .describe("Globs on a Nest's name or id, which win over `include`."),
+        .describe("Globs on a Nest's name or id. They take precedence over `include`."),
     })
     .prefault({})
     .describe(
-      'Which Nests are watched. Notifications about other Nests are kept and forwarded, and raise no alert.',
+      'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert.',
     ),
   links: linksShape,
 });
@@ -39,7 +39,7 @@ const regionShape = z.strictObject({
 export const regionsShape = z
   .record(z.string().regex(REGION_NAME), regionShape)
   .describe(
-    "The instances of the service that are watched, by a name of yours: lower-case letters, digits and hyphens. Each is isolated: one region's trouble never delays another.",
+    'The instances of the service to watch, by a name you choose: lower-case letters, digits and hyphens. Regions are isolated from each other: trouble in one never delays another.',
   );
 
 export interface RegionConfig extends ConnectionSettings {

@@ -34,52 +34,57 @@ const ROUTE_DEFAULTS: Settings = {
 };
 
 const CHILDREN =
-  'Routes below this one, with the same keys. The first that fits gets the alert; what none takes stays here.';
+  'Child routes, with the same keys. The first that matches gets the alert; an alert that none matches stays with this route.';
 
 const routeShape = z.strictObject({
-  receiver: words.optional().describe('Name of a receiver. The root must have one.'),
+  receiver: words.optional().describe('Name of a receiver. The root route must have one.'),
   matchers: matcherList
     .prefault([])
-    .describe('Matchers on labels, all of which must fit, such as `severity="critical"`. The root has none.'),
-  continue: z.boolean().prefault(false).describe('Whether the routes after this one are asked as well.'),
+    .describe(
+      'Matchers on labels, all of which must match, such as `severity="critical"`. The root has none.',
+    ),
+  continue: z
+    .boolean()
+    .prefault(false)
+    .describe('Whether matching continues with the next routes after this one matched.'),
   group_by: z
     .array(groupLabel)
     .optional()
     .describe(
-      'Labels whose values make a group: one message for each. `["..."]` makes every alert a group of its own.',
+      'Labels to group by: alerts with the same values share one message. `["..."]` puts every alert in a group of its own.',
     ),
   group_wait: duration()
     .optional()
     .meta({
       preset: formatDuration(ROUTE_DEFAULTS.groupWaitMs),
       description:
-        'How long a new group waits for more alerts. While a hundred and more at a time come into a group that is due, it waits up to 2s longer, so that the flood is in one message.',
+        'How long a new group waits for more alerts. While a hundred or more alerts at a time join a group that is due, it waits up to 2s longer, so that they all go into one message.',
     }),
   group_interval: duration(10)
     .optional()
     .meta({
       preset: formatDuration(ROUTE_DEFAULTS.groupIntervalMs),
-      description: 'How long a group waits between two messages about changes.',
+      description: 'Minimum time between two messages about changes in a group.',
     }),
   repeat_interval: duration(10)
     .optional()
     .meta({
       preset: formatDuration(ROUTE_DEFAULTS.repeatIntervalMs),
-      description: 'How long until a message about what still fires is repeated.',
+      description: 'How long until a message about alerts that still fire is repeated.',
     }),
   repeat_backoff: z.number().min(1).max(10).optional().meta({
     preset: 1,
-    description: 'Each repetition waits this many times as long as the one before, until there is news.',
+    description: 'Factor by which each repetition waits longer than the one before, until something changes.',
   }),
   escalate_to: words
     .optional()
     .describe(
-      'A second receiver, notified once of what still fires and is not silenced `escalate_after` later.',
+      'A second receiver. It is notified once of the alerts that still fire and are not silenced `escalate_after` after the first notification.',
     ),
   escalate_after: durationOrNever()
     .optional()
     .describe(
-      'How long after the first notification `escalate_to` is notified. `never` ends what a route inherits.',
+      'How long after the first notification `escalate_to` is notified. `never` turns off an inherited escalation.',
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
   // Any name, as in Alertmanager: they are no labels of alerts.
@@ -87,18 +92,20 @@ const routeShape = z.strictObject({
     .record(words, z.string())
     .prefault({})
     .describe(
-      "Labels of the route, which templates and webhooks' bodies have as `routeLabels`; alerts do not get them. Inherited one by one. Those with `{{ … }}` are Liquid templates, which may use `groupLabels`, `commonLabels` and other `routeLabels`.",
+      'Labels of the route. Templates and webhook bodies receive them as `routeLabels`; alerts do not get them. Each is inherited on its own. A value with `{{ … }}` is a Liquid template, which may use `groupLabels`, `commonLabels` and other `routeLabels`.',
     ),
   ...oldMatcherKeys(''),
   mute_time_intervals: z
     .array(words)
     .prefault([])
-    .describe('Time intervals in which nothing is sent. What still fires when they end is sent then.'),
+    .describe(
+      'Time intervals during which nothing is sent. Alerts that still fire at the end are sent then.',
+    ),
   active_time_intervals: z
     .array(words)
     .prefault([])
     .describe(
-      'Time intervals outside of which nothing is sent. What still fires when they begin is sent then.',
+      'Time intervals outside of which nothing is sent. Alerts that still fire when one begins are sent then.',
     ),
 });
 

@@ -22,32 +22,36 @@ const flappingShape = z.strictObject({
     .max(100)
     .prefault(steady.changes)
     .refine((changes) => changes !== 1, { error: 'must be at least 2, or 0 for never' })
-    .describe('How often it began to fire or was resolved, the last time included. 0 for never.'),
+    .describe('How many times it must fire or resolve, including the last time. 0 disables it.'),
   within: duration(60_000, LONGEST_FLAPPING_MS)
     .prefault(formatDuration(steady.withinMs))
-    .describe('The time in which it did.'),
-  calm: duration(60_000).prefault(formatDuration(steady.calmMs)).describe('How long it must have been over.'),
+    .describe('The time within which these changes count.'),
+  calm: duration(60_000)
+    .prefault(formatDuration(steady.calmMs))
+    .describe('How long the cause must be gone before the alert resolves.'),
 });
 
 const commonShape = z.strictObject({
   name: words
     .optional()
-    .describe('Alerts that fire stay those of the rule with their name, whatever else changes in it.'),
-  match: matcherList.prefault([]).describe('Matchers on labels, all of which must fit.'),
-  severity: words.optional().describe("Severity in place of the kind's own."),
+    .describe('With a name, firing alerts stay with the rule even if its `match` changes.'),
+  match: matcherList.prefault([]).describe('Matchers on labels, all of which must match.'),
+  severity: words.optional().describe("Replaces the kind's own severity."),
   labels: labelMap.prefault({}).describe('Labels added to the alert.'),
   annotations: labelMap
     .prefault({})
     .describe(
-      'Annotations added to the alert. Those with `{{ … }}` are Liquid templates, which may use `labels`, `summary` and `description`: `{{ labels.bird }}`. Messages show `runbook_url` as a link.',
+      'Annotations added to the alert. A value with `{{ … }}` is a Liquid template, which may use `labels`, `summary` and `description`: `{{ labels.bird }}`. Messages show `runbook_url` as a link.',
     ),
   keep_firing_for: duration()
     .prefault('0s')
-    .describe('How long an alert fires on when it is over. What comes meanwhile belongs to the same alert.'),
+    .describe(
+      'How long an alert keeps firing after its cause has gone. New events during that time belong to the same alert.',
+    ),
   flapping: flappingShape
     .prefault({})
     .describe(
-      'An alert that changes too often says so once (annotation `flapping`) and fires on until it is calm.',
+      'An alert that fires and resolves too often is marked once as flapping (annotation `flapping`) and keeps firing until it is calm.',
     ),
 });
 
@@ -62,7 +66,7 @@ function ruleShape({ name, fires, resolves, parameters }: Kind) {
   }
   return z
     .strictObject({
-      kind: z.literal(name).describe('The kind of alert that the rule is about.'),
+      kind: z.literal(name).describe('The kind of alert that the rule applies to.'),
       ...commonShape.shape,
       ...own,
     })

@@ -9,7 +9,7 @@ export const storeShape = z.strictObject({
   url: words
     .prefault('sqlite:data/nestwatch.db')
     .describe(
-      '`sqlite:FILE`, relative to the working directory, `sqlite::memory:` for trials, or `postgres://user@host/database`. Behind a `?` there may stand `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; default: `verify-full`, on the same machine `disable`), `sslrootcert`, a file of certificates, and `host`, the directory of a socket. A pooler there has to keep a connection for each session.',
+      '`sqlite:FILE`, relative to the working directory, `sqlite::memory:` for trials, or `postgres://user@host/database`. After a `?` it may have `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; default: `verify-full`, on the same machine `disable`), `sslrootcert` (a file of certificates) and `host` (the directory of a socket). A connection pooler must use session mode.',
     ),
   ...twins('password', 'Password of the user on PostgreSQL.'),
   schema: z
@@ -18,18 +18,14 @@ export const storeShape = z.strictObject({
       error: 'must be lower-case letters, digits and underscores, no digit first, at most 63',
     })
     .optional()
-    .describe(
-      'Schema in the database, made where it is missing: `nestwatch` if nothing is given. PostgreSQL alone.',
-    ),
+    .describe('Schema in the database, created if it is missing. Default: `nestwatch`. PostgreSQL only.'),
   statement_timeout: duration(1_000, 3_600_000)
     .optional()
-    .describe(
-      'What one statement may take: 30s if nothing is given, and 8s at the most where replicas share the store. PostgreSQL alone.',
-    ),
+    .describe('Time limit of one statement. Default: 30s. With replicas, it is 8s at most. PostgreSQL only.'),
   retention: duration(60_000)
     .prefault('30d')
     .describe(
-      'How long events and deliveries are kept. Making it longer brings back nothing that is gone, and sends none of it again.',
+      'How long events and deliveries are kept. A longer value does not bring back deleted ones, and nothing is sent again because of it.',
     ),
 });
 

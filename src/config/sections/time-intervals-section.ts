@@ -69,8 +69,8 @@ const timeOfDay = z
 
 const timesShape = z
   .strictObject({
-    start_time: timeOfDay.describe('Such as `"08:00"`.'),
-    end_time: timeOfDay.describe('Exclusive, up to `"24:00"`.'),
+    start_time: timeOfDay.describe('For example `"08:00"`.'),
+    end_time: timeOfDay.describe('Exclusive end, up to `"24:00"`.'),
   })
   // A text that is no time has its message already.
   .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
@@ -87,18 +87,18 @@ const several = <Shape extends z.ZodType>(shape: Shape) =>
     .optional();
 
 const timeIntervalShape = z.strictObject({
-  times: several(timesShape).describe('Times of the day, in the clocks of `location`.'),
-  weekdays: several(weekday).describe('Such as `monday:friday`.'),
-  days_of_month: several(dayOfMonth).describe('Such as `1:5`, or `-1` for the last.'),
-  months: several(month).describe('Such as `may:august` or `12`.'),
-  years: several(year).describe('Such as `2026:2028`.'),
+  times: several(timesShape).describe('Times of day, in the time zone `location`.'),
+  weekdays: several(weekday).describe('For example `monday:friday`.'),
+  days_of_month: several(dayOfMonth).describe('For example `1:5`, or `-1` for the last day.'),
+  months: several(month).describe('For example `may:august` or `12`.'),
+  years: several(year).describe('For example `2026:2028`.'),
   location: words
     .refine((name) => name === LOCAL || isTimezone(name), {
       error: 'is not a time zone such as Europe/Amsterdam or UTC',
     })
     .transform((name) => (name === LOCAL ? localTimezone() : name))
     .prefault('UTC')
-    .describe("Time zone, such as Europe/Amsterdam; `Local` for this machine's."),
+    .describe("Time zone, such as Europe/Amsterdam; `Local` is this machine's."),
 });
 
 export const namedTimeIntervalShape = z.strictObject({
@@ -108,7 +108,7 @@ export const namedTimeIntervalShape = z.strictObject({
   time_intervals: z
     .array(timeIntervalShape)
     .describe(
-      'An instant that lies in one of these is in the interval. It lies there when it fits all that is given.',
+      'An instant is inside the interval if it matches one of these entries. It matches an entry if it matches everything given there.',
     ),
 });
 

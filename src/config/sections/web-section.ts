@@ -16,9 +16,13 @@ export const webShape = z.strictObject({
     .string({ error: NOT_AN_ADDRESS })
     .prefault('127.0.0.1:9465')
     .describe(
-      'Where the page, the API and `/metrics` are served, as `host:port`. `:port` listens on every address.',
+      'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses.',
     ),
-  external_url: words.optional().describe('How people reach the page: what links in messages begin with.'),
+  external_url: words
+    .optional()
+    .describe(
+      'Address under which people reach the page; links in messages begin with it. Without it, messages to people contain no links.',
+    ),
   auth: accessShape.prefault({}),
   tls: serverTlsShape.optional().describe('Serves HTTPS instead of HTTP.'),
   public: z
@@ -26,20 +30,22 @@ export const webShape = z.strictObject({
       nests: z
         .array(words)
         .min(1)
-        .describe("Globs on a Nest's name or id: these have a page and a badge that everybody may see."),
+        .describe(
+          "Globs on a Nest's name or id: these Nests have a page and a badge that everybody may see.",
+        ),
       birds: z
         .enum(['counts', 'names'])
         .prefault('counts')
-        .describe('Whether the page only counts the Birds of the Nest, or names them.'),
+        .describe('Whether the page only counts the Birds of the Nest or lists their names.'),
     })
     .optional()
     .describe(
-      'Public status pages at `/public/{region}/{nest id}`, with a badge at `…/badge.svg`, also where `auth` is set. They say how the Nest stands and since when, and nothing of errors, people or ids. Without it nothing is public.',
+      'Public status pages at `/public/{region}/{nest id}`, with a badge at `…/badge.svg`, even if `auth` is set. They show the status of the Nest and since when, but no errors, people or ids. Without this key nothing is public.',
     ),
   enable_lifecycle: z
     .boolean()
     .prefault(false)
-    .describe('Whether `POST /-/reload` may be asked, which reads this file again.'),
+    .describe('Enables `POST /-/reload`, which reads this file again.'),
 });
 
 export interface PublicStatusConfig {

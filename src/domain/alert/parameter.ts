@@ -36,13 +36,13 @@ export type RuleOf<P extends Parameters> = string extends keyof P
 
 /** `for`, where the kind's alerts may be asked to last. */
 export function lasting(ms = 0) {
-  const description = 'How long it must last before the alert fires.';
+  const description = 'How long the condition must last before the alert fires.';
   return { forMs: { key: 'for', type: 'duration', default: ms, description } } as const;
 }
 
 /** `resolve_after`, of kinds that hear of no end, or not of every one. */
 export function resolvedAfter(ms: number) {
-  const description = 'Resolved when nothing new came for this long, or never.';
+  const description = 'Resolves the alert after this long without a new event; `never` does not.';
   return {
     resolveAfterMs: { key: 'resolve_after', type: 'duration or never', default: ms, description },
   } as const;

@@ -55,7 +55,7 @@ export function isDeactivation(event: Event): boolean {
 export const birdDeactivated = defineKind({
   name: 'BirdDeactivated',
   fires: 'the service or a person deactivated or suspended the Bird',
-  resolves: 'it is seen `active` again',
+  resolves: 'the Bird is seen `active` again',
   words: {
     firing: 'Bird deactivated',
     still: 'Bird still deactivated',

@@ -29,7 +29,7 @@ const PARAMETERS = {
     type: 'duration',
     leastMs: 60_000,
     description:
-      'How long a Bird may be without a Flight. Without it, the limit of a scheduled Bird is learned from its pauses.',
+      'How long a Bird may go without a Flight. Without it, the limit of a scheduled Bird is learned from its past pauses.',
   },
 } as const satisfies Parameters;
 
@@ -45,7 +45,7 @@ export function staleAfterMs(
 export const birdStale = defineKind({
   name: 'BirdStale',
   fires:
-    'an active Bird started no Flight within `expect_every`, or, if it is scheduled, within 1.5 times its longest pause (a week must be known; 15 minutes at the least)',
+    'an active Bird started no Flight within `expect_every` or, without that, a scheduled Bird within 1.5 times its longest past pause (at least 15 minutes; needs a week of history)',
   resolves: 'a Flight starts, or the Bird is no longer active',
   words: {
     firing: 'No Flight in time',

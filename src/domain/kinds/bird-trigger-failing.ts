@@ -64,7 +64,7 @@ export function isTriggerFailure({ type }: Event): boolean {
 export const birdTriggerFailing = defineKind({
   name: 'BirdTriggerFailing',
   fires: "the Bird's trigger failed `threshold` times in a row; at 5 the service deactivates the Bird",
-  resolves: 'a Flight starts, or nothing new came for `resolve_after`',
+  resolves: 'a Flight starts, or there was no new failure for `resolve_after`',
   words: {
     firing: 'Trigger failing',
     still: 'Trigger still failing',

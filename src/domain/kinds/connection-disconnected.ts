@@ -19,8 +19,9 @@ export function isDisconnection(event: Event): boolean {
 
 export const connectionDisconnected = defineKind({
   name: 'ConnectionDisconnected',
-  fires: 'the service notifies of it: a warning while it retries, critical when it has given up',
-  resolves: 'nothing new came for `resolve_after`, or somebody resolves it by hand',
+  fires:
+    'the service reports a lost connection: warning while it still retries, critical once it has given up',
+  resolves: 'there was no new notification for `resolve_after`, or somebody resolves it by hand',
   words: {
     firing: 'Connection lost',
     still: 'Connection still lost',

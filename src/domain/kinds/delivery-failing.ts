@@ -20,7 +20,7 @@ interface Memory extends Integration {
 export const deliveryFailing = defineKind({
   name: 'DeliveryFailing',
   fires:
-    'a receiver has accepted nothing by one integration; its fallback is notified of the failure, or else all other receivers',
+    "an integration of a receiver accepts nothing. The receiver's fallback is notified or, if it has none, all other receivers",
   resolves: 'it accepts again',
   words: {
     firing: 'Receiver not reached',

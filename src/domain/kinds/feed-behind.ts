@@ -7,7 +7,7 @@ import { regionTrouble } from './region-trouble.ts';
 export const feedBehind = defineKind({
   name: 'FeedBehind',
   fires:
-    'something was not read within `poll.max_interval` (notifications and inventory: twice that), since too few requests are allowed, the service asks for a pause, or a Bird or Nest cannot be read',
+    'something was not read within `poll.max_interval` (notifications and inventory: twice that), because too few requests are allowed, the service asks for a pause, or a Bird or Nest cannot be read',
   resolves: 'every stream is read often enough again',
   words: { firing: 'News comes late', still: 'News still comes late', over: 'News in time again' },
   parameters: lasting(300_000),

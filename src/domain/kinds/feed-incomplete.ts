@@ -13,8 +13,8 @@ interface Memory {
 export const feedIncomplete = defineKind({
   name: 'FeedIncomplete',
   fires:
-    'the service counts entries that it does not show, or so many Flights started at once that no answer holds them',
-  resolves: 'an audit or a review finds nothing missing any more',
+    'the service counts entries that it does not return, or so many Flights started at once that no response can hold them',
+  resolves: 'an audit or a re-read finds that nothing is missing any more',
   words: {
     firing: 'Entries missing',
     still: 'Entries still missing',

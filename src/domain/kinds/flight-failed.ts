@@ -50,7 +50,7 @@ const PARAMETERS = {
     type: 'choice',
     of: ['bird', 'flight', 'error'],
     default: 'bird',
-    description: 'What each alert is about: a Bird, a Flight, or one sort of error of a Bird.',
+    description: 'What each alert is about: a Bird, a Flight, or one kind of error of a Bird.',
   },
   threshold: {
     key: 'threshold',
@@ -72,20 +72,20 @@ const PARAMETERS = {
     type: 'count',
     least: 1,
     most: 100,
-    description: 'In place of `threshold`: so many Flights of the Bird failed in a row.',
+    description: 'Instead of `threshold`: this many Flights of the Bird failed in a row.',
   },
   ratio: {
     key: 'ratio',
     type: 'part',
     description:
-      'In place of `threshold`: this part of the last `of_last` Flights of the Bird failed. Cancelled ones do not count.',
+      'Instead of `threshold`: this share of the last `of_last` Flights of the Bird failed. Cancelled ones do not count.',
   },
   ofLast: {
     key: 'of_last',
     type: 'count',
     least: 2,
     most: 100,
-    description: 'Flights that `ratio` looks at.',
+    description: 'Number of Flights that `ratio` considers.',
   },
   ...lasting(),
   ...resolvedAfter(86_400_000),
@@ -96,9 +96,9 @@ type FlightFailedRule = RuleOf<typeof PARAMETERS>;
 export const flightFailed = defineKind({
   name: 'FlightFailed',
   fires:
-    'a Flight of the Bird ended as failed: `threshold` of them within `window`, `consecutive` ones, or a `ratio` of the last',
+    'Flights of the Bird failed: `threshold` of them within `window`, `consecutive` ones in a row, or a `ratio` of the last `of_last`',
   resolves:
-    "the Bird's next Flight that started later succeeds (for a `ratio`: it is less again), or nothing new came for `resolve_after`",
+    'a Flight that started later succeeds (with `ratio`: the share is lower again), or there was no new failure for `resolve_after`',
   words: {
     firing: 'Flight failed',
     still: 'Flights still failing',

@@ -33,7 +33,7 @@ const PARAMETERS = {
     type: 'duration',
     leastMs: 60_000,
     description:
-      'How long a Flight may be active. Without it, the limit is learned from the Flights of its Bird.',
+      "How long a Flight may be active. Without it, the limit is learned from the Bird's past Flights.",
   },
 } as const satisfies Parameters;
 
@@ -49,8 +49,8 @@ export function stuckAfterMs(
 export const flightStuck = defineKind({
   name: 'FlightStuck',
   fires:
-    "a Flight is active for longer than `max_duration`, or else than 3 times what 99 of 100 of its Bird's last 500 take (20 must be known; 15 minutes at the least)",
-  resolves: 'it ends',
+    "a Flight is active for longer than `max_duration` or, without that, 3 times the 99th percentile of its Bird's last 500 Flights (at least 15 minutes; needs 20 Flights)",
+  resolves: 'the Flight ends',
   words: {
     firing: 'Flight stuck',
     still: 'Flight still stuck',

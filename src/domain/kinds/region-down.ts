@@ -6,7 +6,7 @@ import { ofHealth, regionTrouble } from './region-trouble.ts';
 export const regionDown = defineKind({
   name: 'RegionDown',
   fires: 'the region does not answer',
-  resolves: 'it answers',
+  resolves: 'it answers again',
   words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
   parameters: lasting(60_000),
   severities: ['critical'],

@@ -6,7 +6,7 @@ import { ofHealth, regionTrouble } from './region-trouble.ts';
 export const regionUnauthorized = defineKind({
   name: 'RegionUnauthorized',
   fires: 'the region refuses the token',
-  resolves: 'it accepts it',
+  resolves: 'it accepts the token again',
   words: { firing: 'Token refused', still: 'Token still refused', over: 'Token accepted again' },
   parameters: lasting(),
   severities: ['critical'],

@@ -22,8 +22,8 @@ interface Memory {
 export const schemaDrift = defineKind({
   name: 'SchemaDrift',
   fires:
-    'entries of a feed, or Nests and Birds (`feed="inventory"`), could not be read, so that nobody is notified of what they say',
-  resolves: 'none came for `resolve_after`; of the inventory, when all of it can be read',
+    'entries of a feed, or Nests and Birds (`feed="inventory"`), could not be parsed, so nobody is notified of their content',
+  resolves: 'there was none for `resolve_after`; for the inventory, all of it can be parsed',
   words: {
     firing: 'Entries unreadable',
     still: 'Entries still unreadable',

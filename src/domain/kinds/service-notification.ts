@@ -11,8 +11,8 @@ import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from 
 
 export const serviceNotification = defineKind({
   name: 'ServiceNotification',
-  fires: 'the service sends a notification of a type that no other kind knows',
-  resolves: 'nothing new came for `resolve_after`',
+  fires: 'the service sends a notification of a type that no other kind handles',
+  resolves: 'there was no new one for `resolve_after`',
   words: {
     firing: 'Notice from the service',
     still: 'Notice from the service',

@@ -23,8 +23,8 @@ const LASTS_MS = 10_000;
 
 export const watchImpaired = defineKind({
   name: 'WatchImpaired',
-  fires: `something else keeps the watch from being worth what it seems: \`reason\` says what, as \`/api/v1/health\` and \`nestwatch_watch_impaired\` do. Of what mostly ends by itself (\`feed_unproven\`) only after ${durationWords(PATIENCE_MS, 'exact')}`,
-  resolves: 'it does no longer',
+  fires: `something else impairs the watch. The label \`reason\` says what, as \`/api/v1/health\` and \`nestwatch_watch_impaired\` do. For \`feed_unproven\`, which mostly ends by itself, it fires only after ${durationWords(PATIENCE_MS, 'exact')}`,
+  resolves: 'the reason is gone',
   words: {
     firing: 'Watch impaired',
     still: 'Watch still impaired',
