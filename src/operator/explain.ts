@@ -13,7 +13,7 @@ import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
-import { type Route, routeAt } from '../domain/routing/route.ts';
+import { type Route, routeOfGroup } from '../domain/routing/route.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
@@ -148,7 +148,7 @@ async function waitingGroups(
       const { notifiedSeq, route } =
         group.sort !== 'route'
           ? asGathered(root, group, { alert, member })
-          : { notifiedSeq: member.notifiedSeq, route: routeAt(root, group.route) };
+          : { notifiedSeq: member.notifiedSeq, route: routeOfGroup(root, group) };
       if (notifiedSeq >= seq) continue;
       const mute = route && (await muting.why(alert, route, pauseAfter));
       waiting.push({

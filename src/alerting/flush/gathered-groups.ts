@@ -13,7 +13,7 @@ import {
 import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
-import { type Route, routeAt } from '../../domain/routing/route.ts';
+import { type Route, routeOfGroup } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { NOTHING, type Step } from '../step.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
@@ -137,7 +137,7 @@ export async function continueAfterSummary(
     await tx.groups.put([wentOn(own, nowUs)]);
     await pauseAfter(GOING_ON_WORK);
     const notified = inGroup.map(({ member, alert }) => afterSummary(member, alert));
-    const escalation = escalate(own, inGroup, notified, routeAt(root, own.route) ?? root, nowUs);
+    const escalation = escalate(own, inGroup, notified, routeOfGroup(root, own) ?? root, nowUs);
     if (!escalation) continue;
     await tx.groups.put([escalation.group]);
     await tx.groups.putMembers(escalation.members);
@@ -147,7 +147,7 @@ export async function continueAfterSummary(
 
 /** The receiver of a group of sort `route` by the present configuration. */
 export function receiverOf(root: Route, group: Group): string {
-  return routeAt(root, group.route)?.receiver ?? group.receiver;
+  return routeOfGroup(root, group)?.receiver ?? group.receiver;
 }
 
 /** Groups that gather nothing: what is held back comes from these. */

@@ -1,6 +1,7 @@
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
 import { type AlertInGroup, type Group, HAS_LEFT, isSettled } from '../../domain/grouping/group.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';
@@ -32,11 +33,16 @@ export async function loadGroup(
   const dropped = selected.flatMap(({ alert, member }) => (repeated.has(alert.id) ? [member] : []));
   await tx.groups.deleteMembers([...leaving, ...dropped]);
   const route = sort.routeOf(group, config.route);
-  if (route && staying.length > 0) return { group, inGroup: staying, route };
+  if (route && staying.length > 0) return { group: placed(group, route), inGroup: staying, route };
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
   if (group.sort === 'route') await moveOut(context, group, staying);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
+}
+
+/** The group of a route at the place where that stands now: the next flush finds it there. */
+function placed(group: Group, { path }: Route): Group {
+  return SORTS[group.sort].gathers || group.route === path ? group : { ...group, route: path };
 }
 
 /**

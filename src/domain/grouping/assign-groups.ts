@@ -1,6 +1,6 @@
 /** How an alert that changed comes into its groups, and leaves those that its labels no longer lead to. */
 import type { Alert, Labels } from '../alert/alert.ts';
-import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../routing/route.ts';
+import { groupKey, groupLabels, type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 
 /**
@@ -32,7 +32,7 @@ export function assignGroups(
     if (!member || member.notifiedSeq === HAS_LEFT) {
       // An earlier group of the same route may still owe its receiver events: this one notifies of them.
       const before = left.find(
-        (one) => one.notifiedSeq !== HAS_LEFT && isSameWay(stored.get(one.groupKey), route),
+        (one) => one.notifiedSeq !== HAS_LEFT && isSameWay(root, stored.get(one.groupKey), route),
       );
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
       const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
@@ -54,7 +54,7 @@ export function assignGroups(
   for (const member of joins ? [] : present) {
     const group = stored.get(member.groupKey);
     if (!group || !isAtRest(group) || !isNews({ member, alert })) continue;
-    groups.push(roused(group, routeAt(root, group.route), nowUs));
+    groups.push(roused(group, routeOfGroup(root, group), nowUs));
   }
   return { groups, members };
 }
@@ -75,8 +75,8 @@ function groupOfRoute(key: string, route: Route, labels: Labels, nowUs: number):
   });
 }
 
-function isSameWay(group: Group | undefined, route: Route): boolean {
-  return group?.route === route.path && group.receiver === route.receiver;
+function isSameWay(root: Route, group: Group | undefined, route: Route): boolean {
+  return group?.receiver === route.receiver && routeOfGroup(root, group) === route;
 }
 
 function roused(group: Group, route: Route | undefined, nowUs: number): Group {

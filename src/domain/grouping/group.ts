@@ -38,7 +38,7 @@ export interface Group {
    * `{}/{severity="critical"}:{alertname="FlightFailed"}`.
    */
   readonly key: string;
-  /** Position of the route in the tree, e.g. `0.1`: the receiver and the timers come from the present configuration. */
+  /** Where its route stood when it was looked at last, e.g. `0.1`; by `routeOfGroup` it is found where it stands now. */
   readonly route: string;
   readonly receiver: string;
   readonly labels: Labels;

@@ -62,6 +62,24 @@ export function routeAt(root: Route, path: string): Route | undefined {
   return child && routeAt(child, path);
 }
 
+/**
+ * The node that a group belongs to: the one at which it was seen last, or wherever that stands since the configuration
+ * changed; undefined where the tree has none. Its key says so, and not its place, which another node may have taken.
+ */
+export function routeOfGroup(
+  root: Route,
+  group: { readonly key: string; readonly route: string; readonly labels: Labels },
+): Route | undefined {
+  const isIts = (route: Route) => groupKey(root, route, group.labels) === group.key;
+  const there = routeAt(root, group.route);
+  return there && isIts(there) ? there : nodesOf(root).find(isIts);
+}
+
+/** All nodes, each before those below it. */
+function nodesOf(node: Route): Route[] {
+  return [node, ...node.routes.flatMap(nodesOf)];
+}
+
 /** The labels that a group of this route has in common. An absent label is left out, as in Alertmanager. */
 export function groupLabels(route: Route, labels: Labels): Labels {
   const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;

@@ -6,7 +6,7 @@
  * fires again by then: that is escalated as long after its own first notification.
  */
 import { hash64 } from '../../alert/fingerprint.ts';
-import { type Route, routeAt } from '../../routing/route.ts';
+import { type Route, routeOfGroup } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';
 import { routeOnce, type Sort } from './sort.ts';
@@ -23,8 +23,10 @@ export const ESCALATION: Sort = {
   isSpentOnceNotified: false,
   sumsUp: false,
   routeOf(group, root) {
-    const { escalation, ...route } = routeAt(root, group.route) ?? root;
-    return escalation && routeOnce(route, escalation.receiver);
+    const { escalation, ...route } = routeOfGroup(root, { ...group, key: followedKey(group) }) ?? root;
+    // Who was notified is told of the end, although the route escalates nothing more.
+    const receiver = escalation?.receiver ?? (group.notifications > 0 ? group.receiver : undefined);
+    return receiver === undefined ? undefined : routeOnce(route, receiver);
   },
   select(inGroup) {
     const isOver = ({ member, alert }: AlertInGroup) =>
@@ -78,8 +80,12 @@ export function escalate(
 
 /** Whether the member waits in an escalation of what this group notified of, whose receiver knows nothing of it yet. */
 export function isToEscalate({ sort, groupKey, notifiedState }: GroupMember, { key }: Group): boolean {
-  if (sort !== 'escalation' || notifiedState !== 'none') return false;
-  return groupKey.slice(groupKey.indexOf(':', PREFIX.length) + 1) === key;
+  return sort === 'escalation' && notifiedState === 'none' && followedKey({ key: groupKey }) === key;
+}
+
+/** The key of the group that an escalation follows. */
+function followedKey({ key }: Pick<Group, 'key'>): string {
+  return key.slice(key.indexOf(':', PREFIX.length) + 1);
 }
 
 /** Once its receiver was notified of an alert, only the alert's end is news. */

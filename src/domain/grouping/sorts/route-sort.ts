@@ -1,5 +1,5 @@
 /** A group of a route: flushed every `group_interval` as long as an alert is in it (`flush.ts`). */
-import { groupKey, routeAt } from '../../routing/route.ts';
+import { routeOfGroup } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type Sort, selectAll } from './sort.ts';
 
@@ -8,10 +8,7 @@ export const ROUTE: Sort = {
   gathers: false,
   isSpentOnceNotified: false,
   sumsUp: false,
-  routeOf(group, root) {
-    const route = routeAt(root, group.route);
-    return route && groupKey(root, route, group.labels) === group.key ? route : undefined;
-  },
+  routeOf: (group, root) => routeOfGroup(root, group),
   select: selectAll,
   flush,
 };

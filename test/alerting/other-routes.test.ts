@@ -1,0 +1,65 @@
+/** What becomes of groups when the next life has other routes. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Node, node, tree } from '../domain/route-tree.ts';
+import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+let desk: Desk;
+afterEach(() => desk.close());
+
+const GROUPED = { groupBy: ['alertname'] };
+const eu = (settings: Partial<Node> = {}) => node('region="eu"', { ...GROUPED, ...settings });
+const us = (settings: Partial<Node> = {}) => node('region="us"', { ...GROUPED, ...settings });
+const routes = (...children: Node[]) => tree(node('', GROUPED, children));
+
+async function open(...children: Node[]): Promise<Desk> {
+  desk = await openDesk({
+    receivers: [hook('ops'), hook('other'), hook('boss'), hook('board')],
+    route: routes(...children),
+  });
+  await desk.pass(1);
+  return desk;
+}
+
+describe('a group whose route has another place in the tree', () => {
+  test('goes on: its end is told, with no event twice', async () => {
+    await open(eu());
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(us(), eu()));
+    await desk.pass(20);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@26 resolved: A resolved +0']);
+  });
+
+  test('is told of what was over before it was looked at', async () => {
+    await open(eu());
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(us(), eu()));
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@6 resolved: A resolved +0']);
+  });
+
+  test('is escalated as its own route says, and not as the one that took its place', async () => {
+    const escalated = (receiver: string) => ({ escalation: { afterMs: 10 * MINUTE_MS, receiver } });
+    await open(eu(escalated('boss')));
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(us(escalated('board')), eu(escalated('boss'))));
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'boss@11 firing: A firing +1']);
+  });
+});
+
+test('who was notified by an escalation is told of the end, although the route escalates nothing more', async () => {
+  await open(eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver: 'boss' } }));
+  await desk.fails('A');
+  await desk.pass(15);
+  await desk.restart(routes(eu()));
+  await desk.pass(10);
+  await desk.succeeds('A');
+  await desk.pass(10);
+  expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
+});
