@@ -137,6 +137,48 @@ describe('another configuration', () => {
     expect(stage.forwarded().toSorted()).toEqual(truth.toSorted());
   });
 
+  test.each([
+    ['', false],
+    [', also where an answer leaves out the name of the Nest that is watched', true],
+  ])('that leaves a Nest out ends its alerts at once, and raises no more%s', async (_where, isNameless) => {
+    let isLeftOut = false;
+    await curtain({
+      between: (service) => ({
+        async send(request) {
+          const response = await service.send(request);
+          if (!isLeftOut || !request.url.endsWith('/nests')) return response;
+          return { ...response, body: response.body.replace('"Marketing"', 'null') };
+        },
+        close: () => service.close(),
+      }),
+    });
+    const sandbox = stage.worlds.eu!.addNest({ name: 'Sandbox' }).id;
+    const play = stage.worlds.eu!.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
+    await stage.minutesPass(6);
+    const fails = (birdId: string) => stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed' });
+    for (const birdId of [play, birds.eu!]) fails(birdId);
+    await stage.minutesPass(2);
+    isLeftOut = isNameless;
+    await stage.follows((config) => ({
+      ...config,
+      regions: config.regions.map((one) => ({
+        ...one,
+        nests: { include: ['Marketing', 'Play*'], exclude: [] },
+      })),
+    }));
+    for (let minute = 0; minute < 8; minute += 1) {
+      for (const birdId of [play, birds.eu!]) fails(birdId);
+      await stage.minutesPass(1);
+    }
+    const of = (nest: string) => stage.received().filter(({ alerts }) => alerts[0]!.labels.nest === nest);
+    expect(of('Sandbox').map(({ status, alerts }) => [status, alerts[0]!.annotations.resolved_by])).toEqual([
+      ['firing', undefined],
+      ['resolved', 'its Nest is no longer watched'],
+    ]);
+    expect(of('Marketing').length).toBeGreaterThan(3);
+    expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
+  });
+
   test('of rules counts for what happens from then on', async () => {
     await curtain();
     await stage.follows((config) => ({

@@ -45,7 +45,14 @@ export type Fact =
       /** When the reading began, on our clock: only what was observed before it can be outdated by it. */
       readonly readAtUs: number;
     }
-  | { readonly fact: 'bird_vanished'; readonly place: Place; readonly readAtUs: number }
+  | {
+      /** The service has the Bird no longer, or it is watched no longer. */
+      readonly fact: 'bird_vanished';
+      readonly place: Place;
+      readonly readAtUs: number;
+      /** True where the configuration leaves its Nest out. */
+      readonly isLeftOut?: boolean;
+    }
   | {
       /** A Flight is active, and was when the Bird's Flights were last read. */
       readonly fact: 'flight_in_air';

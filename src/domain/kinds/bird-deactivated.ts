@@ -19,9 +19,9 @@ import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { birdOf, type FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { type Change, clear, fire, remember, resolve } from '../alert/lifecycle.ts';
+import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
-import { type Context, defineKind, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
   /** When the newest fact of the episode was observed, by our clock. */
@@ -100,7 +100,7 @@ export const birdDeactivated = defineKind({
 
   observe(alert, fact, context) {
     const { nowUs } = context;
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
     if (alert.state !== 'firing') return undefined;
     const memory = memoryOf(alert);
     if (fact.fact === 'bird_status') {

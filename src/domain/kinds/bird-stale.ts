@@ -8,9 +8,9 @@
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
-import { clear, fire, remember, resolve } from '../alert/lifecycle.ts';
+import { fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import { defineKind, PLACE_LABELS, subjectPart } from './kind.ts';
+import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const TIMES_USUAL = 1.5;
 
@@ -99,7 +99,7 @@ export const birdStale = defineKind({
 
   observe(alert, fact, { nowUs }) {
     const memory = alert.memory as Memory | null;
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
     if (alert.state !== 'firing') return undefined;
     if (fact.fact === 'bird_status') {
       if (fact.status === 'active') return undefined;

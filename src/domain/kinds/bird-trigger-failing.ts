@@ -17,7 +17,7 @@ import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
 import { DEACTIVATIONS, isDeactivation } from './bird-deactivated.ts';
-import { type Context, defineKind, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
+import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
   /** When the EventErrors of the row occurred, oldest first; the newest ones where they are many. */
@@ -144,7 +144,7 @@ export const birdTriggerFailing = defineKind({
           context,
         );
       case 'bird_vanished':
-        return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
+        return endVanished(alert, fact, context.nowUs);
       case 'bird_status':
         return seenInactive(alert, fact, context);
       case 'event':

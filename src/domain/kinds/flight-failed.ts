@@ -15,13 +15,14 @@ import type { Event } from '../alert/event.ts';
 import type { FlightEnded } from '../alert/fact.ts';
 import { hash64 } from '../alert/fingerprint.ts';
 import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
-import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
+import { type Change, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, type RuleOf, resolvedAfter } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
 import { isReached, latestEnds, partOf, thresholdWords, weigh } from './failure-threshold.ts';
 import {
   type Context,
   defineKind,
+  endVanished,
   type Given,
   isRuleOf,
   type Mistake,
@@ -179,8 +180,7 @@ export const flightFailed = defineKind({
   },
 
   observe(alert, fact, context) {
-    if (fact.fact === 'bird_vanished')
-      return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
+    if (fact.fact === 'bird_vanished') return endVanished(alert, fact, context.nowUs);
     if (fact.event.type !== 'flight.succeeded') return undefined;
     return alert.state === 'firing'
       ? recovered(alert, fact.event, context)

@@ -11,7 +11,7 @@ import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import { defineKind, PLACE_LABELS, subjectPart } from './kind.ts';
+import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 /** So many times as long as usual is too long. */
 const TIMES_USUAL = 3;
@@ -101,7 +101,7 @@ export const flightStuck = defineKind({
   },
 
   observe(alert, fact, { nowUs }) {
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
     const end = endOf(fact);
     if (!end || alert.subject !== subjectOf(end.birdId, end.flightId)) return undefined;
     return clear(alert, end.atUs, end.by, nowUs, end.ending);

@@ -1,7 +1,7 @@
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event, Feed } from '../alert/event.ts';
 import type { FactName, FactOf } from '../alert/fact.ts';
-import type { Change } from '../alert/lifecycle.ts';
+import { type Change, clear } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
 import type { Remembered } from './memory.ts';
@@ -165,6 +165,12 @@ export function subjectPart(text: string | number | boolean | undefined): string
 /** When an alert that was renewed at `atUs` is taken as over; null for never. */
 export function quietAtUs(rule: Rule, atUs: number): number | null {
   return rule.resolveAfterMs === null ? null : atUs + rule.resolveAfterMs * 1000;
+}
+
+/** Ends what is about a Bird that vanished. */
+export function endVanished(alert: Alert, { readAtUs, isLeftOut }: FactOf<'bird_vanished'>, nowUs: number) {
+  const by = isLeftOut ? 'its Nest is no longer watched' : 'the Bird is gone';
+  return clear(alert, readAtUs, by, nowUs, 'gone');
 }
 
 /** What entries of a feed are called. */

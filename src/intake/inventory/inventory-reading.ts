@@ -100,7 +100,11 @@ export class InventoryReader {
     malformed: QuarantinedEntry[],
   ): Promise<ListedNest[]> {
     const { client, selection, members, nestsListed } = this.#options;
-    const listed = readable('Nest', (await client.searchNests()).value, malformed);
+    const named = readable('Nest', (await client.searchNests()).value, malformed);
+    // An answer that leaves the name out says nothing of it: globs go by the one that is known.
+    const listed = named.map((nest) =>
+      nest.name === '' ? { ...nest, name: knownNests.get(nest.id)?.name ?? '' } : nest,
+    );
     const isWhole = malformed.length === 0;
     const watched = selection.select(listed);
     nestsListed();

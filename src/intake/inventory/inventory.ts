@@ -1,6 +1,7 @@
 /**
  * The inventory of one region: its Nests and Birds, what appeared, vanished, was renamed or changed its status.
- * A Bird is only taken as gone when two readings in a row lack it: one listing cut short must not end its alerts.
+ * A Bird is only taken as gone when two readings in a row lack it: one listing cut short must not end its alerts. Those of
+ * a Nest that is there and that the configuration leaves out are gone at once.
  * Nests of whose Birds not all could be read stay as they were, and whatever a list with malformed items lacks is not
  * taken as gone.
  */
@@ -44,6 +45,8 @@ export class Inventory implements Names {
   readonly #reader: InventoryReader;
   readonly #nests = new Map<string, NestRecord>();
   readonly #birds = new Map<string, BirdRecord>();
+  /** Nests that an earlier life watched and the present configuration leaves out, by the names that they had. */
+  readonly #leftOut = new Set<string>();
   /** Birds that the last reading lacked. */
   readonly #missedOnce = new Set<string>();
   /** Birds that were read one by one since the last whole reading began: what its lists say of them may be older. */
@@ -79,14 +82,14 @@ export class Inventory implements Names {
     return this.#birds.get(birdId)?.status;
   }
 
-  /** The Birds that are present. */
+  /** The Birds that are present and watched. */
   birds(): readonly BirdRecord[] {
-    return [...this.#birds.values()].filter((bird) => bird.present);
+    return [...this.#birds.values()].filter((bird) => bird.present && !this.#leftOut.has(bird.nestId));
   }
 
   /** The Nests that are present and watched. */
   nests(): readonly NestRecord[] {
-    return [...this.#nests.values()].filter((nest) => nest.present);
+    return [...this.#nests.values()].filter((nest) => nest.present && !this.#leftOut.has(nest.nestId));
   }
 
   /** How many Nests the configuration leaves out; 0 until the service was asked in this life. */
@@ -124,7 +127,10 @@ export class Inventory implements Names {
   async load(): Promise<void> {
     const { region, store } = this.#options;
     await store.transaction(async (tx) => {
-      for (const nest of await tx.inventory.nests(region)) this.#nests.set(nest.nestId, nest);
+      for (const nest of await tx.inventory.nests(region)) {
+        this.#nests.set(nest.nestId, nest);
+        if (!this.#selection.isWatched({ id: nest.nestId, name: nest.name })) this.#leftOut.add(nest.nestId);
+      }
       for (const bird of await tx.inventory.birds(region)) this.#birds.set(bird.birdId, bird);
     });
   }
@@ -147,6 +153,7 @@ export class Inventory implements Names {
       await commit({ region, ...changes });
     }
     for (const nest of nests) this.#nests.set(nest.nestId, nest);
+    for (const nestId of reading.seenNests.keys()) this.#leftOut.delete(nestId);
     for (const bird of birds) this.#birds.set(bird.birdId, bird);
     report({ what: 'inventory', region, birds: this.birds().map((bird) => this.#observed(bird)) });
     this.#trouble = reading.trouble;
@@ -156,7 +163,7 @@ export class Inventory implements Names {
   async pollBird(birdId: string): Promise<void> {
     const { region, client, commit, clock } = this.#options;
     const before = this.#birds.get(birdId);
-    if (!before?.present) return;
+    if (!before?.present || this.#leftOut.has(before.nestId)) return;
     const readingsBefore = this.#readings;
     const readAtUs = clock.nowUs();
     const { value } = await client.getBird(before.nestId, birdId);
@@ -260,13 +267,15 @@ export class Inventory implements Names {
     for (const bird of this.#birds.values()) {
       if (seenBirds.has(bird.birdId) || unread.has(bird.nestId)) continue;
       const place = placeOf(bird, nameOf(bird.nestId));
-      const vanished: Fact = { fact: 'bird_vanished', place, readAtUs };
+      const isLeftOut = this.isExcluded(bird.nestId);
+      const vanished: Fact = { fact: 'bird_vanished', place, readAtUs, isLeftOut };
       if (!bird.present) {
         // The service showed something about it after it was gone, which raised an alert.
         if (alertScopes.has(birdScope(region, bird.birdId))) changes.facts.push(vanished);
         continue;
       }
-      if (this.#isMissedFirst(bird.birdId)) continue;
+      if (!isLeftOut && this.#isMissedFirst(bird.birdId)) continue;
+      this.#missedOnce.delete(bird.birdId);
       changes.birds.push({ ...bird, present: false });
       changes.facts.push(vanished);
     }
