@@ -4,6 +4,7 @@
  * that a crash between two steps repeats none and forgets none. In the order in which they run:
  *
  *   endRemovedRegions   resolves the alerts of regions that the configuration no longer has
+ *   rerouteFiring       has what fires follow the routes that the configuration has now
  *   releaseHeldBack     notifies first of what was held back from receivers that are capped no more
  *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
@@ -37,6 +38,7 @@ import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
 import { retryAlerts } from './note-faults.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
+import { rerouteFiring } from './reroute-firing.ts';
 import { NOTHING, type Step } from './step.ts';
 import { StepRunner } from './step-runner.ts';
 
@@ -135,6 +137,12 @@ export function createAlerting(options: AlertingOptions): Alerting {
       await steps.run('endRemovedRegions', (tx) =>
         endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()),
       );
+      let after: Alert | undefined;
+      await steps.run('rerouteFiring', async (tx) => {
+        const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());
+        after = rerouted.last;
+        return rerouted;
+      });
       await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     }
     hasBegun = true;

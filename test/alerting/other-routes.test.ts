@@ -63,3 +63,90 @@ test('who was notified by an escalation is told of the end, although the route e
   await desk.pass(10);
   expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
 });
+
+describe('a group whose route is no longer configured', () => {
+  const perBird = { groupBy: ['bird'] };
+
+  test('is told of what is over before the next group is due', async () => {
+    await open(eu());
+    await desk.fails('A', 'B');
+    await desk.pass(2);
+    await desk.restart(routes(eu(perBird)));
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1; B firing +1',
+      'ops@3 resolved: A resolved +0',
+      'ops@3 firing: B firing +0',
+    ]);
+  });
+
+  test('is told of what was over before it was looked at', async () => {
+    await open(eu());
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.succeeds('A');
+    await desk.restart(routes(eu(perBird)));
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@6 resolved: A resolved +0']);
+  });
+
+  test('is escalated by the one that goes on with its alerts', async () => {
+    const escalation = { afterMs: 10 * MINUTE_MS, receiver: 'boss' };
+    await open(eu({ escalation }));
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(eu({ ...perBird, escalation })));
+    await desk.pass(20);
+    expect(desk.lines('boss')).toEqual(['boss@13 firing: A firing +1']);
+  });
+
+  test('leaves a receiver that is new to its alerts with their present episode', async () => {
+    await open(eu());
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(eu({ ...perBird, receiver: 'other' })));
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'other@3 firing: A firing +1']);
+  });
+
+  test('has each event told once, also where more come before it was looked at', async () => {
+    await open(eu());
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(eu(perBird)));
+    await desk.fails('A');
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@3 firing: A firing +1']);
+  });
+});
+
+describe('what fires', () => {
+  const ofA = (settings: Partial<Node> = {}) =>
+    node('bird="A"', { ...GROUPED, receiver: 'other', ...settings });
+
+  test('is told soon to the receiver of a new route', async () => {
+    await open(eu());
+    await desk.fails('A', 'B');
+    await desk.pass(10);
+    await desk.restart(routes(ofA({ continue: true }), eu()));
+    await desk.pass(10);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1; B firing +1', 'other@11 firing: A firing +1']);
+  });
+
+  test('and goes to another receiver from now on, is told to both', async () => {
+    await open(eu());
+    await desk.fails('A', 'B');
+    await desk.pass(10);
+    await desk.restart(routes(ofA(), eu()));
+    await desk.pass(10);
+    await desk.succeeds('A');
+    await desk.pass(10);
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1; B firing +1',
+      'ops@11 firing: A resolved +0; B firing +0',
+      'other@11 firing: A firing +1',
+      'other@21 resolved: A resolved +0',
+    ]);
+  });
+});

@@ -1,5 +1,13 @@
+import type { Alert } from '../../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
-import { type AlertInGroup, type Group, HAS_LEFT, isSettled } from '../../domain/grouping/group.ts';
+import {
+  type AlertInGroup,
+  type Group,
+  type GroupMember,
+  HAS_LEFT,
+  isSettled,
+} from '../../domain/grouping/group.ts';
+import { routeOnce } from '../../domain/grouping/sorts/sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -17,7 +25,8 @@ const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Loads a group's alerts and its route. A group without alerts, or without a route in the present configuration, is
- * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now.
+ * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now. Before that
+ * it notifies once of what is over: no other group has notified its receiver that it fires.
  */
 export async function loadGroup(
   context: FlushContext,
@@ -25,7 +34,8 @@ export async function loadGroup(
 ): Promise<LoadedGroup | (Omit<LoadedGroup, 'route'> & { readonly route: undefined })> {
   const { tx, config, tally, nowUs } = context;
   const sort = SORTS[group.sort];
-  if (!config.receivers.some(({ name }) => name === group.receiver)) await giveBack(tx, group.receiver);
+  const isConfigured = config.receivers.some(({ name }) => name === group.receiver);
+  if (!isConfigured) await giveBack(tx, group.receiver);
   const stored = await withoutSettled(tx, await tx.groups.members(group.key), nowUs);
   const { staying: selected, leaving } = sort.select(stored);
   const repeated = group.sort === 'escalation' ? await escalatedElsewhere(tx, group, selected) : NONE;
@@ -34,10 +44,22 @@ export async function loadGroup(
   await tx.groups.deleteMembers([...leaving, ...dropped]);
   const route = sort.routeOf(group, config.route);
   if (route && staying.length > 0) return { group: placed(group, route), inGroup: staying, route };
+  const owed = group.sort === 'route' && isConfigured ? staying.filter(isEndOwed) : [];
+  if (owed.length > 0) {
+    const others = staying.filter((one) => !owed.includes(one));
+    await moveOut(context, group, others);
+    return { group, inGroup: owed, route: routeOnce(config.route, group.receiver) };
+  }
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
   if (group.sort === 'route') await moveOut(context, group, staying);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
+}
+
+/** True for an alert that is over, and that the group last notified of as firing. */
+function isEndOwed({ member, alert }: AlertInGroup): boolean {
+  const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+  return wasFiring && member.notifiedSeq !== HAS_LEFT && alert.state !== 'firing';
 }
 
 /** The group of a route at the place where that stands now: the next flush finds it there. */
@@ -85,7 +107,31 @@ async function withoutSettled(
   return inGroup.filter(({ alert }) => !ids.has(alert.id));
 }
 
-/** Moves a group's alerts to the groups of the present routes, which do not notify of the same events again. */
+/**
+ * The alert's place in a group of the receiver that its former group had: it notifies of no event again, and of the end
+ * also where that comes first.
+ */
+function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
+  const seq = former.notifiedSeq === HAS_LEFT ? alert.lastSeq : former.notifiedSeq;
+  const wasFiring = former.notifiedState === 'firing' || former.notifiedState === 'hidden';
+  const isFresh = place.notifiedState === 'none' && alert.state === 'firing' && wasFiring;
+  return {
+    ...place,
+    notifiedSeq: Math.max(place.notifiedSeq, seq),
+    notifiedState: isFresh ? 'hidden' : place.notifiedState,
+  };
+}
+
+/** The same for another receiver: it is notified of the present episode, or of what nobody was notified of. */
+function begun(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
+  const seq =
+    alert.state === 'firing'
+      ? alert.lastSeq - alert.eventsTotal
+      : Math.min(former.notifiedSeq, alert.lastSeq);
+  return { ...place, notifiedSeq: Math.max(place.notifiedSeq, seq) };
+}
+
+/** Moves a group's alerts to the groups of the present routes. */
 async function moveOut(
   { tx, config, pauseAfter, nowUs }: FlushContext,
   group: Group,
@@ -98,10 +144,13 @@ async function moveOut(
     const keys = [...groupKeysFor(root, alert), ...members.map((one) => one.groupKey)];
     const groups = new Map((await tx.groups.list(keys)).map((one) => [one.key, one]));
     const result = assignGroups(alert, root, { members, groups }, nowUs);
-    const notifiedSeq = member.notifiedSeq === HAS_LEFT ? alert.lastSeq : member.notifiedSeq;
+    for (const one of result.groups) groups.set(one.key, one);
     await tx.groups.put(result.groups);
     await tx.groups.putMembers(
-      result.members.map((one) => ({ ...one, notifiedSeq: Math.max(one.notifiedSeq, notifiedSeq) })),
+      result.members.map((one) => {
+        const isSameReceiver = groups.get(one.groupKey)?.receiver === group.receiver;
+        return isSameReceiver ? goingOn(one, member, alert) : begun(one, member, alert);
+      }),
     );
     await pauseAfter(MOVING_WORK);
   }

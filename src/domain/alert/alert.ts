@@ -15,7 +15,7 @@ export type AlertState = 'pending' | 'firing' | 'resolved';
 /**
  * How an episode ended; the annotation `resolved_by` says it for people. `over`: it was seen that it is no longer so.
  * `quiet`: nothing more was heard of it. `superseded`: it has become worse, which another alert says. `moved`: it goes
- * on under other labels. `gone`: what it was about is not there any more. `by_hand`: somebody said that it is over.
+ * on under other labels, or by another route. `gone`: what it was about is not there any more. `by_hand`: somebody said that it is over.
  */
 export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand';
 

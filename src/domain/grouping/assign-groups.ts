@@ -30,10 +30,8 @@ export function assignGroups(
   for (const [key, route] of routeByKey) {
     const member = present.find((one) => one.groupKey === key);
     if (!member || member.notifiedSeq === HAS_LEFT) {
-      // An earlier group of the same route may still owe its receiver events: this one notifies of them.
-      const before = left.find(
-        (one) => one.notifiedSeq !== HAS_LEFT && isSameWay(root, stored.get(one.groupKey), route),
-      );
+      // An earlier group may still owe the receiver events: this one notifies of them, and of no other again.
+      const before = leftFor(root, route, left, stored);
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
       const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
       members.push({
@@ -75,8 +73,18 @@ function groupOfRoute(key: string, route: Route, labels: Labels, nowUs: number):
   });
 }
 
-function isSameWay(root: Route, group: Group | undefined, route: Route): boolean {
-  return group?.receiver === route.receiver && routeOfGroup(root, group) === route;
+/** Of the members that the alert leaves, that of this route, or else one of the same receiver. */
+function leftFor(
+  root: Route,
+  route: Route,
+  left: readonly GroupMember[],
+  stored: ReadonlyMap<string, Group>,
+): GroupMember | undefined {
+  const own = left.flatMap((member) => {
+    const group = stored.get(member.groupKey);
+    return member.notifiedSeq === HAS_LEFT || group?.receiver !== route.receiver ? [] : [{ member, group }];
+  });
+  return (own.find(({ group }) => routeOfGroup(root, group) === route) ?? own[0])?.member;
 }
 
 function roused(group: Group, route: Route | undefined, nowUs: number): Group {

@@ -205,7 +205,10 @@ function byUrgency(a: View, b: View): number {
 
 /** An alert as the group that it left knows it: over, under the labels that brought it there. */
 function gone(alert: Alert, group: Group, nowUs: number): Alert {
-  const annotations = { ...alert.annotations, resolved_by: 'it goes on under other labels' };
+  const annotations = {
+    ...alert.annotations,
+    resolved_by: 'it goes on under other labels, or by another route',
+  };
   const labels = { ...alert.labels, ...group.labels };
   return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
 }

@@ -70,7 +70,8 @@ export interface GroupMember {
   readonly notifiedSeq: number;
   /**
    * The alert's state in the last notification. `none`: before the first. `hidden`: it was firing there, but the group
-   * has notified since without it, because it was muted; once it is not, it is notified anew. `summary`: the summary
+   * has notified since without it, because it was muted, or it was another group, whose route is gone; once nothing mutes
+   * it, it is notified anew. `summary`: the summary
    * of old news will be the first to have it (`sorts/catch-up-sort.ts`).
    */
   readonly notifiedState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';

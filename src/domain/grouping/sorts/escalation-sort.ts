@@ -52,11 +52,12 @@ export function escalate(
   nowUs: number,
 ): { group: Group; members: GroupMember[] } | undefined {
   if (!route.escalation || group.sort !== 'route') return undefined;
-  const before = new Map(inGroup.map(({ member }) => [member.alertId, member]));
-  const fresh = notified.flatMap((member) => {
-    const known = before.get(member.alertId);
-    const isFirst = known !== undefined && UNNOTIFIED.has(known.notifiedState);
-    return isFirst && member.notifiedState === 'firing' ? [known] : [];
+  const before = new Map(inGroup.map((one) => [one.member.alertId, one]));
+  const fresh = notified.flatMap(({ alertId, notifiedState }) => {
+    const known = before.get(alertId);
+    if (known === undefined || notifiedState !== 'firing') return [];
+    if (UNNOTIFIED.has(known.member.notifiedState)) return [known.member];
+    return isOfFormerGroup(group, known.member) ? [inThisEpisode(known)] : [];
   });
   if (fresh.length === 0) return undefined;
   const key = `${PREFIX}${hash64([group.key, String(nowUs)])}:${group.key}`;
@@ -76,6 +77,16 @@ export function escalate(
       notifiedState: 'none',
     })),
   };
+}
+
+/** Whether only a group that is no longer there has notified of the alert as firing. */
+function isOfFormerGroup({ notifications }: Group, { notifiedState }: GroupMember): boolean {
+  return notifications === 0 && notifiedState === 'hidden';
+}
+
+/** As if nobody was notified of the alert's present episode. */
+function inThisEpisode({ member, alert }: AlertInGroup): GroupMember {
+  return { ...member, notifiedSeq: alert.lastSeq - alert.eventsTotal };
 }
 
 /** Whether the member waits in an escalation of what this group notified of, whose receiver knows nothing of it yet. */

@@ -22,7 +22,7 @@ const ENDINGS = new Map([
   ['over', 'it was seen to be over'],
   ['quiet', 'nothing more was heard of it'],
   ['superseded', 'it became worse, which another alert says'],
-  ['moved', 'it goes on under other labels'],
+  ['moved', 'it goes on under other labels, or by another route'],
   ['gone', 'what it was about is gone'],
   ['by_hand', 'somebody resolved it'],
 ]);

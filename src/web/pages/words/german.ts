@@ -61,7 +61,7 @@ const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['over', 'das Ende wurde beobachtet'],
   ['quiet', 'es kam nichts mehr nach'],
   ['superseded', 'es wurde schlimmer, was ein anderer Alarm meldet'],
-  ['moved', 'es geht unter anderen Labels weiter'],
+  ['moved', 'es geht unter anderen Labels oder auf anderem Weg weiter'],
   ['gone', 'den Gegenstand gibt es nicht mehr'],
   ['by_hand', 'jemand hat den Alarm beendet'],
 ]);
