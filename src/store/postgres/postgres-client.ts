@@ -3,13 +3,16 @@ import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
 import type { Secret } from '../../secret.ts';
+import type { Clock } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { decodeText, encodeText } from './exact-text.ts';
 import type { Parameter, Value } from './statements.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /** What an answer may take beyond `statement_timeout`, which the server keeps. */
-const ANSWER_GRACE_MS = 10_000;
+const ANSWER_GRACE_MS = 5_000;
+/** What a goodbye may take. */
+const GOODBYE_MS = 1_000;
 
 /** Where the store is. */
 export interface PostgresPlace {
@@ -37,7 +40,18 @@ export function destroy(client: pg.Client | undefined): void {
   stream?.destroy();
 }
 
-export function clientConfig(place: PostgresPlace): pg.ClientConfig {
+/** Ends it in good order; at once where nobody answers, as where the server's machine is lost. */
+export async function endClient(client: pg.Client | undefined, clock: Clock): Promise<void> {
+  const giveUp = clock.setTimer(GOODBYE_MS, () => destroy(client));
+  await client?.end().catch(() => {});
+  giveUp();
+}
+
+/**
+ * `statementMs` is what the server lets a statement take there. One that is not answered for longer is given up: a machine
+ * or a network that is lost says nothing.
+ */
+export function clientConfig(place: PostgresPlace, statementMs = place.statementTimeoutMs): pg.ClientConfig {
   return {
     host: place.host,
     port: place.port,
@@ -47,7 +61,7 @@ export function clientConfig(place: PostgresPlace): pg.ClientConfig {
     ssl: tlsOf(place),
     application_name: `nestwatch ${VERSION}`,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: place.statementTimeoutMs + ANSWER_GRACE_MS,
+    query_timeout: statementMs + ANSWER_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
     types: { getTypeParser: parserOf as pg.CustomTypesConfig['getTypeParser'] },

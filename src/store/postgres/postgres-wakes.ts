@@ -11,7 +11,9 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Clock } from '../../time/clock.ts';
 import type { Wakes, WakeUp } from '../store.ts';
-import { clientConfig, destroy, type PostgresPlace } from './postgres-client.ts';
+import { clientConfig, destroy, endClient, type PostgresPlace } from './postgres-client.ts';
+import { endsConnection } from './postgres-failure.ts';
+import { longestStatementMs } from './settle-in.ts';
 
 /** What is rung within so long after a notification waits for the next one. */
 const GAP_MS = 100;
@@ -74,7 +76,7 @@ class Listener implements PostgresWakes {
     const { place } = this.#options;
     let client: pg.Client | undefined;
     try {
-      client = new pg.Client(clientConfig(place));
+      client = new pg.Client(clientConfig(place, longestStatementMs(place, true)));
       const own = client;
       own.on('error', () => this.#lose(own));
       own.on('end', () => this.#lose(own));
@@ -99,7 +101,7 @@ class Listener implements PostgresWakes {
     this.#cancelGap();
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {});
+    await endClient(client, this.#options.clock);
   }
 
   #lose(client: pg.Client): void {
@@ -125,9 +127,11 @@ class Listener implements PostgresWakes {
     const { taken, payload } = this.#take();
     if (taken.length === 0) return;
     this.#isGap = true;
-    const said = this.#client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).catch(() => {
-      // The connection broke: it goes with the next one.
+    const client = this.#client;
+    const said = client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).catch((error) => {
+      // It goes with the next one, or on another connection: one on which nobody answers is no better than one that broke.
       for (const what of taken) this.#rung.add(what);
+      if (endsConnection(error)) this.#lose(client);
     });
     this.#cancelGap = this.#options.clock.setTimer(GAP_MS, async () => {
       // The server may be slow: it has one notification at a time.

@@ -19,10 +19,10 @@ import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { followServer } from './lineage.ts';
-import { clientConfig, destroy, type PostgresPlace, written } from './postgres-client.ts';
+import { clientConfig, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
 import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
-import { limitStatements, SHARED_LIMITS, settleIn } from './settle-in.ts';
+import { limitStatements, longestStatementMs, SHARED_LIMITS, settleIn } from './settle-in.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
 import type { Parameter, Statements } from './statements.ts';
 
@@ -100,6 +100,7 @@ export class Session implements Statements {
    */
   async ready(): Promise<void> {
     if (this.#client && !this.#connecting) return;
+    if (this.#isClosed) throw this.#lost();
     const { clock } = this.#options;
     if (this.#lastTry && clock.monotonicMs() - this.#lastTry.atMs < RETRY_MS) throw this.#lastTry.error;
     this.#connecting ??= this.#connect().finally(() => {
@@ -189,7 +190,7 @@ export class Session implements Statements {
     this.#isClosed = true;
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {});
+    await endClient(client, this.#options.clock);
   }
 
   /** Ends the wait for a server that may never come back. */
@@ -198,10 +199,10 @@ export class Session implements Statements {
   }
 
   async #connect(): Promise<void> {
-    const { place, connected } = this.#options;
+    const { place, connected, isShared } = this.#options;
     let client: pg.Client | undefined;
     try {
-      client = new pg.Client(clientConfig(place));
+      client = new pg.Client(clientConfig(place, longestStatementMs(place, isShared)));
       const own = client;
       own.on('error', (error) => {
         if (this.#client === own) this.#lose(error);

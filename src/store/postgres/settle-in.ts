@@ -22,10 +22,14 @@ export const SHARED_LIMITS = {
 
 const OLDEST_SERVER = 150_000;
 
-/** Sets what one statement may take. */
-export function limitStatements({ statementTimeoutMs }: PostgresPlace, isShared: boolean): string {
-  const most = isShared ? SHARED_LIMITS.statementMs : statementTimeoutMs;
-  return `SET statement_timeout = ${Math.min(statementTimeoutMs, most)}`;
+/** What one statement may take. */
+export function longestStatementMs({ statementTimeoutMs }: PostgresPlace, isShared: boolean): number {
+  return isShared ? Math.min(statementTimeoutMs, SHARED_LIMITS.statementMs) : statementTimeoutMs;
+}
+
+/** Sets it for a connection. */
+export function limitStatements(place: PostgresPlace, isShared: boolean): string {
+  return `SET statement_timeout = ${longestStatementMs(place, isShared)}`;
 }
 
 /**

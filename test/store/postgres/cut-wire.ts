@@ -16,6 +16,8 @@ export interface Wire {
   isCut(): boolean;
   /** Nobody gets through, until `mend`. */
   cut(): void;
+  /** Nothing gets through on the connections of now, and neither end hears of that, as where a machine is lost. */
+  hush(): void;
   mend(): void;
   close(): Promise<void>;
 }
@@ -67,6 +69,9 @@ export async function openWire(server: PostgresDatabase): Promise<Wire> {
     },
     isCut: () => isCut,
     cut,
+    hush() {
+      for (const socket of sockets) socket.pause();
+    },
     mend: () => {
       isCut = false;
     },

@@ -131,6 +131,15 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     await until(() => a.heard.length === 4);
   });
 
+  test('end at once where nobody answers, and nothing says so', async () => {
+    const { wakes } = await open('nestwatch', wire.host);
+    wire.hush();
+    const closing = wakes.close();
+    await clock.advance(2_000);
+    await closing;
+    expect(clock.pending()).toBe(0);
+  });
+
   test('never throw, and do not keep anybody from ending, where there is no server', async () => {
     wire.cut();
     const { wakes } = await open('nestwatch', wire.host);
