@@ -107,6 +107,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const steps = new StepRunner(options);
   let hasBegun = false;
   let passedMs = Number.NEGATIVE_INFINITY;
+  /** When regions were looked for that nobody watches any more. */
+  let removedMs = Number.NEGATIVE_INFINITY;
 
   /**
    * Looks for itself, though nobody said that there is something to do: on a server each step costs several requests, so
@@ -131,12 +133,15 @@ export function createAlerting(options: AlertingOptions): Alerting {
 
   async function pass(everyGroup: boolean): Promise<void> {
     passedMs = clock.monotonicMs();
-    if (!hasBegun) {
-      await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
-      // Once in a life is enough: which regions there are is the configuration's.
+    const isFirst = !hasBegun;
+    if (isFirst) await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
+    if (clock.monotonicMs() - removedMs >= EVERY_STEP_MS) {
+      removedMs = clock.monotonicMs();
       await steps.run('endRemovedRegions', (tx) =>
         endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()),
       );
+    }
+    if (isFirst) {
       let after: Alert | undefined;
       await steps.run('rerouteFiring', async (tx) => {
         const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());

@@ -4,20 +4,27 @@ import type { Rule } from '../domain/alert/rule.ts';
 import { endAtOnce } from '../domain/evaluate/end-at-once.ts';
 import type { Happening } from '../report.ts';
 import { writeDecision } from '../store/change-alerts.ts';
+import { type OwnershipView, regionOf } from '../store/ownership-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
 
 /** Scopes whose alerts are ended in a row. */
 const AT_ONCE = 100;
 
-/** Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. */
+/** One that is nobody's for so long is wanted by no replica: others begin within seconds, or have just begun. */
+const WANTED_US = 120e6;
+
+/**
+ * Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. Replicas read
+ * another configuration one after the other, so a region that one of them knows, be it still or already, is left.
+ */
 export async function endRemovedRegions(
   tx: Transaction,
   regions: readonly Pick<RegionConfig, 'name'>[],
   rules: readonly Rule[],
   nowUs: number,
 ): Promise<Step> {
-  const watched = new Set(regions.map(({ name }) => name));
+  const watched = new Set([...regions.map(({ name }) => name), ...regionsRead(await tx.ownership.view())]);
   const scopes: string[] = [];
   for (const region of await tx.alerts.regions()) {
     if (watched.has(region)) continue;
@@ -34,4 +41,13 @@ export async function endRemovedRegions(
     await tx.pause();
   }
   return { done: 0, queued: 0, happenings };
+}
+
+/** Those that replicas read, or did a moment ago. */
+function regionsRead({ nowUs, replicas, duties }: OwnershipView): string[] {
+  const living = new Set(replicas.filter(({ expiresUs }) => expiresUs > nowUs).map(({ replica }) => replica));
+  return duties.flatMap(({ duty, owner, sinceUs }) => {
+    const isRead = owner === 0 ? nowUs - sinceUs < WANTED_US : living.has(owner);
+    return (isRead && regionOf(duty)) || [];
+  });
 }

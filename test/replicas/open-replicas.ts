@@ -49,12 +49,14 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
       return [region, world] as const;
     }),
   );
-  const regions = REGIONS.map(
-    (region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token, NESTS }`,
-  );
   /** `more` stands behind the rest of the file. */
-  const setupOf = (name: string, more = ''): Setup => ({
-    config: loadConfig({ file: 'n.yaml', text: `${text}\n${more}`, environment: {}, readFile: () => '' }),
+  const setupOf = (name: string, more = '', regions: readonly string[] = REGIONS): Setup => ({
+    config: loadConfig({
+      file: 'n.yaml',
+      text: `${textOf(regions)}\n${more}`,
+      environment: {},
+      readFile: () => '',
+    }),
     channels: { webhook: webhook() },
     watchdog: onlyWhile((url) => reaches(name, 'watchdog', url), {
       send: async () => ({ status: 200, headers: {}, body: '' }),
@@ -66,9 +68,10 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
         simulatorTransport({ [`https://${region}.example.com/api-rest`]: worlds.get(region)! }),
       ),
   });
-  const text = `
+  const nests = (region: string) => (region === 'eu' ? ', nests: { include: ["Sales*"] }' : '');
+  const textOf = (regions: readonly string[]) => `
 regions:
-${regions.join('\n').replace('NESTS', 'nests: { include: ["Sales*"] }').replace(', NESTS', '')}
+${regions.map((region) => `  ${region}: { base_url: "https://${region}.example.com/api-rest", token: token${nests(region)} }`).join('\n')}
 poll: { inventory_interval: 1m }
 heartbeat: { url: "https://watchdog.example.com/", interval: 1m }
 route: { receiver: ops, group_wait: 1s }
@@ -101,8 +104,9 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
     worlds,
     replicas,
     heard,
-    /** The file of one of them has more, and is read. */
-    follow: (name: string, more: string) => replicas.get(name)!.daemon.follow(setupOf(name, more)),
+    /** The file of one of them has more, or fewer regions, and is read. */
+    follow: (name: string, more: string, regions?: readonly string[]) =>
+      replicas.get(name)!.daemon.follow(setupOf(name, more, regions)),
     /** What happened to alerts of the kind: `a firing eu`. */
     said: () =>
       heard.flatMap(({ name, one }) =>

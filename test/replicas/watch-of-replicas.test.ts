@@ -119,3 +119,40 @@ test('configurations that differ for a quarter of an hour are an alert, until th
   await clock.advance(60_000);
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
+
+test('alerts of a region that one replica does not know go on while another reads it, and no longer', async () => {
+  const two = await openReplicas(['a', 'b']);
+  const { clock, worlds, replicas, heard, follow, ownerOf } = two;
+  const us = worlds.get('us')!;
+  const sales = us.addBird(us.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
+  await clock.advance(5 * 60_000);
+  const said = () =>
+    heard.flatMap(({ one }) =>
+      one.what === 'alert' && one.alertname === 'FlightFailed' ? [`${one.state} ${one.region}`] : [],
+    );
+  const fails = async (birdId: string) => {
+    us.endFlight(us.startFlight(birdId).id, 'failed', { errorMessages: 'The TMS refused the job' });
+    await clock.advance(5 * 60_000);
+  };
+  const reads = async (name: string, regions: readonly string[], more = '') => {
+    const following = follow(name, more, regions);
+    await clock.advance(60_000);
+    await following;
+  };
+  const [first] = us.birds.keys();
+  await fails(first!);
+  expect(said()).toEqual(['firing us']);
+  await reads('a', ['eu']);
+  // Whoever takes up another configuration gives alerting back.
+  for (let m = 1; (await ownerOf('alerting')) !== 'a' && m < 10; m += 1)
+    await reads('b', ['eu', 'us'], `rules: [{ kind: FlightFailed, window: ${m}m }]`);
+  await fails(sales.id);
+  expect([await ownerOf('alerting'), await ownerOf('region us')]).toEqual(['a', 'b']);
+  expect(said()).toEqual(['firing us', 'firing us']);
+  await reads('b', ['eu']);
+  await clock.advance(20 * 60_000);
+  expect(said().slice(2)).toEqual(['resolved us', 'resolved us']);
+  for (const { stop } of replicas.values()) stop.abort();
+  await clock.advance(60_000);
+  await Promise.all([...replicas.values()].map(({ ended }) => ended));
+});
