@@ -118,14 +118,20 @@ export async function openPostgresStore({
 }
 
 /**
- * The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. A
- * replica asks for one thing after another there.
+ * The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. What
+ * is asked for there at the same time goes one after another.
  */
 function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
   const again = (statements: Statements) => refuseNewer(statements, place.schema, place.shown);
   const session = new Session({ place, clock, isShared: true, prepare: again, again });
   const rooms = createRooms(session, clock);
   const { transaction, close } = createStore(session, clock, rooms, false);
+  let last: Promise<unknown> = Promise.resolve();
+  function inTurn<T>(ask: () => Promise<T>): Promise<T> {
+    const answered = last.then(ask);
+    last = answered.catch(() => {});
+    return answered;
+  }
   /** What is one statement is a transaction by itself. */
   async function alone<T>(ask: (ownership: OwnershipStore) => Promise<T>): Promise<T> {
     await session.ready();
@@ -140,9 +146,9 @@ function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 
     }
   }
   return {
-    transaction,
-    renew: (...of) => alone((ownership) => ownership.renew(...of)),
-    shown: () => alone((ownership) => ownership.shown()),
+    transaction: (work) => inTurn(() => transaction(work)),
+    renew: (...of) => inTurn(() => alone((ownership) => ownership.renew(...of))),
+    shown: () => inTurn(() => alone((ownership) => ownership.shown())),
     close,
   };
 }

@@ -92,6 +92,25 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
   });
 
+  test('a replica that has said that it lives has done so, whatever becomes of what it does beside that', async () => {
+    const place = placeOn(server, { schema: `s${count}` });
+    const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
+    opened.push(store);
+    const { turns } = sharing!;
+    const replica = await turns.transaction((tx) => tx.ownership.join('a', '1', 1));
+    let renewing: Promise<unknown> | undefined;
+    const beside = turns.transaction(async (tx) => {
+      await tx.ownership.view();
+      renewing = turns.renew(replica, RENEWAL);
+      await tx.ownership.view();
+      throw new Error('taken back');
+    });
+    await expect(beside).rejects.toThrow('taken back');
+    await renewing;
+    const { nowUs, replicas } = await b.transaction((tx) => tx.ownership.view());
+    expect(replicas[0]!.expiresUs).toBeGreaterThan(nowUs);
+  });
+
   test('a long transaction gets through though others write all the time what it has read', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
