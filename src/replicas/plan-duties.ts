@@ -6,11 +6,18 @@
  * - What somebody owns moves calmly: only from the replica that has most to do, only to one that has lived for a while,
  *   only while the two are clearly uneven, and nothing that came a moment ago. Each move makes the largest
  *   load smaller, so the moves come to an end, and no duty goes to and fro.
+ * - While replicas take up another configuration one after the other, alerting falls to those that have.
  * - One that did not reach a region, which another one did, is left out for hours where there are others.
  * - One for which the store is much slower than for others is left out, and they take what it has: all that is done
  *   takes many requests to the store, one after another, and whatever waits there in line.
  */
-import type { DutyRecord, Lease, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
+import {
+  ALERTING,
+  type DutyRecord,
+  type Lease,
+  type OwnershipView,
+  type ReplicaRecord,
+} from '../store/ownership-store.ts';
 
 /** What a replica may own, and whether it moves for the sake of evenness. */
 export interface WantedDuty {
@@ -82,11 +89,17 @@ function shareOut(
 ): string[] {
   return free
     .filter((one) => {
-      const { replica } = leastLoaded(staying, load);
+      const { replica } = leastLoaded(one.duty === ALERTING ? upToDateOf(staying) : staying, load);
       load.set(replica, load.get(replica)! + weightOf(one));
       return replica === me || nowUs - one.sinceUs > LEFT_LYING_US;
     })
     .map(({ duty }) => duty);
+}
+
+/** Those that go by the configuration that came into force last. */
+function upToDateOf(replicas: readonly ReplicaRecord[]): readonly ReplicaRecord[] {
+  const last = replicas.reduce((a, b) => (b.config.sinceUs > a.config.sinceUs ? b : a));
+  return replicas.filter(({ config }) => config.digest === last.config.digest);
 }
 
 interface Situation {

@@ -79,6 +79,20 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, names.slice(0, 3), { ...view(0, 0), duties: owned }).give).not.toEqual([]);
   });
 
+  test('is left to those that go by the configuration that came last, where it is to alert', () => {
+    const by = (digest: string, seconds: number) => ({
+      config: { digest, sinceUs: NOW_US - seconds * SECOND_US },
+    });
+    const free = { sinceUs: NOW_US - SECOND_US };
+    const view = {
+      nowUs: NOW_US,
+      replicas: [replica(1, by('old', 900)), replica(2, by('new', 60)), replica(3, by('old', 300))],
+      duties: [duty('a', 2, { weight: 90 }), duty('alerting', 0, free), duty('b', 0, free)],
+    };
+    const takes = (number: number) => planDuties(number, wanted(['a', 'alerting', 'b']), view).take;
+    expect([takes(1), takes(2), takes(3)]).toEqual([['b'], ['alerting'], []]);
+  });
+
   test('is left to those for which the store is quick, and taken by them', () => {
     const view = (turnMs: number, owner: number) => ({
       nowUs: NOW_US,
