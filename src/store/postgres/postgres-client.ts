@@ -68,12 +68,15 @@ export function clientConfig(place: PostgresPlace, statementMs = place.statement
   };
 }
 
-/** As libpq's `sslmode`: `require` encrypts and believes any certificate, `verify-full` checks it and its name. */
+/**
+ * As libpq's `sslmode`: `require` encrypts and believes any certificate, unless it is said which are to be believed;
+ * `verify-full` checks the name as well.
+ */
 function tlsOf({ sslmode, sslrootcert }: PostgresPlace): false | ConnectionOptions {
   if (sslmode === 'disable') return false;
   const ca = sslrootcert === undefined ? {} : { ca: readFileSync(sslrootcert, 'utf8') };
-  if (sslmode === 'require') return { rejectUnauthorized: false };
-  return sslmode === 'verify-ca' ? { ...ca, checkServerIdentity: () => undefined } : ca;
+  if (sslmode === 'require' && sslrootcert === undefined) return { rejectUnauthorized: false };
+  return sslmode === 'verify-full' ? ca : { ...ca, checkServerIdentity: () => undefined };
 }
 
 const INT8 = 20;

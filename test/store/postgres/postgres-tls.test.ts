@@ -66,7 +66,11 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
       'to one whose authority is known, by another name',
       { ...trusting('own'), host: '127.0.0.1', sslmode: 'verify-ca' },
     ],
-    ['to anybody, where that is asked for', { sslmode: 'require' }],
+    ['to anybody, where that is asked for', { sslmode: 'require', sslrootcert: undefined }],
+    [
+      'to one whose authority is known, where no more is asked for',
+      { ...trusting('own'), sslmode: 'require' },
+    ],
   ] as const)('a connection is encrypted %s', async (_, changes) => {
     const { store } = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
     expect(await store.transaction((tx) => tx.inventory.nests('eu'))).toEqual([]);
@@ -76,6 +80,11 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
 
   test.each([
     ['to one of an authority that is not known', trusting('other'), /cannot be reached: unable to verify/],
+    [
+      'to one of another authority than the one that is named, whatever is asked for',
+      { ...trusting('other'), sslmode: 'require' },
+      /cannot be reached: unable to verify/,
+    ],
     [
       'to one that is called otherwise',
       { ...trusting('own'), host: '127.0.0.1' },
