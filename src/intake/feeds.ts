@@ -29,8 +29,8 @@ interface FeedsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** On the service's clock: what occurred before it is history. */
-  readonly watchedSinceUs: () => number;
+  /** On the service's clock: what occurred before it to the Bird is history, or for '' to the region. */
+  readonly watchedSinceUs: (birdId: string) => number;
   /** Whether there is room for requests that can also be made later. */
   readonly hasRoom: () => boolean;
   /** How long a look at every Bird takes at the rate there is now. */
@@ -58,7 +58,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
 
   const shared = {
     ...options,
-    firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
+    firstFromUs: () => watchedSinceUs('') - poll.initialLookbackMs * 1000,
     pages,
   };
   const birdStatus = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);

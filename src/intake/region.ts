@@ -74,7 +74,9 @@ export class RegionIntake {
     const { poll, store, clock } = options;
     const { name: region, nests } = options.region;
     this.#serviceClock = createServiceClock(region, options.client, store, clock);
-    const { client, watchedSinceUs } = this.#serviceClock;
+    const { client } = this.#serviceClock;
+    const watchedSinceUs = (birdId: string) =>
+      Math.max(this.#serviceClock.watchedSinceUs(), this.inventory.newsSinceUs(birdId));
     this.#client = client;
     this.#bell = createBell(clock);
     this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });

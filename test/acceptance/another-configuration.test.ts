@@ -179,6 +179,29 @@ describe('another configuration', () => {
     expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
   });
 
+  test('that takes a Nest in tells of what happens from then on, and keeps what happened before', async () => {
+    const addSandbox = (world: World) => {
+      addBird(world);
+      const sandbox = world.addNest({ name: 'Sandbox' }).id;
+      birds.sandbox = world.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
+    };
+    await curtain({ regions: ['eu'], excludedNests: ['Sandbox'], before: addSandbox });
+    const fails = () => stage.worlds.eu!.startFlight(birds.sandbox!, { endsAs: 'failed', fliesForMs: 1_000 });
+    const before = fails();
+    await stage.minutesPass(75);
+    await stage.follows((config) => ({
+      ...config,
+      regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
+    }));
+    await stage.minutesPass(3);
+    expect(statuses()).toEqual([]);
+    expect(stage.forwarded()).toEqual([`eu/flight/${before.id}/failed`]);
+    fails();
+    await stage.minutesPass(2);
+    expect(statuses()).toEqual(['firing eu']);
+    expect(stage.received()[0]!.alerts[0]!.events_total).toBe(1);
+  });
+
   test('of rules counts for what happens from then on', async () => {
     await curtain();
     await stage.follows((config) => ({

@@ -103,6 +103,18 @@ describe('a Bird whose trigger fails', () => {
   });
 });
 
+test('a Bird that came while nestwatch was away is told of all that happened to it', async () => {
+  const { world, nestId } = await oneBird();
+  await stage.minutesPass(6);
+  await stage.restart(async () => {
+    const { id } = world.addBird(nestId, { name: 'New', triggerType: 'event' });
+    world.startFlight(id, { endsAs: 'failed', fliesForMs: 1_000 });
+    await stage.minutesPass(90);
+  });
+  await stage.minutesPass(3);
+  expect(received()).toEqual(['FlightFailed firing warning']);
+});
+
 test('a Bird of which the service leaves out the status for a while has not become inactive', async () => {
   let isLeftOut = false;
   stage = await openStage({

@@ -25,7 +25,8 @@ export interface FlightFinderOptions {
   /** Called with how late a Flight was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
   readonly firstFromUs: () => number;
-  readonly watchedSinceUs: () => number;
+  /** On the service's clock: what occurred before it is history. */
+  readonly watchedSinceUs: (birdId: string) => number;
   /** How long a failed Flight without a reason is held back. */
   readonly reasonWaitUs: number;
 }
@@ -121,10 +122,10 @@ export class FlightFinder {
   }
 
   /** Whether the Flight started before what a first start reads, and was over by then as far as is known. */
-  #isHistory(flight: Flight, { serviceNowUs }: Reading): boolean {
+  #isHistory(flight: Flight, { birdId, serviceNowUs }: Reading): boolean {
     const startedAtUs = flight.startedAt?.us ?? 0;
     if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs()) return false;
-    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs();
+    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs(birdId);
   }
 
   /** Adds the fact that a Flight started. */
@@ -141,7 +142,7 @@ export class FlightFinder {
       },
       flightId,
       startedAtUs,
-      historic: startedAtUs < this.#options.watchedSinceUs(),
+      historic: startedAtUs < this.#options.watchedSinceUs(birdId),
     });
   }
 
@@ -168,7 +169,7 @@ export class FlightFinder {
     // A clock that is behind would have it end before it began.
     const seenUs = Math.max(rows.serverTimeUs ?? observedAtUs, next.startedAtUs);
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
-    const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs();
+    const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs(birdId);
     // An end of which the service does not say when, of a Flight never met before: its start must do, or else
     // since when it can be there.
     const byStart = !given && !record;

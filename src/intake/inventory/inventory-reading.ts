@@ -18,6 +18,8 @@ export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus'>;
 export interface InventoryReading {
   readonly beganMs: number;
   readonly readAtUs: number;
+  /** The service's clock at the first answer; null where it does not say. */
+  readonly serverTimeUs: number | null;
   readonly seenNests: ReadonlyMap<string, NestRecord>;
   readonly seenBirds: ReadonlyMap<string, SeenBird>;
   /** Nests of whose Birds not all could be read: a Bird of theirs that is not listed is not taken as gone. */
@@ -42,6 +44,7 @@ type ListedNest = Pick<Nest, 'id' | 'name'>;
 
 /** What a reading under way has gathered. */
 interface Gathered {
+  serverTimeUs: number | null;
   readonly seenNests: Map<string, NestRecord>;
   readonly seenBirds: Map<string, SeenBird>;
   readonly unread: Set<string>;
@@ -76,31 +79,31 @@ export class InventoryReader {
     const beganMs = clock.monotonicMs();
     const readAtUs = clock.nowUs();
     const gathered = nothingGathered();
-    for (const nest of await this.#listNests(knownNests, gathered.malformed)) {
+    for (const nest of await this.#listNests(knownNests, gathered)) {
       gathered.seenNests.set(nest.id, { region, nestId: nest.id, name: nest.name, present: true });
       await this.#readBirds(nest, gathered);
     }
     this.#refused = gathered.refused;
-    const { seenNests, seenBirds, unread, malformed, birdLists } = gathered;
+    const { serverTimeUs, seenNests, seenBirds, unread, malformed, birdLists } = gathered;
     // One Nest vanishes; where Birds are found in none, they are not where they are looked for.
     const isNoneFound = birdLists === 0;
     const failure = gathered.failure ?? (isNoneFound ? gathered.notFound : undefined);
     const failed = isNoneFound ? [...gathered.failed, ...gathered.missing] : gathered.failed;
     const trouble = failure && troubleOf(failure, failed, seenNests.size);
     if (trouble && isNoneFound) throw trouble;
-    return { beganMs, readAtUs, seenNests, seenBirds, unread, malformed, trouble };
+    return { beganMs, readAtUs, serverTimeUs, seenNests, seenBirds, unread, malformed, trouble };
   }
 
   /**
    * The Nests to be read. Where the list holds malformed ones, known Nests that it lacks may be among those, and are
    * read as well.
    */
-  async #listNests(
-    knownNests: ReadonlyMap<string, NestRecord>,
-    malformed: QuarantinedEntry[],
-  ): Promise<ListedNest[]> {
+  async #listNests(knownNests: ReadonlyMap<string, NestRecord>, gathered: Gathered): Promise<ListedNest[]> {
     const { client, selection, members, nestsListed } = this.#options;
-    const named = readable('Nest', (await client.searchNests()).value, malformed);
+    const { value, serverTimeUs } = await client.searchNests();
+    gathered.serverTimeUs = serverTimeUs;
+    const { malformed } = gathered;
+    const named = readable('Nest', value, malformed);
     // An answer that leaves the name out says nothing of it: globs go by the one that is known.
     const listed = named.map((nest) =>
       nest.name === '' ? { ...nest, name: knownNests.get(nest.id)?.name ?? '' } : nest,
@@ -155,6 +158,7 @@ export function seenBird(region: string, bird: Bird, nestId: string): SeenBird {
 
 function nothingGathered(): Gathered {
   return {
+    serverTimeUs: null,
     seenNests: new Map(),
     seenBirds: new Map(),
     unread: new Set(),

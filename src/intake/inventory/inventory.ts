@@ -17,6 +17,7 @@ import type { Names } from '../entry-event.ts';
 import { InventoryReader, type InventoryReading, type SeenBird, seenBird } from './inventory-reading.ts';
 import type { MemberBook } from './nest-members.ts';
 import { type NestGlobs, NestSelection } from './nest-selection.ts';
+import { Newcomers } from './newcomers.ts';
 
 interface InventoryOptions {
   readonly region: string;
@@ -43,6 +44,7 @@ export class Inventory implements Names {
   readonly #options: InventoryOptions;
   readonly #selection: NestSelection;
   readonly #reader: InventoryReader;
+  readonly #newcomers: Newcomers;
   readonly #nests = new Map<string, NestRecord>();
   readonly #birds = new Map<string, BirdRecord>();
   /** Nests that an earlier life watched and the present configuration leaves out, by the names that they had. */
@@ -64,6 +66,7 @@ export class Inventory implements Names {
     this.#options = options;
     this.#selection = new NestSelection(options.nests);
     this.#reader = new InventoryReader({ ...options, selection: this.#selection });
+    this.#newcomers = new Newcomers(options);
   }
 
   nest(nestId: string): string {
@@ -80,6 +83,11 @@ export class Inventory implements Names {
 
   status(birdId: string): string | undefined {
     return this.#birds.get(birdId)?.status;
+  }
+
+  /** Since when what happens to the Bird is news, on the service's clock; 0 for as long as its region is watched. */
+  newsSinceUs(birdId: string): number {
+    return this.#newcomers.sinceUs(birdId);
   }
 
   /** The Birds that are present and watched. */
@@ -126,6 +134,7 @@ export class Inventory implements Names {
   /** Loads what the store knows from an earlier life. */
   async load(): Promise<void> {
     const { region, store } = this.#options;
+    await this.#newcomers.load();
     await store.transaction(async (tx) => {
       for (const nest of await tx.inventory.nests(region)) {
         this.#nests.set(nest.nestId, nest);
@@ -154,7 +163,7 @@ export class Inventory implements Names {
     }
     for (const nest of nests) this.#nests.set(nest.nestId, nest);
     for (const nestId of reading.seenNests.keys()) this.#leftOut.delete(nestId);
-    for (const bird of birds) this.#birds.set(bird.birdId, bird);
+    this.#keepBirds(reading, birds);
     report({ what: 'inventory', region, birds: this.birds().map((bird) => this.#observed(bird)) });
     this.#trouble = reading.trouble;
   }
@@ -177,6 +186,18 @@ export class Inventory implements Names {
     const { birds, facts } = changes;
     await commit({ region, birds, facts });
     for (const bird of birds) this.#birds.set(birdId, bird);
+  }
+
+  /** Remembers what was committed of a whole reading. */
+  #keepBirds(reading: InventoryReading, birds: readonly BirdRecord[]): void {
+    const { beganMs, readAtUs, serverTimeUs, unread, malformed } = reading;
+    for (const bird of birds) {
+      if (!this.#birds.has(bird.birdId))
+        this.#newcomers.came(bird.birdId, Math.min(readAtUs, serverTimeUs ?? readAtUs));
+      else if (!bird.present) this.#newcomers.gone(bird.birdId);
+      this.#birds.set(bird.birdId, bird);
+    }
+    if (unread.size + malformed.length === 0) this.#newcomers.readWhole(beganMs);
   }
 
   async #openStream(): Promise<number> {

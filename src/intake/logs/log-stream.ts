@@ -58,7 +58,7 @@ interface LogStreamOptions {
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
   /** On the service's clock: what occurred before it is history. */
-  readonly watchedSinceUs: () => number;
+  readonly watchedSinceUs: (birdId: string) => number;
 }
 
 interface LogPoll {
@@ -434,7 +434,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       knownAgain: ({ id, createdAt }) => this.#recent?.renew(id, createdAt.us),
       candidateOf: (entry) => {
         const event = source.toEvent(this.#birdId, entry, observedAtUs);
-        const historic = event.occurredAtUs < watchedSinceUs();
+        const historic = event.occurredAtUs < watchedSinceUs(this.#birdId);
         return { event, historic, birdStatus: source.birdStatus(event) };
       },
     });
