@@ -24,10 +24,11 @@ export async function rerouteFiring(
     ({ sort, notifiedSeq }) => sort === 'route' && notifiedSeq !== HAS_LEFT,
   );
   const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
-  // A flush dissolves these, and moves what they have.
   const homeless = groups.filter((group) => routeOfGroup(root, group) === undefined);
+  const due = groups.filter((group) => routeOfGroup(root, group)?.receiver !== group.receiver);
+  // A flush dissolves the former, and moves what they have; it has the others begin anew for another receiver.
   await tx.groups.put(
-    homeless.map((group) => ({ ...group, nextFlushAtUs: Math.min(group.nextFlushAtUs, nowUs) })),
+    due.map((group) => ({ ...group, nextFlushAtUs: Math.min(group.nextFlushAtUs, nowUs) })),
   );
   const isHomeless = new Set(homeless.map(({ key }) => key));
   const keysOf = Map.groupBy(members, ({ alertId }) => alertId);

@@ -434,3 +434,16 @@ describe('what is told together with other groups', () => {
     ]);
   });
 });
+
+test('an incident whose route has another receiver ends, and what fires opens one there', async () => {
+  const desk = await open({ receivers: [pager(), pager('boss')] });
+  await desk.fails('A');
+  await desk.pass(6);
+  await desk.restart({ receiver: 'boss' });
+  await desk.pass(20);
+  await desk.succeeds('A');
+  await desk.pass(20);
+  const lines = story(desk).map((one) => one.replace(/@\d+/, ''));
+  expect(lines.filter((line) => line.startsWith('ops'))).toEqual(['ops trigger a', 'ops resolve a']);
+  expect(lines.filter((line) => line.startsWith('boss'))).toEqual(['boss trigger a', 'boss resolve a']);
+});

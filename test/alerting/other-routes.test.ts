@@ -150,3 +150,23 @@ describe('what fires', () => {
     ]);
   });
 });
+
+describe('a group whose route has another receiver', () => {
+  test('begins anew there, and its former receiver is told what was over by then', async () => {
+    await open(eu());
+    await desk.fails('A', 'B');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.succeeds('A');
+    await desk.restart(routes(eu({ receiver: 'other' })));
+    await desk.pass(10);
+    await desk.succeeds('B');
+    await desk.pass(10);
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1; B firing +1',
+      'ops@3 resolved: A resolved +0',
+      'other@4 firing: B firing +2',
+      'other@14 resolved: B resolved +0',
+    ]);
+  });
+});

@@ -1,5 +1,6 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
+import { beginAnew } from '../../domain/grouping/begin-anew.ts';
 import {
   type AlertInGroup,
   type Group,
@@ -7,7 +8,7 @@ import {
   HAS_LEFT,
   isSettled,
 } from '../../domain/grouping/group.ts';
-import { routeOnce } from '../../domain/grouping/sorts/sort.ts';
+import { GATHERING_INTERVAL_MS, routeOnce } from '../../domain/grouping/sorts/sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -25,8 +26,9 @@ const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Loads a group's alerts and its route. A group without alerts, or without a route in the present configuration, is
- * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now. Before that
- * it notifies once of what is over: no other group has notified its receiver that it fires.
+ * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now. One whose
+ * route has another receiver begins anew. Before either it notifies once of what is over: nobody else tells the receiver
+ * that it had, and that knows of it as firing.
  */
 export async function loadGroup(
   context: FlushContext,
@@ -43,17 +45,30 @@ export async function loadGroup(
   const dropped = selected.flatMap(({ alert, member }) => (repeated.has(alert.id) ? [member] : []));
   await tx.groups.deleteMembers([...leaving, ...dropped]);
   const route = sort.routeOf(group, config.route);
-  if (route && staying.length > 0) return { group: placed(group, route), inGroup: staying, route };
-  const owed = group.sort === 'route' && isConfigured ? staying.filter(isEndOwed) : [];
+  const isItsReceivers = group.sort !== 'route' || route?.receiver === group.receiver;
+  if (route && staying.length > 0 && isItsReceivers) {
+    return { group: placed(group, route), inGroup: staying, route };
+  }
+  const owed = isItsReceivers || !isConfigured ? [] : staying.filter(isEndOwed);
   if (owed.length > 0) {
     const others = staying.filter((one) => !owed.includes(one));
-    await moveOut(context, group, others);
-    return { group, inGroup: owed, route: routeOnce(config.route, group.receiver) };
+    if (!route) await moveOut(context, group, others);
+    return { group, inGroup: owed, route: lastOnce(route ?? config.route, group.receiver) };
   }
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
+  if (route && staying.length > 0) {
+    const begun = beginAnew(placed(group, route), staying, route);
+    await tx.groups.putMembers(begun.inGroup.map(({ member }) => member));
+    return { ...begun, route };
+  }
   if (group.sort === 'route') await moveOut(context, group, staying);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
+}
+
+/** The route by which a group notifies for the last time of what its former receiver has heard of. */
+function lastOnce(route: Route, receiver: string): Route {
+  return { ...routeOnce(route, receiver), groupIntervalMs: GATHERING_INTERVAL_MS };
 }
 
 /** True for an alert that is over, and that the group last notified of as firing. */

@@ -1,0 +1,21 @@
+import type { Route } from '../routing/route.ts';
+import { type AlertInGroup, type Group, HAS_LEFT, newGroup } from './group.ts';
+
+/**
+ * The group of a route that has another receiver since the configuration changed: it begins anew, and notifies of what
+ * fires in it with the events of the present episode. What was over, and notified of, is no news for the new receiver.
+ */
+export function beginAnew(
+  group: Group,
+  inGroup: readonly AlertInGroup[],
+  { receiver }: Route,
+): { readonly group: Group; readonly inGroup: readonly AlertInGroup[] } {
+  return { group: newGroup({ ...group, receiver }), inGroup: inGroup.map(asUnnoticed) };
+}
+
+function asUnnoticed({ member, alert }: AlertInGroup): AlertInGroup {
+  if (member.notifiedSeq === HAS_LEFT) return { alert, member: { ...member, notifiedState: 'resolved' } };
+  if (alert.state !== 'firing') return { alert, member };
+  const notifiedSeq = Math.min(member.notifiedSeq, alert.lastSeq - alert.eventsTotal);
+  return { alert, member: { ...member, notifiedSeq, notifiedState: 'none' } };
+}
