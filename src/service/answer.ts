@@ -3,6 +3,7 @@ import { NestwatchError } from '../errors.ts';
 import { retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { LIMITS } from '../limits.ts';
+import { plainText } from '../text/plain-text.ts';
 import { type ItemReading, readItems } from './answer-items.ts';
 import { isRecord } from './coerce.ts';
 import { parseJson } from './parse-json.ts';
@@ -18,9 +19,18 @@ export function checkStatus(response: HttpResponse, where: string, nowUs: number
     ...(problem === undefined ? textOf(response) : { problem }),
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
   };
-  throw new NestwatchError(codeOfStatus(status, waitMs), `${where}: the service answered ${status}`, {
-    facts,
-  });
+  const code = codeOfStatus(status, waitMs);
+  const words = `${where}: the service answered ${status}`;
+  throw new NestwatchError(code, code === 'redirected' ? words + whereTo(response) : words, { facts });
+}
+
+const MAX_TARGET_LENGTH = 200;
+
+/** Where a redirect leads, as a service does that has moved; without a query, which may hold what is secret. */
+function whereTo({ headers: { location = '' } }: HttpResponse): string {
+  const target = URL.parse(location);
+  const shown = target ? target.origin + target.pathname : (location.split(/[?#]/, 1)[0] ?? '');
+  return shown === '' ? '' : `, a redirect to ${plainText(shown, MAX_TARGET_LENGTH)}`;
 }
 
 /** The beginning of a body, for people who ask by hand; nothing where there is none. */

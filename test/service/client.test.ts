@@ -149,6 +149,20 @@ describe('what is answered', () => {
     expect(new Set(outcomes())).toEqual(new Set([code]));
   });
 
+  test.each([
+    [
+      'https://user:pw@eu-2.example/api-rest/nests?token=x',
+      ', a redirect to https://eu-2.example/api-rest/nests',
+    ],
+    ['/login?next=%2Fnests', ', a redirect to /login'],
+    [`https://eu-2.example/${'a'.repeat(300)}`, `, a redirect to https://eu-2.example/${'a'.repeat(178)}…`],
+    ['', ''],
+  ])('a redirect to %s says where it leads, without what may be secret', async (location, words) => {
+    const { client, ends } = openRegion(() => ({ status: 308, headers: { location } }));
+    const message = await ends(client.searchNests()).catch((error: Error) => error.message);
+    expect(message).toBe(`searchNests of eu: the service answered 308${words}`);
+  });
+
   test('an encoding that could not be undone is named', async () => {
     const reply = { body: '\ufffd', headers: { 'content-encoding': 'compress' } };
     const { client, ends } = openRegion(() => reply);
