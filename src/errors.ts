@@ -14,23 +14,23 @@ export const ERRORS = {
   timeout: {
     retryable: true,
     exit: 4,
-    help: 'No answer in time: raise `timeout`, or look at the other side.',
+    help: 'No answer in time: raise `timeout`, or check the other side.',
   },
   rate_limited: {
     retryable: true,
     exit: 4,
     help: 'The service asked to slow down (429): lower `requests_per_second` if it goes on.',
   },
-  unavailable: { retryable: true, exit: 4, help: 'The other side failed (5xx): it is tried again.' },
+  unavailable: { retryable: true, exit: 4, help: 'The other side failed (5xx): the request is retried.' },
   not_json: {
     retryable: true,
     exit: 4,
-    help: 'The answer was HTML or cut JSON: a gateway answers in place of the service, or `base_url` is wrong.',
+    help: 'The answer was HTML or truncated JSON: a gateway answers instead of the service, or `base_url` is wrong.',
   },
   unexpected_shape: {
     retryable: false,
     exit: 4,
-    help: 'The answer is JSON of another shape: check `base_url`; if it is right, report it with the operation.',
+    help: 'The answer is JSON with an unexpected structure: check `base_url`; if it is right, report this with the operation.',
   },
   too_large: { retryable: false, exit: 4, help: 'The answer was larger than the limit: lower `page_size`.' },
   redirected: {
@@ -57,35 +57,35 @@ export const ERRORS = {
   circuit_open: {
     retryable: false,
     exit: 4,
-    help: 'The region failed repeatedly and is only probed until it answers again.',
+    help: 'The region failed repeatedly. It is only probed until it answers again.',
   },
   cancelled: {
     retryable: false,
     exit: 1,
-    help: 'nestwatch was stopping; the work is done after the next start.',
+    help: 'nestwatch was stopping; the work is continued after the next start.',
   },
   // Deliveries.
   rejected: {
     retryable: false,
     exit: 4,
-    help: 'The receiver refused the message: see the delivery, mend it, then run `deliveries retry`.',
+    help: 'The receiver refused the message: see the delivery, fix the cause, then run `deliveries retry`.',
   },
   ambiguous: {
     retryable: true,
     exit: 4,
-    help: 'Whether the receiver accepted is unknown: the same id is sent again.',
+    help: 'It is unknown whether the receiver accepted the message: it is sent again with the same id.',
   },
   expired: {
     retryable: false,
     exit: 4,
-    help: 'The receiver did not accept for 72 h: see the delivery, then run `deliveries retry`.',
+    help: 'The receiver did not accept the message for 72 h: see the delivery, then run `deliveries retry`.',
   },
   // Usage and configuration.
   usage: { retryable: false, exit: 2, help: 'See `nestwatch --help`.' },
   config_invalid: {
     retryable: false,
     exit: 2,
-    help: 'Correct the places named; `nestwatch check-config` lists them all.',
+    help: 'Correct the mistakes; `nestwatch check-config` lists them all.',
   },
   secret_unreadable: {
     retryable: false,
@@ -96,7 +96,7 @@ export const ERRORS = {
   port_in_use: {
     retryable: false,
     exit: 1,
-    help: 'Another process listens there: stop it or change `web.listen`, of `simulate` `--listen`.',
+    help: 'Another process uses this port: stop it, or change `web.listen` (for `simulate`: `--listen`).',
   },
   store_locked: {
     retryable: false,
@@ -111,12 +111,12 @@ export const ERRORS = {
   store_unfinished: {
     retryable: false,
     exit: 1,
-    help: 'A copy into this store was broken off: run the same `store copy` again, or remove what is there.',
+    help: 'A copy into this store was interrupted: run the same `store copy` again, or delete the incomplete store.',
   },
   lease_lost: {
     retryable: false,
     exit: 1,
-    help: 'Another replica has taken over what this one did: it goes on with what is left to it, by itself.',
+    help: "Another replica has taken over this one's work: it continues automatically with what it still has.",
   },
   store_corrupt: {
     retryable: false,
@@ -126,12 +126,12 @@ export const ERRORS = {
   store_down: {
     retryable: true,
     exit: 1,
-    help: 'The database server of the store does not answer or refuses: see the message; everything goes on by itself once it answers.',
+    help: 'The database server of the store does not answer or refuses access, as the message says. Everything continues automatically once it answers.',
   },
   disk_full: {
     retryable: true,
     exit: 1,
-    help: 'No space for the store: free some; reading goes on by itself.',
+    help: 'No space left for the store: free some. Reading then continues automatically.',
   },
   store_failed: {
     retryable: false,

@@ -73,7 +73,7 @@ export type Happening =
     }
   /** Entries that polls had missed, found by an audit: late, not lost. */
   | { readonly what: 'recovered'; readonly region: string; readonly feed: Feed; readonly count: number }
-  /** Entries that the service counts and does not show. */
+  /** Entries that the service counts but does not return. */
   | { readonly what: 'missing'; readonly region: string; readonly feed: Feed; readonly count: number }
   /** The service's counts of a stream contradict its entries: audits read the entries instead. */
   | {

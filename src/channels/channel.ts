@@ -161,7 +161,7 @@ export type Outcome =
   | { readonly kind: 'nothing'; readonly why: string; readonly isGone?: true };
 
 /** Why an integration that is for groups does not take single events. */
-export const ONLY_CLOUDEVENTS = 'single events are forwarded to webhooks with format cloudevents only';
+export const ONLY_CLOUDEVENTS = 'single events are forwarded only to webhooks with format cloudevents';
 
 /** Why an integration that only knows alerts does not take a digest. */
-export const NO_DIGEST = 'a digest is no alert: it goes to mails, chats and webhooks only';
+export const NO_DIGEST = 'a digest is not an alert: it is sent only by mail, chat and webhook';

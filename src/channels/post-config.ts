@@ -70,7 +70,7 @@ export function refuseCredentials(
   if (!http?.credentials) return;
   check.problem(
     [...path, key],
-    'is what the service is asked with: take the credentials out of `http_config`',
+    'is used to log in to the service: remove the credentials from `http_config`',
   );
 }
 

@@ -70,5 +70,5 @@ export function adviceOnLists(
 function whyNone(listed: number, include: readonly string[]): string {
   if (listed === 0) return 'it lists no Nest: is this the token of an organisation admin?';
   const globs = plainText(include.map((glob) => JSON.stringify(glob)).join(', '), MAX_GLOBS_LENGTH);
-  return `of its ${howMany(listed, 'Nest')} none fits nests.include (${globs}) and is not excluded: nothing is watched`;
+  return `of its ${howMany(listed, 'Nest')} none matches nests.include (${globs}) without being excluded: nothing is watched`;
 }

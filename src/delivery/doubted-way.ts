@@ -19,7 +19,7 @@ const DOUBTED_AFTER = 3;
 type At = Pick<Delivery, 'receiver' | 'position'>;
 
 export class DoubtedWays {
-  /** By integrations, how many tries in a row it has not accepted; none that it has accepted last. */
+  /** By integrations, how many attempts in a row it has not accepted; none that it has accepted last. */
   readonly #failed = new Map<string, number>();
 
   /** How a try ended. */

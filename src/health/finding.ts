@@ -19,7 +19,7 @@ export interface Findings {
     readonly replicas: string;
     readonly many: boolean;
   };
-  /** `replicas` go by another configuration than `newest`, which has read its own last. */
+  /** `replicas` use another configuration than `newest`, which has read its own last. */
   readonly configs_differ: { readonly replicas: string; readonly many: boolean; readonly newest: string };
   readonly receiver_failing: {
     readonly receiver: string;

@@ -33,23 +33,24 @@ export const IMPAIRMENTS = {
   region_down: { means: 'a region does not answer', stopsHeartbeat: 'yes', alert: 'RegionDown' },
   nobody_notified: {
     means:
-      'no route leads to a receiver that notifies anybody; or one route, or its `escalate_to`, does not, and its receiver is not called `null` or `blackhole`',
+      'no route leads to a receiver that notifies anybody, or a single route or its `escalate_to` does not, and its receiver is not named `null` or `blackhole`',
     stopsHeartbeat: 'if nobody at all is notified',
     alert: 'WatchImpaired',
   },
   inventory_failing: {
     means:
-      'a region answers, but not with its Nests and Birds, as with a wrong path in `base_url`: they could not be listed since the start',
+      'a region answers, but its Nests and Birds could not be listed since the start, for example because of a wrong path in `base_url`',
     stopsHeartbeat: 'yes',
     alert: 'WatchImpaired',
   },
   no_birds: {
-    means: 'a region was read, and no Bird of it is watched, as after a slip in `nests.include`',
+    means:
+      'a region was read, but none of its Birds is watched, for example because of a mistake in `nests.include`',
     stopsHeartbeat: 'yes',
     alert: 'WatchImpaired',
   },
   receivers_failing: {
-    means: 'a receiver accepts nothing of what it is sent',
+    means: 'a receiver accepts none of its messages',
     stopsHeartbeat: 'if none of the receivers that were tried accepts anything',
     alert: 'DeliveryFailing',
   },
@@ -59,50 +60,51 @@ export const IMPAIRMENTS = {
     alert: 'WatchImpaired',
   },
   streams_overdue: {
-    means: 'streams are not read as often as `poll.max_interval` asks for',
+    means: 'streams are not read as often as `poll.max_interval` requires',
     stopsHeartbeat: 'if half of the streams of a feed are overdue',
     alert: 'FeedBehind',
   },
   feed_unproven: {
-    means: 'it is more than an hour, or three audits, ago that a feed was proven to be complete',
+    means: 'a feed was last proven complete more than an hour, or three audits, ago',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
     endsByItself: true,
   },
   faults_set_aside: {
     means:
-      'a silence, rule, group, alert or stored row failed and was set aside; or a notification that its receiver does not accept, though it accepts others',
+      'a silence, rule, group, alert or stored row failed and was set aside, or a receiver does not accept one notification although it accepts others',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
   config_refused: {
-    means: 'the file of the configuration has mistakes, and the one that was read before is in force',
+    means: 'the configuration file has mistakes, and the previous configuration stays in force',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
   configs_differ: {
-    means: 'replicas go by different configurations for a quarter of an hour, though none refuses its file',
+    means:
+      'replicas have run with different configurations for a quarter of an hour, although none refuses its file',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
   quarantine_growing: {
-    means: 'entries of the last hour could not be read',
+    means: 'entries of the last hour could not be parsed',
     stopsHeartbeat: 'no',
     alert: 'SchemaDrift',
   },
   clock_wrong: {
     means:
-      "this machine's clock, or where replicas share a store its server's, and the service's differ by more than a minute",
+      "the clock of this machine (with replicas: of the store's server) differs from the service's by more than a minute",
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
   disk_low: {
-    means: 'less than 512 MiB, or on a small disk a tenth, is free where the store is kept',
+    means: 'less than 512 MiB, or on a small disk less than a tenth, is free on the disk of the store',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },
   first_pass: {
-    means: 'not every stream was read yet since the start',
+    means: 'not every stream has been read yet since the start',
     stopsHeartbeat: 'until Nests and Birds were listed',
     alert: 'FeedBehind',
   },

@@ -63,7 +63,7 @@ export function createLogReport(log: Writers, clock: Clock): Report {
 }
 
 /**
- * While the server of the store is away every stage fails of the same: the first line says it for all. That health
+ * While the server of the store is unavailable every stage fails of the same: the first line says it for all. That health
  * says it too is no news; that it is over is.
  */
 function createAwayWatch(): (one: Happening) => boolean {

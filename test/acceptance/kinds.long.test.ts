@@ -67,7 +67,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing']);
     expect(last().labels).toMatchObject({ bird: 'Publish', flight_id: flight.id, severity: 'warning' });
     expect(last().annotations.description).toMatch(
-      /^Active since .*, for more than 30 min\. 99 of 100 of its Flights take 10 min/,
+      /^Active since .*, for more than 30 min\. 99 % of its Flights take at most 10 min/,
     );
     await stage.minutesPass(HOUR);
     world.endFlight(flight.id, 'succeeded');
@@ -224,7 +224,7 @@ describe('failures that come and go', () => {
       .received()
       .filter(({ alerts }) => alerts.some(({ annotations }) => annotations.flapping !== undefined));
     expect(flapping[0]!.alerts[0]!.annotations.flapping).toBe(
-      'it changed 4 times or more within 1 h, so it stays open until it has been over for 30 min',
+      'it changed 4 times or more within 1 h, so it stays open until it has been calm for 30 min',
     );
     await stage.minutesPass(35);
     expect(received().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);

@@ -331,7 +331,7 @@ describe('all of them', () => {
         kind: 'accepted',
         templateError: expect.stringContaining('nobody'),
       });
-      expect(failing.arrived[0]!.body).toContain('The built-in text stands in its place.');
+      expect(failing.arrived[0]!.body).toContain('The built-in text is used instead.');
     },
   );
 });

@@ -48,7 +48,7 @@ describe('without web.external_url', () => {
   test('a mail says why, as text and as HTML', () => {
     const mail = sent('').get('email')!;
     expect(mail).toContain(
-      'You get this because receiver ops of nestwatch gets the alerts that no narrower route takes. It cannot link to nestwatch until web.external_url is set.',
+      'You get this because receiver ops of nestwatch gets the alerts that no more specific route matches. Links to nestwatch are missing because web.external_url is not set.',
     );
   });
 

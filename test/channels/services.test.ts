@@ -195,7 +195,7 @@ describe('templates', () => {
         ),
       });
       expect(requests[0]!.body).toContain(`${WORDS.FlightFailed.firing}: Translate blog`);
-      expect(requests[0]!.body).toContain('The built-in text stands in its place.');
+      expect(requests[0]!.body).toContain('The built-in text is used instead.');
     }
   });
 });

@@ -41,7 +41,7 @@ test('warns of globs that fit no Nest, and asks for no Birds', async () => {
   expect(await inspect(client, ['Prdo*', 'x"y'])).toEqual({
     note: 'no Nest is watched',
     warning:
-      'of its 3 Nests none fits nests.include ("Prdo*", "x\\"y") and is not excluded: nothing is watched',
+      'of its 3 Nests none matches nests.include ("Prdo*", "x\\"y") without being excluded: nothing is watched',
   });
   expect(asked()).toBe(0);
 });

@@ -67,7 +67,7 @@ describe('integrations that post', () => {
     [
       'two ways to Slack',
       receiver('slack_configs', '{ api_url: https://x, color: red, app_token: t }'),
-      ['7:54: receivers[0].slack_configs[0].app_token: must not stand beside `api_url`: choose one'],
+      ['7:54: receivers[0].slack_configs[0].app_token: excludes `api_url`: choose one'],
     ],
     [
       'Teams without an address',
@@ -119,7 +119,7 @@ describe('integrations that post', () => {
       'an old secret without a new one',
       receiver('webhook_configs', '{ url: http://x, secret_previous: s }'),
       [
-        '7:9: receivers[0].webhook_configs[0].secret: is missing: `secret_previous` stands beside the new one',
+        '7:9: receivers[0].webhook_configs[0].secret: is missing: `secret_previous` needs the new secret as well',
       ],
     ],
     [
@@ -132,7 +132,7 @@ describe('integrations that post', () => {
     [
       'a template without its format',
       receiver('webhook_configs', `{ url: http://x, template: '{}' }`),
-      ['7:9: receivers[0].webhook_configs[0].format: must be template, or else `template` is not used'],
+      ['7:9: receivers[0].webhook_configs[0].format: must be template; otherwise `template` is not used'],
     ],
   ]);
 });

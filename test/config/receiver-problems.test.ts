@@ -40,7 +40,7 @@ describe('receivers', () => {
     [
       'members beside what is no address',
       email('to: "nest_members, ops"'),
-      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses separated by commas'],
     ],
     [
       'none of a name',
@@ -83,12 +83,12 @@ describe('receivers', () => {
     [
       'a recipient that is no address',
       email('to: "a@b.c, ops"'),
-      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses separated by commas'],
     ],
     [
       'a line break in a recipient',
       email('to: "a@b.c\\nBcc: d@e.f"'),
-      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses separated by commas'],
     ],
     [
       'a user without a password',

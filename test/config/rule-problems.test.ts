@@ -49,7 +49,7 @@ describe('rules', () => {
       [
         '2:45: rules[0].consecutive: give only one of `threshold`, `consecutive` and `ratio`',
         '2:61: rules[0].ratio: give only one of `threshold`, `consecutive` and `ratio`',
-        '2:73: rules[0].of_last: belongs to `ratio`: give it, or leave this out',
+        '2:73: rules[0].of_last: belongs to `ratio`: set that too, or leave this out',
       ],
     ],
     [
@@ -60,7 +60,7 @@ describe('rules', () => {
     [
       'a ratio of nobody knows how many',
       `${REGION}rules: [{ kind: FlightFailed, ratio: 0.5 }]`,
-      ['2:31: rules[0].ratio: needs `of_last`: how many of the last Flights it looks at'],
+      ['2:31: rules[0].ratio: needs `of_last`: the number of last Flights to consider'],
     ],
     [
       'a ratio that nothing reaches',
@@ -76,13 +76,15 @@ describe('rules', () => {
       'a row of errors instead of Flights',
       `${REGION}rules: [{ kind: FlightFailed, for_each: error, consecutive: 3 }]`,
       [
-        '2:41: rules[0].for_each: `consecutive` looks at all Flights of a Bird: leave `for_each` out, or say bird',
+        '2:41: rules[0].for_each: `consecutive` considers all Flights of a Bird: leave out `for_each`, or set it to bird',
       ],
     ],
     [
       'a count of one Flight',
       `${REGION}rules: [{ kind: FlightFailed, for_each: flight, threshold: 3 }]`,
-      ['2:49: rules[0].threshold: a Flight fails once: leave it out with `for_each: flight`'],
+      [
+        '2:49: rules[0].threshold: must be left out with `for_each: flight`, because a Flight fails only once',
+      ],
     ],
     [
       'limits that are too short to be seen',

@@ -55,7 +55,7 @@ const CASES: readonly [
     }),
     'critical',
     false,
-    'The server of the store does not answer or refuses, so nothing new can be kept or sent: It cannot be reached.',
+    'The server of the store does not answer or refuses access, so nothing new can be kept or sent: It cannot be reached.',
   ],
   [
     'disk_low',
@@ -69,21 +69,21 @@ const CASES: readonly [
     aWell({ refusedConfig: { mistakes: 1, first: 'n.yaml:3:1: rout: unknown key', sinceUs: NOW_US } }),
     'warning',
     true,
-    'The file of the configuration has a mistake at n.yaml:3:1: rout: unknown key',
+    'The configuration file has a mistake at n.yaml:3:1: rout: unknown key',
   ],
   [
     'config_refused',
     aWell({ refusedConfig: { mistakes: 2, first: 'n.yaml:3:1: a: b', sinceUs: NOW_US } }),
     'warning',
     true,
-    'The file of the configuration has 2 mistakes, the first at n.yaml:3:1: a: b',
+    'The configuration file has 2 mistakes, the first at n.yaml:3:1: a: b',
   ],
   [
     'config_refused',
     aWell({ refusedConfig: REFUSED, replicas: [aReplica(), aReplica({ name: 'host-b', refused: REFUSED })] }),
     'warning',
     true,
-    'The file of the configuration of replica host-b has 2 mistakes, the first at n.yaml:3:1: a: b',
+    'The configuration file of replica host-b has 2 mistakes, the first at n.yaml:3:1: a: b',
   ],
   [
     'config_refused',
@@ -92,7 +92,7 @@ const CASES: readonly [
     }),
     'warning',
     true,
-    'The file of the configuration of replicas host-a, host-b<b> has 2 mistakes, the first at n.yaml:3:1: a: b',
+    'The configuration file of replicas host-a, host-b<b> has 2 mistakes, the first at n.yaml:3:1: a: b',
   ],
   [
     'configs_differ',
@@ -105,7 +105,7 @@ const CASES: readonly [
     }),
     'warning',
     true,
-    'Replicas host-a, host-c go by another configuration than replica host-b, which has read its own last: what is watched and who is notified depends on which of them does it.',
+    'Replicas host-a, host-c use another configuration than replica host-b, which read its file last. What is watched and who is notified depends on which replica does the work.',
   ],
   [
     'inventory_failing',
@@ -119,14 +119,14 @@ const CASES: readonly [
     inRegion({ started: false, unlisted: { ...notFound, what: 'Birds', said: 'Birds of 1 of 1 Nests …' } }),
     'critical',
     false,
-    'The Birds of EU cannot be listed, so only Birds that were known before are watched: Birds of 1 of 1 Nests …',
+    'The Birds of EU cannot be listed, so only previously known Birds are watched: Birds of 1 of 1 Nests …',
   ],
   [
     'no_birds',
     inRegion({ birds: 0, nests: 0, include: ['Prdo*'] }),
     'critical',
     false,
-    'No Bird is watched in EU: of its 9 Nests none fits nests.include ("Prdo*") and is not excluded.',
+    'No Bird is watched in EU: of its 9 Nests none matches nests.include ("Prdo*") without being excluded.',
   ],
   [
     'no_birds',
@@ -196,7 +196,7 @@ const CASES: readonly [
     inRegion({ beganUs: NOW_US - 29 * MINUTE_US, proofs: [{ feed: 'flight', verifiedUntilUs: 0 }] }),
     'info',
     true,
-    'All of EU was read since the start, and is still being proven to be complete.',
+    'All of EU has been read since the start; audits are still proving that it is complete.',
   ],
   [
     'region_down',
@@ -219,7 +219,7 @@ const CASES: readonly [
     }),
     'critical',
     false,
-    'Nobody is notified of alerts: no route leads to a receiver that could send them to anybody.',
+    'Nobody is notified of alerts: no route leads to a receiver that can notify anybody.',
   ],
   [
     'nobody_notified',
@@ -248,14 +248,14 @@ const CASES: readonly [
     kept({ failing: [failing, { ...failing, integration: 'slack', position: 1, sinceUs: NOW_US }] }),
     'warning',
     true,
-    'Receiver pager accepts nothing by webhook, 3 tries in a row: it answered 503',
+    'Receiver pager accepts nothing through webhook, 3 attempts in a row: it answered 503',
   ],
   [
     'receivers_failing',
     kept({ failing: [failing], isNobodyReached: true }),
     'critical',
     false,
-    'Receiver pager accepts nothing by webhook, 3 tries in a row: it answered 503',
+    'Receiver pager accepts nothing through webhook, 3 attempts in a row: it answered 503',
   ],
   [
     'deliveries_dead',
@@ -269,7 +269,7 @@ const CASES: readonly [
     kept({ quarantined: [{ region: 'eu', feed: 'bird_log', count: 1, sinceUs: NOW_US - MINUTE_US }] }),
     'warning',
     true,
-    '1 entry of EU (bird_log) could not be read in the last hour: nobody hears what they say.',
+    '1 entry of EU (bird_log) could not be parsed in the last hour, so nobody is notified of their content.',
   ],
   [
     'clock_wrong',
@@ -297,7 +297,7 @@ const CASES: readonly [
     kept({ faults: { count: 2, first: 'silence s1: Error: broken', sinceUs: NOW_US - MINUTE_US } }),
     'warning',
     true,
-    '2 things failed and were set aside, while all else goes on: silence s1: Error: broken',
+    '2 things failed and were set aside; everything else continues: silence s1: Error: broken',
   ],
 ];
 

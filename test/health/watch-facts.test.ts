@@ -50,8 +50,8 @@ describe('what impairs the watch', () => {
         endsByItself: false,
         title: 'The new configuration is not in force',
         sentences: [
-          'The file of the configuration has a mistake at n.yaml:3:1: rout: unknown key',
-          'What was read before is in force. See all mistakes with: nestwatch check-config',
+          'The configuration file has a mistake at n.yaml:3:1: rout: unknown key',
+          'The previous configuration stays in force. List all mistakes with: nestwatch check-config',
         ],
         sinceUs: NOW_US,
       },

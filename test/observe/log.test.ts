@@ -356,7 +356,7 @@ describe('secrets', () => {
   });
 });
 
-test('while the server of the store is away, the first line says it for all stages', () => {
+test('while the server of the store is unavailable, the first line says it for all stages', () => {
   const { report, lines } = logTo({ level: 'info' });
   const error = new NestwatchError('store_down', 'The store cannot be reached.');
   const impaired = {

@@ -47,7 +47,7 @@ test('a configuration that one replica refuses is an alert of the one that alert
     expect((await daemon.health()).impairments).toMatchObject([
       {
         ...{ reason: 'config_refused', replica: other },
-        summary: `The file of the configuration of replica ${other} has a mistake at n.yaml:3:1: rout: unknown key`,
+        summary: `The configuration file of replica ${other} has a mistake at n.yaml:3:1: rout: unknown key`,
       },
     ]);
   }

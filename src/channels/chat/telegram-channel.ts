@@ -30,7 +30,7 @@ export const telegramChannel = chatChannel({
       .describe('The chat, group or channel. Required.'),
     message_thread_id: z.int().min(1).optional().describe('The topic within the group.'),
     disable_notifications: z.boolean().prefault(false).describe('Sends messages without a sound.'),
-    chat_id_file: refused('write `chat_id`, which is no secret'),
+    chat_id_file: refused('use `chat_id`, which is not a secret'),
   },
   looks: ['parse_mode'],
   globalShape: {

@@ -58,7 +58,7 @@ export const emailShape = z
       ['auth_secret', 'auth_secret_file', 'auth_identity'],
       'use `auth_username` and `auth_password`',
     ),
-    force_implicit_tls: refused('use port 465, where TLS comes first'),
+    force_implicit_tls: refused('use port 465, which uses TLS from the start'),
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
@@ -81,7 +81,7 @@ export const emailGlobalShape = {
     ['smtp_auth_secret', 'smtp_auth_secret_file', 'smtp_auth_identity'],
     'use `smtp_auth_username` and `smtp_auth_password`',
   ),
-  smtp_force_implicit_tls: refused('use port 465, where TLS comes first'),
+  smtp_force_implicit_tls: refused('use port 465, which uses TLS from the start'),
 };
 
 /** What all mails share, from `global`. */
@@ -207,7 +207,7 @@ function readRecipients(check: Check, path: Path): { to: string[]; toNestMembers
   const all = splitAddresses(text);
   const to = all.filter((one) => one !== NEST_MEMBERS);
   if (all.length === 0 || !to.every(isAddress)) {
-    check.problem(path, 'must be one or more mail addresses with commas between them');
+    check.problem(path, 'must be one or more mail addresses separated by commas');
   }
   return { to, toNestMembers: to.length < all.length };
 }

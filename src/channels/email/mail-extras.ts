@@ -150,7 +150,7 @@ function readTemplates(check: Check, path: Path): MailTemplates | undefined {
       OWN_HEADERS.get(name.toLowerCase()) ?? (/^content-/i.test(name) ? 'leave it out' : undefined);
     const isTwice = names.some((other) => other !== name && other.toLowerCase() === name.toLowerCase());
     if (instead) check.keyProblem(at, `cannot be set here: ${instead}`);
-    else if (isTwice) check.keyProblem(at, 'stands here twice: capital letters make no other header');
+    else if (isTwice) check.keyProblem(at, 'is given twice: header names are case-insensitive');
     else if (!/^[A-Za-z0-9-]+$/.test(name)) check.keyProblem(at, 'is not the name of a header');
     const template = readTemplate(check, at, 'text');
     if (!template || instead) continue;

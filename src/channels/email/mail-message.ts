@@ -49,7 +49,7 @@ export function mailMessage(
   const built = (tooLarge: readonly Part[]) => {
     const tooLargeNotes = tooLarge.map(
       (part) =>
-        `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
+        `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text is used instead.`,
     );
     const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
     const view = viewOf(withNotes(notification, notes), externalUrl, zone);

@@ -38,7 +38,10 @@ export function openMails({
         return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
       if (notification.kind === 'digest' && integration.to.length === 0) {
-        return { kind: 'nothing', why: 'a digest belongs to no Nest: it goes to addresses, not to members' };
+        return {
+          kind: 'nothing',
+          why: 'a digest belongs to no Nest: it is mailed to addresses, not to members',
+        };
       }
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();

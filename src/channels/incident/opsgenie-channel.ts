@@ -58,7 +58,7 @@ const opsgenieShape = z
       .prefault({})
       .describe('Further details, in addition to the labels that all alerts of the group have in common.'),
     ...postKeys(true),
-    ...keysWithoutEffect(['update_alerts'], 'leave it out, later news are counted on the alert'),
+    ...keysWithoutEffect(['update_alerts'], 'leave it out, later changes are counted on the alert'),
   })
   .describe(
     'One Opsgenie alert per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and closed when all are resolved.',
@@ -144,7 +144,7 @@ export function opsgenieRequest(
   };
 }
 
-/** `teams` names several, with commas between them. */
+/** `teams` names several, separated by commas. */
 function oneByOne(responder: Responder): Responder[] {
   if (responder.type !== 'teams') return [responder];
   return listOf(responder.name).map((name) => ({ name, type: 'team' }));

@@ -28,9 +28,9 @@ export interface PagerdutyIntegration extends PostIntegration {
 
 const WORDS = [
   'Events API v2: one incident per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and resolved when all are resolved.',
-  'It hears of each group by itself also where other receivers get one message for several: of what was held back, all of it, and of a summary after an outage what still fires.',
-  'An incident that a `fallback` opened is acknowledged and ended there, too.',
-  'While something acknowledged still fires, the end of the rest does not end the incident; and it ends also where a silence hides the end.',
+  'PagerDuty is told about each group separately, even where other receivers get one message for several: about everything that was held back, and, in the summary after an outage, about what still fires.',
+  'An incident opened as a `fallback` is acknowledged and resolved there, too.',
+  'While an acknowledged alert still fires, the incident stays open even if the others are resolved. The incident is resolved even if a silence mutes the resolved message.',
 ].join(' ');
 
 const pagerdutyShape = z

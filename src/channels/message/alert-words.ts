@@ -27,9 +27,9 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'superseded':
       return words.superseded ?? `${words.firing}: has become worse`;
     case 'moved':
-      return `${words.firing}: goes on elsewhere`;
+      return `${words.firing}: continues under other labels`;
     case 'gone':
-      return `${words.firing}: no longer there`;
+      return `${words.firing}: no longer exists`;
     case 'by_hand':
       return `${words.firing}: resolved by hand`;
     default:

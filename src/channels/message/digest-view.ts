@@ -102,27 +102,28 @@ function sectionsOf(digest: Digest): Section[] {
       more: flights.causesTotal - causes.length,
     },
     {
-      title: 'Birds that failed most',
+      title: 'Birds with the most failures',
       rows: flights.birds.map(failures),
       more: flights.birdsFailing - flights.birds.length,
     },
     {
-      title: 'Nests that failed most',
+      title: 'Nests with the most failures',
       rows: flights.nestsFailing > 1 ? flights.nests.map(failures) : [],
       more: flights.nestsFailing - flights.nests.length,
     },
     {
-      title: 'Slowest Birds (95 of 100 Flights took no longer)',
+      title: 'Slowest Birds (95th percentile)',
       rows: slowest.map(({ p95Us, beforeUs, ...place }) => ({
         lead: durationWords(p95Us / 1000, 'two units'),
         what: wherePlain(place),
-        note: beforeUs === null ? '' : `${durationWords(beforeUs / 1000, 'two units')} in the period before`,
+        note:
+          beforeUs === null ? '' : `${durationWords(beforeUs / 1000, 'two units')} in the previous period`,
       })),
       more: 0,
     },
     lost('Connections lost', digest.connectionsLost, digest.connectionsLostTotal),
     lost('Birds deactivated', digest.deactivated, digest.deactivatedTotal),
-    { title: 'How complete this is', rows: digest.watch.map(watched), more: 0 },
+    { title: 'Completeness', rows: digest.watch.map(watched), more: 0 },
   ];
 }
 
@@ -156,8 +157,8 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['silenced', 'silenced'],
   ['inhibited', 'explained by another alert'],
-  ['time_interval', 'outside of the hours'],
-  ['too_old', 'summed up as old'],
+  ['time_interval', 'muted by a time interval'],
+  ['too_old', 'only summarised, as too old'],
   ['no_integration', 'with nobody to notify'],
 ]);
 

@@ -37,10 +37,10 @@ export function filled<Name extends string>(
       if (!(error instanceof TemplateError)) throw error;
       const what = `The template ${name} failed: ${error.message}`;
       errors.push(what);
-      const notices = [...variables.notices, `${what}. Values that are missing are left empty.`];
+      const notices = [...variables.notices, `${what}. Missing values are left empty.`];
       const text =
         template!.use === 'json' ? lenient(template!, { ...variables, notices }, limit) : undefined;
-      if (text === undefined) notes.push(`${what}. The built-in text stands in its place.`);
+      if (text === undefined) notes.push(`${what}. The built-in text is used instead.`);
       else texts[name] = text;
     }
   }

@@ -24,7 +24,7 @@ export function judgeWebhook(body: string): Outcome {
   const text = body.trim();
   if (text === 'ok') return { kind: 'accepted' };
   const answer = asAnswer(text);
-  if (!answer) return failure(text || 'an empty answer in place of ok');
+  if (!answer) return failure(text || 'an empty answer instead of ok');
   if (answer.ok === true || answer.success === true) return { kind: 'accepted' };
   return failure(typeof answer.error === 'string' ? answer.error : text);
 }
@@ -57,7 +57,7 @@ function isPlace(text: string): boolean {
 function failure(word: string): Outcome {
   const error = `Slack says: ${word}`;
   if (/^\s*</.test(word))
-    return { kind: 'failed', reason: 'not_json', error: 'HTML in place of Slack’s answer' };
+    return { kind: 'failed', reason: 'not_json', error: 'HTML instead of Slack’s answer' };
   return PASSING.has(word)
     ? { kind: 'failed', reason: word.startsWith('rate') ? 'rate_limited' : 'unavailable', error }
     : { kind: 'refused', reason: 'rejected', error };

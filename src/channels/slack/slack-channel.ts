@@ -162,7 +162,7 @@ function readShared(check: Check): Shared {
     isGiven(check, ['global'], 'slack_app_token') &&
     check.raw(['global', 'slack_api_url']) !== appUrl;
   if (isTwoWays) {
-    check.problem(['global', 'slack_app_token'], 'must not stand beside `slack_api_url`: choose one');
+    check.problem(['global', 'slack_app_token'], 'excludes `slack_api_url`: choose one');
   }
   return { apiUrl, appToken, appUrl, http: httpReader(check) };
 }
@@ -178,7 +178,7 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
   if (way.app && http?.credentials) {
     check.problem(
       [...path, 'app_token'],
-      'is what Slack is asked with: take the credentials out of `http_config`',
+      'is used to log in to Slack: remove the credentials from `http_config`',
     );
   }
   return {
@@ -209,7 +209,7 @@ function readWay(
   const hasUrl = isGiven(check, path, 'api_url');
   const hasToken = isGiven(check, path, 'app_token');
   if (hasUrl && hasToken) {
-    check.problem([...path, 'app_token'], 'must not stand beside `api_url`: choose one');
+    check.problem([...path, 'app_token'], 'excludes `api_url`: choose one');
     return undefined;
   }
   const isApp = hasToken || (!hasUrl && isGiven(check, ['global'], 'slack_app_token'));
@@ -219,10 +219,7 @@ function readWay(
   for (const key of ['update_message', 'app_url']) {
     const value = check.raw([...path, key]);
     if (value !== undefined && value !== false) {
-      check.problem(
-        [...path, key],
-        'needs `app_token`: an incoming webhook cannot change what it has posted',
-      );
+      check.problem([...path, key], 'requires `app_token`: an incoming webhook cannot update messages');
     }
   }
   if (!hasUrl && !isGiven(check, ['global'], 'slack_api_url')) {

@@ -75,7 +75,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
 
 /** Why a webhook with a template gets no digest. */
 const NO_DIGEST_TEMPLATE =
-  'a template is written for alerts: digests go to the formats alertmanager and cloudevents';
+  'templates are for alerts: digests are sent only in the formats alertmanager and cloudevents';
 
 interface WebhookMessage {
   readonly contentType: string;

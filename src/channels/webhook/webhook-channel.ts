@@ -13,9 +13,9 @@ import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-w
 
 const WORDS = [
   'JSON, signed as described by [Standard Webhooks](https://www.standardwebhooks.com) if `secret` is set.',
-  'A big group comes whole, in parts of up to 500 alerts and 500 events (`part`, `parts` in the body).',
-  'With `format: alertmanager` each alert has its newest 20 new events, and `events_omitted` counts the others.',
-  'With `cloudevents` each event comes by itself, also one that others get in a summary, in batches of up to 100, and no alerts. An event keeps its `source` and `id` for ever: who must not take one twice drops by these, since `webhook-id` names the batch, and after a backup was restored events may come in other batches.',
+  'A large group is sent whole, in parts of up to 500 alerts and 500 events (`part` and `parts` in the body).',
+  'With `format: alertmanager`, each alert contains its newest 20 new events, and `events_omitted` counts the others.',
+  'With `format: cloudevents`, each event is sent individually, in batches of up to 100, even one that other receivers get in a summary; alerts are not sent. To drop duplicates of events, use their `source` and `id`, which never change: `webhook-id` identifies the batch, and after a backup was restored events may arrive in different batches.',
 ].join(' ');
 
 const webhookShape = z
@@ -78,7 +78,7 @@ function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookInt
   const secret = check.secret(path, 'secret', {});
   const previousSecret = check.secret(path, 'secret_previous', {});
   if (previousSecret && !isGiven(check, path, 'secret')) {
-    check.problem([...path, 'secret'], 'is missing: `secret_previous` stands beside the new one');
+    check.problem([...path, 'secret'], 'is missing: `secret_previous` needs the new secret as well');
   }
   const template = readTemplate(check, [...path, 'template'], 'json');
   const http = readHttp(path);
@@ -107,6 +107,6 @@ function checkFormat(check: Check, path: Path): void {
     check.problem([...path, 'template'], 'is missing: write the JSON that is posted, as a Liquid template');
   }
   if (hasTemplate && !isTemplate) {
-    check.problem([...path, 'format'], 'must be template, or else `template` is not used');
+    check.problem([...path, 'format'], 'must be template; otherwise `template` is not used');
   }
 }

@@ -180,5 +180,5 @@ function flappingWords({ flapping }: Rule): string {
   if (flapping === null) return '';
   const { changes, withinMs, calmMs } = flapping;
   const often = `it changed ${changes} times or more within ${durationWords(withinMs, 'exact')}`;
-  return `${often}, so it stays open until it has been over for ${durationWords(calmMs, 'exact')}`;
+  return `${often}, so it stays open until it has been calm for ${durationWords(calmMs, 'exact')}`;
 }

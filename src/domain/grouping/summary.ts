@@ -34,10 +34,10 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
   const when = from === to ? `on ${from}` : `from ${from} to ${to}`;
   const that =
     events === 1
-      ? 'It is counted here and not sent by itself'
-      : 'They are counted here and not sent one by one';
+      ? 'It is counted here instead of being sent separately'
+      : 'They are counted here instead of being sent one by one';
   return [
-    `${howMany(events, 'event')} ${when} could be read only long after. ${that}.`,
+    `${howMany(events, 'event')} ${when} could be read only much later. ${that}.`,
     ...kinds.map(
       (kind) =>
         `${kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,

@@ -120,7 +120,7 @@ export const birdDeactivated = defineKind({
   },
 
   tick(alert, { nowUs }) {
-    return resolve(alert, alert.dueAtUs ?? nowUs, 'nothing more was heard of it', nowUs, 'quiet');
+    return resolve(alert, alert.dueAtUs ?? nowUs, 'it was not reported again', nowUs, 'quiet');
   },
 });
 

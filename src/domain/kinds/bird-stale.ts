@@ -76,7 +76,7 @@ export const birdStale = defineKind({
     const last = fact.hasFlown ? `Its last Flight started on ${since}` : `No Flight was seen since ${since}`;
     const why =
       rule.expectEveryMs === undefined && usualMs !== null
-        ? `there were never more than ${durationWords(usualMs, 'rounded')} between two of them`
+        ? `there were never more than ${durationWords(usualMs, 'rounded')} between two Flights`
         : `one is expected every ${durationWords(limitMs, 'rounded')}`;
     const memory: Memory = { sinceUs, limitMs };
     return fire(

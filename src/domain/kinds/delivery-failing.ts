@@ -21,7 +21,7 @@ export const deliveryFailing = defineKind({
   name: 'DeliveryFailing',
   fires:
     "an integration of a receiver accepts nothing. The receiver's fallback is notified or, if it has none, all other receivers",
-  resolves: 'it accepts again',
+  resolves: 'the receiver accepts messages again',
   words: {
     firing: 'Receiver not reached',
     still: 'Receiver still not reached',
@@ -55,7 +55,7 @@ export const deliveryFailing = defineKind({
 
   observe(alert, fact, { nowUs }) {
     if (!fact.accepts || alert.subject !== subjectOf(fact)) return undefined;
-    return clear(alert, fact.sinceUs, 'it accepts again', nowUs);
+    return clear(alert, fact.sinceUs, 'the receiver accepts messages again', nowUs);
   },
 
   tick(alert, context) {
@@ -76,7 +76,7 @@ function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string
 
 /** The message comes from the receiver and may differ with every try, so it is the first one that stays. */
 function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing by ${labels.integration ?? ''}`;
+  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing through ${labels.integration ?? ''}`;
   const annotations = annotate({ rule, labels }, summary, memory.reason);
   const { sinceUs: startsAtUs } = memory;
   return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);

@@ -9,7 +9,7 @@ export const feedBehind = defineKind({
   fires:
     'something was not read within `poll.max_interval` (notifications and inventory: twice that), because too few requests are allowed, the service asks for a pause, or a Bird or Nest cannot be read',
   resolves: 'every stream is read often enough again',
-  words: { firing: 'News comes late', still: 'News still comes late', over: 'News in time again' },
+  words: { firing: 'Reading behind', still: 'Reading still behind', over: 'Reading caught up' },
   parameters: lasting(300_000),
   severities: ['warning'],
 
@@ -21,7 +21,7 @@ export const feedBehind = defineKind({
       ...{ region, sinceUs, reason },
       state: kept ? 'over' : 'lasts',
     }),
-    summary: (region) => `Not all of region ${region} is read in time: news comes late`,
+    summary: (region) => `Region ${region} is not read in time: alerts may come late`,
     over: 'every stream is polled often enough again',
   }),
 });

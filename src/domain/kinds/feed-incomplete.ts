@@ -44,8 +44,8 @@ export const feedIncomplete = defineKind({
     const summary = `${what} missing in region ${regionName(region)}`;
     const message =
       feed === 'flight'
-        ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is missing here.'
-        : 'The service counts them and does not show them: look there for what is missing here.';
+        ? 'There may be more: so many started at once, or with such long messages, that no answer of the service can hold them. Look them up in the service.'
+        : 'The service counts them but does not return them. Look them up in the service.';
     const memory: Memory = { missing };
     const annotations = annotate({ rule, labels }, summary, message);
     return fire(

@@ -217,18 +217,18 @@ function mistakes(given: Given): readonly Mistake[] {
   const forEach = given('for_each') ?? 'bird';
   if (own === 'threshold') {
     if (forEach === 'flight' && (given('threshold') ?? 1) !== 1) {
-      add('threshold', 'a Flight fails once: leave it out with `for_each: flight`');
+      add('threshold', 'must be left out with `for_each: flight`, because a Flight fails only once');
     }
   } else if (forEach !== 'bird') {
-    const message = `\`${own}\` looks at all Flights of a Bird: leave \`for_each\` out, or say bird`;
+    const message = `\`${own}\` considers all Flights of a Bird: leave out \`for_each\`, or set it to bird`;
     add('for_each', message, false);
   }
   if (own !== 'threshold' && isGiven('window')) add('window', 'belongs to `threshold`: leave it out');
   if (own !== 'ratio' && isGiven('of_last')) {
-    add('of_last', 'belongs to `ratio`: give it, or leave this out');
+    add('of_last', 'belongs to `ratio`: set that too, or leave this out');
   }
   if (own === 'ratio' && !isGiven('of_last')) {
-    add('ratio', 'needs `of_last`: how many of the last Flights it looks at');
+    add('ratio', 'needs `of_last`: the number of last Flights to consider');
   }
   return found;
 }

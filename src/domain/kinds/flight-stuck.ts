@@ -19,7 +19,7 @@ const TIMES_USUAL = 3;
 /** What is learned is never less: short Flights vary for no reason. */
 export const LEAST_LEARNED_DURATION_MS = 900_000;
 
-const TO_DO = 'Look in the service at the step that it is in, and cancel it there if it hangs.';
+const TO_DO = 'Check in the service which step it is at, and cancel it there if it hangs.';
 
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['flight.succeeded', 'the Flight succeeded'],
@@ -82,8 +82,8 @@ export const flightStuck = defineKind({
     const since = dayAndTime(startedAtUs);
     const why =
       rule.maxDurationMs === undefined && usualMs !== null
-        ? `99 of 100 of its Flights take ${durationWords(usualMs, 'rounded')} at the most.`
-        : 'That is as long as the rule allows.';
+        ? `99 % of its Flights take at most ${durationWords(usualMs, 'rounded')}.`
+        : 'The rule allows no longer.';
     const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${TO_DO}`;
     const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
     return fire(

@@ -17,7 +17,7 @@ export const regionDown = defineKind({
 
   ...regionTrouble({
     read: ofHealth('down', ['up', 'unauthorized']),
-    summary: (region) => `Region ${region} does not answer: nothing is seen of its Birds`,
+    summary: (region) => `Region ${region} does not answer: its Birds cannot be watched`,
     over: 'the region answers again',
   }),
 });

@@ -17,9 +17,9 @@ export const regionUnauthorized = defineKind({
 
   ...regionTrouble({
     read: ofHealth('unauthorized', ['up']),
-    summary: (region) => `Region ${region} refuses the token: nothing is seen of its Birds`,
+    summary: (region) => `Region ${region} refuses the token: its Birds cannot be watched`,
     action: (region) =>
-      `Make a new API token as an organisation admin, and put it in the place of regions.${region}.token; what was missed is read then`,
+      `Create a new API token as an organisation admin and use it for regions.${region}.token. Everything that was missed is read then`,
     over: 'the region answers again',
   }),
 });

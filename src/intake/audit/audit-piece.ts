@@ -7,7 +7,7 @@ export interface Window {
   readonly toUs: number;
 }
 
-/** Entries that the service counts and does not show. */
+/** Entries that the service counts but does not return. */
 export interface Gap extends Window {
   readonly missing: number;
 }

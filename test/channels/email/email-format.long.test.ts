@@ -55,9 +55,11 @@ describe('the first two lines of a mail', () => {
     ]);
     expect(firstLines(over('quiet'))[0]).toBe(`${WORDS.FlightFailed.quiet}: Translate blog`);
     expect(firstLines(over('moved'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}: goes on elsewhere: Translate blog`,
+      `${WORDS.FlightFailed.firing}: continues under other labels: Translate blog`,
     );
-    expect(firstLines(over('gone'))[0]).toBe(`${WORDS.FlightFailed.firing}: no longer there: Translate blog`);
+    expect(firstLines(over('gone'))[0]).toBe(
+      `${WORDS.FlightFailed.firing}: no longer exists: Translate blog`,
+    );
     expect(firstLines(over('by_hand'))[0]).toBe(
       `${WORDS.FlightFailed.firing}: resolved by hand: Translate blog`,
     );
@@ -254,7 +256,7 @@ describe('the body of a mail', () => {
     expect(flapping.headline).toBe(`${WORDS.FlightFailed.firing}, on and off: Translate blog`);
     expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
     const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
-    expect(text(group({ alerts: [over] }))).toContain('It had come and gone several times');
+    expect(text(group({ alerts: [over] }))).toContain('The alert was flapping');
   });
 
   test('says in the lead only what the first two lines do not say', () => {

@@ -84,7 +84,7 @@ describe('a mail about several alerts', () => {
         `Silence all of these: ${URL}/silence?matchers=alertname%3D%22FlightFailed%22%0Aregion%3D%22eu%22%0Anest%3D%22Marketing%22`,
         '',
         '-- ',
-        'You get this because receiver ops of nestwatch gets the alerts that no narrower route takes.',
+        'You get this because receiver ops of nestwatch gets the alerts that no more specific route matches.',
         '',
       ].join('\n'),
     );

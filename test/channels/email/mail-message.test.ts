@@ -243,10 +243,7 @@ describe('a mail with templates', () => {
 
   test.each([
     [MAX_PART_BYTES, undefined],
-    [
-      MAX_PART_BYTES + 1,
-      'The template html made more than 30000 bytes. The built-in text stands in its place.',
-    ],
+    [MAX_PART_BYTES + 1, 'The template html made more than 30000 bytes. The built-in text is used instead.'],
   ])('whose HTML has %i bytes', (bytes, templateError) => {
     const mail = message({ html: liquid('x'.repeat(bytes), 'html') });
     expect(mail.templateError).toBe(templateError);

@@ -171,7 +171,7 @@ describe('a digest', () => {
       format: 'template',
       template: compileTemplate('{}', 'json', SAMPLE_VARIABLES),
     });
-    expect(webhookMessages(template, digestNotification(), URL)).toMatch(/^a template is written for alerts/);
+    expect(webhookMessages(template, digestNotification(), URL)).toMatch(/^templates are for alerts/);
   });
 
   test('as a webhook has no alerts in the form of Alertmanager, and is an event of its own in CloudEvents', () => {
@@ -225,7 +225,7 @@ describe('a digest', () => {
     const integration = { kind, sendResolved: true };
     expect(await channels[kind]!.send(integration, delivery(), digestNotification(), URL)).toEqual({
       kind: 'nothing',
-      why: expect.stringMatching(/^a digest is no alert/),
+      why: expect.stringMatching(/^a digest is not an alert/),
     });
     await closeChannels(channels);
   });

@@ -282,7 +282,7 @@ describe('the configuration', () => {
       'two ways',
       'api_url: "https://x", app_token: a, channel: c',
       '',
-      ['app_token: must not stand beside `api_url`: choose one'],
+      ['app_token: excludes `api_url`: choose one'],
     ],
     [
       'an app without a channel',
@@ -294,7 +294,7 @@ describe('the configuration', () => {
       'a webhook that should change',
       'api_url: "https://x", update_message: true',
       '',
-      ['update_message: needs `app_token`: an incoming webhook cannot change what it has posted'],
+      ['update_message: requires `app_token`: an incoming webhook cannot update messages'],
     ],
     [
       'an address that has no sister',
@@ -306,7 +306,7 @@ describe('the configuration', () => {
       'credentials beside a token',
       'app_token: a, channel: c, http_config: { basic_auth: { username: u } }',
       '',
-      ['app_token: is what Slack is asked with: take the credentials out of `http_config`'],
+      ['app_token: is used to log in to Slack: remove the credentials from `http_config`'],
     ],
     [
       'nothing at all',
@@ -318,7 +318,7 @@ describe('the configuration', () => {
       'two ways for all',
       'channel: c',
       'global: { slack_api_url: "https://x", slack_app_token: a }\n',
-      ['global.slack_app_token: must not stand beside `slack_api_url`: choose one'],
+      ['global.slack_app_token: excludes `slack_api_url`: choose one'],
     ],
   ])('%s', (_name, own, global, expected) => {
     expect(problems(own, global)).toEqual(expected);

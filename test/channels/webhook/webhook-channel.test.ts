@@ -177,7 +177,7 @@ describe('what a webhook is sent', () => {
       content: 'firing ',
       notes: [
         '8 notifications were held back',
-        expect.stringMatching(/^The template body failed: .*\. Values that are missing are left empty\.$/),
+        expect.stringMatching(/^The template body failed: .*\. Missing values are left empty\.$/),
       ],
       id: null,
     });
@@ -198,7 +198,7 @@ describe('what a webhook is sent', () => {
     });
     expect(JSON.parse(requests[0]!.body!)).toMatchObject({
       version: '4',
-      notices: [expect.stringContaining('The built-in text stands in its place.')],
+      notices: [expect.stringContaining('The built-in text is used instead.')],
     });
   });
 

@@ -251,6 +251,6 @@ receivers: [{ name: a, slack_configs: [{ api_url: https://x.example, text: '{{ c
     const { exit, stdout, stderr } = await nestwatch(['render', 'a', '--config.file', file]);
     expect(exit).toBe(2);
     expect(stderr).toContain('The template text failed: undefined variable: commonLabels.nobody');
-    expect(stdout).toContain('The built-in text stands in its place.');
+    expect(stdout).toContain('The built-in text is used instead.');
   });
 });

@@ -30,7 +30,7 @@ describe('the tally of Flights', () => {
     });
   });
 
-  test('puts the Birds and Nests that failed most first, and counts those it does not list', () => {
+  test('puts the Birds and Nests with the most failures first, and counts those it does not list', () => {
     const result = tallyOf(
       [{}, 2],
       [{ succeeded: true }],

@@ -258,7 +258,7 @@ describe('flapping', () => {
     const story = flapped();
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', startsAtUs: minute(21) });
     expect(story.the('FlightFailed').annotations.flapping).toBe(
-      'it changed 4 times or more within 1 h, so it stays open until it has been over for 30 min',
+      'it changed 4 times or more within 1 h, so it stays open until it has been calm for 30 min',
     );
     story.tell(26, landed(26));
     story.tell(31, failed(31));

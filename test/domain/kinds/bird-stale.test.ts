@@ -28,7 +28,7 @@ describe('BirdStale', () => {
     expect(alert.annotations).toEqual({
       summary: 'Translate blog starts no Flights in Marketing (EU)',
       description:
-        'Its last Flight started on 2 Jul 2026, 12:00 UTC; there were never more than 1 h between two of them.',
+        'Its last Flight started on 2 Jul 2026, 12:00 UTC; there were never more than 1 h between two Flights.',
     });
     expect(story.tell(120, birdIdle(0, 120, { usualMs: HOUR_MS })).alerts).toEqual([]);
   });

@@ -28,7 +28,7 @@ describe('DeliveryFailing', () => {
         receiver: 'ops',
         integration: 'webhook',
       },
-      annotations: { summary: 'Receiver ops accepts nothing by webhook', description: 'HTTP 503' },
+      annotations: { summary: 'Receiver ops accepts nothing through webhook', description: 'HTTP 503' },
     });
   });
 
@@ -54,7 +54,7 @@ describe('DeliveryFailing', () => {
     expect(story.the('DeliveryFailing')).toMatchObject({
       state: 'resolved',
       endsAtUs: minute(19),
-      annotations: { resolved_by: 'it accepts again' },
+      annotations: { resolved_by: 'the receiver accepts messages again' },
     });
     story.tell(30, health(false, 30));
     story.pass(34);

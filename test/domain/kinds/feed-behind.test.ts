@@ -17,7 +17,7 @@ describe('FeedBehind', () => {
       startsAtUs: minute(5),
       labels: { alertname: 'FeedBehind', region: 'eu', severity: 'warning' },
       annotations: {
-        summary: 'Not all of region EU is read in time: news comes late',
+        summary: 'Region EU is not read in time: alerts may come late',
         description: 'a stream was last read 20 min ago',
       },
     });

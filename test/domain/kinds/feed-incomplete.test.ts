@@ -24,7 +24,7 @@ describe('FeedIncomplete', () => {
       labels: { alertname: 'FeedIncomplete', feed: 'bird_log', region: 'eu', severity: 'warning' },
       annotations: {
         summary: '1 Bird log entry is missing in region EU',
-        description: 'The service counts them and does not show them: look there for what is missing here.',
+        description: 'The service counts them but does not return them. Look them up in the service.',
       },
     });
   });

@@ -31,7 +31,7 @@ describe('FlightStuck', () => {
     expect(alert.annotations).toEqual({
       summary: 'A Flight of Translate blog does not end in Marketing (EU)',
       description:
-        'Active since 2 Jul 2026, 12:00 UTC, for more than 30 min. 99 of 100 of its Flights take 10 min at the most. Look in the service at the step that it is in, and cancel it there if it hangs.',
+        'Active since 2 Jul 2026, 12:00 UTC, for more than 30 min. 99 % of its Flights take at most 10 min. Check in the service which step it is at, and cancel it there if it hangs.',
     });
   });
 
@@ -63,7 +63,7 @@ describe('FlightStuck', () => {
     story.tell(121, inAir(0, 121, { usualMs: 60_000 }));
     expect(story.firing()).toEqual(['FlightStuck page']);
     expect(story.the('FlightStuck').annotations.description).toBe(
-      'Active since 2 Jul 2026, 12:00 UTC, for more than 2 h. That is as long as the rule allows. Look in the service at the step that it is in, and cancel it there if it hangs.',
+      'Active since 2 Jul 2026, 12:00 UTC, for more than 2 h. The rule allows no longer. Check in the service which step it is at, and cancel it there if it hangs.',
     );
   });
 

@@ -18,7 +18,7 @@ describe('RegionDown', () => {
     });
     expect(alert.labels).toEqual({ alertname: 'RegionDown', region: 'eu', severity: 'critical' });
     expect(alert.annotations).toEqual({
-      summary: 'Region EU does not answer: nothing is seen of its Birds',
+      summary: 'Region EU does not answer: its Birds cannot be watched',
       description: '503 Service Unavailable',
     });
   });

@@ -15,7 +15,7 @@ describe('SchemaDrift', () => {
       labels: { region: 'eu', feed: 'bird_log', severity: 'warning' },
       annotations: {
         summary: '2 Bird log entries could not be read in region EU',
-        description: 'Nobody is notified of what they say. The last one: createdAt: <b>missing</b>',
+        description: 'Nobody is notified of their content. The last one: createdAt: <b>missing</b>',
       },
     });
     expect(story.alerts()[1]!.annotations.summary).toBe('1 Flight could not be read in region EU');

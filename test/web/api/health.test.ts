@@ -45,7 +45,7 @@ describe('GET /api/v1/health', () => {
         summary:
           'The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
         action:
-          'If its reading fails, the log says why. Otherwise raise regions.eu.requests_per_second as far as the service allows, watch fewer Nests, or raise poll.max_interval.',
+          'If reading fails, the log says why. Otherwise raise regions.eu.requests_per_second as far as the service allows, watch fewer Nests, or raise poll.max_interval.',
         stops_heartbeat: false,
       },
     ]);

@@ -206,7 +206,7 @@ describe('the headline', () => {
     const { body } = await (await serve(impaired(down, behind))).ask('/');
     const text = read(body);
     expect(text).toContain(
-      'EU is down critical for 12 min EU does not answer: connect ECONNREFUSED. Check regions.eu.base_url and the way there.',
+      'EU is down critical for 12 min EU does not answer: connect ECONNREFUSED. Check regions.eu.base_url and the network.',
     );
     expect(text).toContain('EU is behind warning for 12 min The Flights of 2 of 12 Birds');
   });

@@ -9,7 +9,7 @@ import { hasOwnDescription, stateWords } from '../alert-words.ts';
 
 const SENTENCE_CODE_POINTS = 300;
 
-const CALM = 'It had come and gone several times, so it counts as over only now that it has stayed so.';
+const CALM = 'The alert was flapping, so it counts as resolved only now that it has stayed calm.';
 
 /** `milder` are the alerts that became this one. */
 export function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[] {

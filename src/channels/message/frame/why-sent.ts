@@ -10,7 +10,9 @@ const MATCHERS_CODE_POINTS = 200;
 export function whySent(notification: GroupNotification | DigestNotification, externalUrl: string): string {
   const to = `receiver ${plainText(notification.receiver, NAME_CODE_POINTS)} of nestwatch`;
   const why = `You get this because ${notification.kind === 'digest' ? digestWords(notification, to) : groupWords(notification, to)}.`;
-  return externalUrl === '' ? `${why} It cannot link to nestwatch until web.external_url is set.` : why;
+  return externalUrl === ''
+    ? `${why} Links to nestwatch are missing because web.external_url is not set.`
+    : why;
 }
 
 function digestWords({ digest }: DigestNotification, to: string): string {
@@ -19,10 +21,10 @@ function digestWords({ digest }: DigestNotification, to: string): string {
 
 function groupWords(notification: GroupNotification, to: string): string {
   if (notification.to)
-    return `you are an active member of the Nest, and alerts of Nests go to their members by ${to}`;
+    return `you are an active member of the Nest, and ${to} mails alerts to the members of their Nest`;
   const matchers = matchersOf(notification);
   if (matchers === undefined) return `these alerts go to ${to}`;
-  if (matchers === '') return `${to} gets the alerts that no narrower route takes`;
+  if (matchers === '') return `${to} gets the alerts that no more specific route matches`;
   return `alerts with ${plainText(matchers, MATCHERS_CODE_POINTS)} go to ${to}`;
 }
 

@@ -20,7 +20,7 @@ const REASONS = new Map([
 
 const ENDINGS = new Map([
   ['over', 'it was seen to be over'],
-  ['quiet', 'nothing more was heard of it'],
+  ['quiet', 'it was not reported again'],
   ['superseded', 'it became worse, which another alert says'],
   ['moved', 'it goes on under other labels, or by another route'],
   ['gone', 'what it was about is gone'],

@@ -222,7 +222,7 @@ describe('the summary', () => {
     });
     expect(summaryTitle(flushed.summary!)).toBe('Caught up: 50 events of 4 alerts, 3 still open');
     expect(summaryWords(flushed.summary!)).toEqual([
-      '50 events from 2 Jul 2026, 02:00 UTC to 2 Jul 2026, 05:20 UTC could be read only long after. They are counted here and not sent one by one.',
+      '50 events from 2 Jul 2026, 02:00 UTC to 2 Jul 2026, 05:20 UTC could be read only much later. They are counted here instead of being sent one by one.',
       'FlightFailed: 49 events of 3 alerts, 2 still open.',
       'BirdDeactivated: 1 event of 1 alert, 1 still open.',
     ]);
@@ -232,7 +232,7 @@ describe('the summary', () => {
     const one = summarize(group, inGroup.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
     expect(summaryTitle(one)).toBe('Caught up: 1 event of 1 alert, all over');
     expect(summaryWords({ ...one, toUs: one.fromUs })[0]).toBe(
-      '1 event on 2 Jul 2026, 02:00 UTC could be read only long after. It is counted here and not sent by itself.',
+      '1 event on 2 Jul 2026, 02:00 UTC could be read only much later. It is counted here instead of being sent separately.',
     );
   });
 
