@@ -30,6 +30,12 @@ const REPEATED_KEY = 'the key stands here twice';
 
 const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
 
+/**
+ * What other encodings leave in a text that was read as UTF-8. Taken as it is, a name with such a letter would never be
+ * found again, and its rule or route do nothing without a word.
+ */
+const FOREIGN_BYTES = /[\0\uFFFD]/;
+
 /** Aliases resolved at the most, so that a few lines cannot unfold to gigabytes. */
 const MAX_ALIASES = 1000;
 
@@ -99,6 +105,15 @@ export class ConfigDocument {
 
   /** False for a text that is not YAML. What follows the first break in one only repeats it. */
   #checkSyntax(text: string): boolean {
+    const foreign = text.search(FOREIGN_BYTES);
+    if (foreign !== -1) {
+      this.#problems.push({
+        ...this.#placeAt(foreign),
+        path: '',
+        message: 'this is not UTF-8: save the file as UTF-8',
+      });
+      return false;
+    }
     const { errors, warnings } = this.#document;
     const fatal = errors[0] ?? warnings[0];
     if (!fatal) {

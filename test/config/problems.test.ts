@@ -2,12 +2,30 @@
 import { describe, expect, test } from 'vitest';
 import { load, problemsOf, REGION, testProblems } from './load.ts';
 
+/** As files are read. */
+const asUtf8 = (bytes: Buffer) => bytes.toString('utf8');
+
 describe('text that is not YAML is told once, without quoting it', () => {
   testProblems([
     [
       'a value after a closing quote',
       'token: "abc" s3cret',
       ['1:14: this does not belong here: a quote, comma or bracket is wrong before it'],
+    ],
+    [
+      'a letter of an older encoding',
+      `${REGION}rules: [{ kind: FlightFailed, match: ['nest="${asUtf8(Buffer.from('Büro', 'latin1'))}"'] }]`,
+      ['2:47: this is not UTF-8: save the file as UTF-8'],
+    ],
+    [
+      'UTF-16, as some shells write it',
+      asUtf8(Buffer.from(`\uFEFF${REGION}`, 'utf16le')),
+      ['1:1: this is not UTF-8: save the file as UTF-8'],
+    ],
+    [
+      'UTF-16 without a mark',
+      asUtf8(Buffer.from(REGION, 'utf16le')),
+      ['1:2: this is not UTF-8: save the file as UTF-8'],
     ],
     ['an open bracket', 'a: [1\nb: 2', ['2:1: the indentation is wrong, or a bracket is not closed']],
     ['a tab', 'a:\n\tb: 1', ['2:1: indentation must be spaces, not tabs']],
