@@ -197,7 +197,7 @@ export class Inventory implements Names {
       else if (!bird.present) this.#newcomers.gone(bird.birdId);
       this.#birds.set(bird.birdId, bird);
     }
-    if (unread.size + malformed.length === 0) this.#newcomers.readWhole(beganMs);
+    if (unread.size + malformed.length === 0) this.#newcomers.readWhole(beganMs, readAtUs);
   }
 
   async #openStream(): Promise<number> {

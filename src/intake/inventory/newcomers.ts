@@ -20,8 +20,11 @@ const MARGIN_US = 3_600_000_000;
 
 export class Newcomers {
   readonly #options: NewcomersOptions;
-  /** When the last whole reading began, on the monotonic clock; undefined before the first of all lives. */
-  #wholeMs: number | undefined;
+  /**
+   * When the last whole reading began, on the monotonic clock, which stands still while the machine sleeps, and on ours,
+   * which may be set; undefined before the first of all lives.
+   */
+  #whole: { readonly beganMs: number; readonly beganUs: number } | undefined;
   readonly #sinceUs = new Map<string, number>();
 
   constructor(options: NewcomersOptions) {
@@ -33,7 +36,7 @@ export class Newcomers {
     const { region, store, clock } = this.#options;
     const reads = await store.transaction((tx) => tx.streams.reads(region));
     const readUs = reads.find(({ feed }) => feed === 'inventory')?.readUs ?? 0;
-    if (readUs > 0) this.#wholeMs = clock.monotonicMs() - Math.max(0, clock.nowUs() - readUs) / 1000;
+    if (readUs > 0) this.readWhole(clock.monotonicMs(), readUs);
   }
 
   /**
@@ -41,8 +44,10 @@ export class Newcomers {
    * behind: one of them may be wrong, and news is not to be taken for history.
    */
   came(birdId: string, nowUs: number): void {
-    if (this.#wholeMs === undefined) return;
-    const agoUs = Math.round((this.#options.clock.monotonicMs() - this.#wholeMs) * 1000);
+    if (this.#whole === undefined) return;
+    const { clock } = this.#options;
+    const { beganMs, beganUs } = this.#whole;
+    const agoUs = Math.round(Math.max((clock.monotonicMs() - beganMs) * 1000, clock.nowUs() - beganUs));
     this.#sinceUs.set(birdId, nowUs - agoUs - MARGIN_US);
   }
 
@@ -51,8 +56,8 @@ export class Newcomers {
   }
 
   /** A reading that began then has left nothing out. */
-  readWhole(beganMs: number): void {
-    this.#wholeMs = beganMs;
+  readWhole(beganMs: number, beganUs: number): void {
+    this.#whole = { beganMs, beganUs };
   }
 
   /** Since when what happens to the Bird is news, on the service's clock; 0 for as long as its region is watched. */

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { Newcomers } from '../../../src/intake/inventory/newcomers.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+let clock: VirtualClock;
+let store: Store;
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+});
+afterEach(() => store.close());
+
+/** How long before now what happened to a Bird is news that comes now, minutes; undefined for as long as there is. */
+function newsMinutes(newcomers: Newcomers): number | undefined {
+  const nowUs = clock.nowUs();
+  newcomers.came('7', nowUs);
+  const sinceUs = newcomers.sinceUs('7');
+  newcomers.gone('7');
+  expect(newcomers.sinceUs('7')).toBe(0);
+  return sinceUs === 0 ? undefined : (nowUs - sinceUs) / 60e6;
+}
+
+test('of a Bird that comes, news begins an hour before the last reading that lacked it', async () => {
+  const newcomers = new Newcomers({ region: 'eu', store, clock });
+  await newcomers.load();
+  expect(newsMinutes(newcomers)).toBeUndefined();
+  newcomers.readWhole(clock.monotonicMs(), clock.nowUs());
+  await clock.advance(5 * MINUTE_MS);
+  expect(newsMinutes(newcomers)).toBe(65);
+});
+
+test.each([
+  ['the machine slept, or our clock was set forward', 8 * HOUR_MS, 8 * 60 + 65],
+  ['our clock was set back', -8 * HOUR_MS, 65],
+])('no news is taken for history where meanwhile %s', async (_what, byMs, minutes) => {
+  const newcomers = new Newcomers({ region: 'eu', store, clock });
+  newcomers.readWhole(clock.monotonicMs(), clock.nowUs());
+  await clock.advance(5 * MINUTE_MS);
+  clock.stepWall(byMs);
+  expect(newsMinutes(newcomers)).toBe(minutes);
+});
+
+test.each([
+  [3 * HOUR_MS, 4 * 60],
+  [-3 * HOUR_MS, 60],
+])('a new life begins where the one before has kept a reading of %i ms ago', async (agoMs, minutes) => {
+  const readUs = TEST_START_US - agoMs * 1000;
+  await store.transaction((tx) => tx.streams.putReads('eu', [{ feed: 'inventory', readUs }]));
+  const newcomers = new Newcomers({ region: 'eu', store, clock });
+  await newcomers.load();
+  expect(newsMinutes(newcomers)).toBe(minutes);
+});
