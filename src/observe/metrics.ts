@@ -15,7 +15,7 @@ import { FAULT_SORTS, type FaultSort } from '../domain/alert/fault.ts';
 import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../health/impairment.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening, Report } from '../report.ts';
-import { createBirdSeries, type ShownBirds } from './bird-series.ts';
+import { createBirdSeries, PART_LENGTH, type ShownBirds } from './bird-series.ts';
 import { type Foreseen, foreseeIntegration, foreseenAlerts, foreseeProcess } from './initial-series.ts';
 import { createInstruments, type Instruments, openMetricsOf } from './instruments.ts';
 import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
@@ -254,7 +254,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
       const shown = isOpenMetrics ? openMetrics : registry;
       return {
         contentType: shown.contentType,
-        body: written(shown, birds.write(isOpenMetrics, options.clock.nowUs()), isOpenMetrics),
+        body: inParts(written(shown, birds.write(isOpenMetrics, options.clock.nowUs()), isOpenMetrics)),
       };
     },
   };
@@ -271,6 +271,18 @@ async function* written(
   }
   yield* birds;
   if (isOpenMetrics) yield '# EOF\n';
+}
+
+/** Most metrics are short, and to hand a text on to be packed and sent takes longer than to write one of them. */
+async function* inParts(texts: AsyncIterable<string>): AsyncGenerator<string> {
+  let part = '';
+  for await (const text of texts) {
+    part += text;
+    if (part.length < PART_LENGTH) continue;
+    yield part;
+    part = '';
+  }
+  yield part;
 }
 
 /** The most frequent combinations, and the others added up; those that no longer fire are gone. */

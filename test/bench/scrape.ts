@@ -1,8 +1,8 @@
 /**
  * What a scrape with very many Birds costs: the time that it keeps the process from everything else, in all and in
- * one turn, and its size on the wire. Over real HTTP, packed, from another process's point of view.
+ * one turn, and its size on the wire. Over real HTTP, packed, from another process's point of view. Times are of the
+ * processor: what other programs take of a busy machine is not in them.
  */
-import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createAdaptorServer } from '@hono/node-server';
@@ -33,7 +33,6 @@ interface ScrapeCost {
   readonly series: number;
   /** Of the process's main thread, for one scrape; the median. */
   readonly loopMs: number;
-  /** Of the processor's time: what other programs take of a busy machine is not in it. */
   readonly longestTurnMs: number;
   /** Of the process in all its threads, for one scrape; the median. The asker's thread is among them. */
   readonly processorMs: number;
@@ -74,15 +73,15 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
   let packedBytes = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
     await sleep(50);
-    const before = performance.eventLoopUtilization();
+    const before = process.threadCpuUsage();
     const usedBefore = process.cpuUsage();
     packedBytes = await ask();
-    const { active } = performance.eventLoopUtilization(before);
-    const { user, system } = process.cpuUsage(usedBefore);
+    const ofThread = process.threadCpuUsage(before);
+    const used = process.cpuUsage(usedBefore);
     // The first rounds have the code compiled, which is done once.
     if (round >= ROUNDS / 3) {
-      costs.push(active);
-      processor.push((user + system) / 1000);
+      costs.push((ofThread.user + ofThread.system) / 1000);
+      processor.push((used.user + used.system) / 1000);
     }
   }
   // Apart, since it takes turns itself.
@@ -133,8 +132,8 @@ function fill(metrics: ReturnType<typeof createMetrics>, region: string, count: 
 export async function printScrape(): Promise<void> {
   const { series, loopMs, longestTurnMs, packedBytes } = await benchScrape(5_000, ['eu', 'us']);
   console.log(
-    `  ${series.toLocaleString('en')} series: ${loopMs.toFixed(0)} ms of the event loop (aim: below 100), ` +
-      `longest turn ${longestTurnMs.toFixed(0)} ms (aim: at most 50), ${(packedBytes / 1e6).toFixed(2)} MB packed (aim: below 1)`,
+    `  ${series.toLocaleString('en')} series: ${loopMs.toFixed(0)} ms of the event loop (aim: at most 50), ` +
+      `longest turn ${longestTurnMs.toFixed(0)} ms, ${(packedBytes / 1e6).toFixed(2)} MB packed (aim: below 1)`,
   );
 }
 

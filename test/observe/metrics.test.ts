@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { LIMITS } from '../../src/limits.ts';
+import { PART_LENGTH } from '../../src/observe/bird-series.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
@@ -125,6 +126,18 @@ describe('before anything has happened', () => {
       expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
     }
   });
+});
+
+test('is one text where it is short, and in parts where it is long', async () => {
+  const { render, report } = world({ maxBirds: 2_000, regions: ['eu'] });
+  const parts = async () => Array.fromAsync((await render('openmetrics')).body);
+  expect(await parts()).toHaveLength(1);
+  const birds = Array.from({ length: 2_000 }, (_, index) => bird(String(index)));
+  report({ what: 'inventory', region: 'eu', birds });
+  const lengths = (await parts()).map(({ length }) => length);
+  expect(lengths.length).toBeGreaterThan(1);
+  for (const length of lengths.slice(0, -1)) expect(length).toBeGreaterThanOrEqual(PART_LENGTH);
+  expect(Math.max(...lengths)).toBeLessThan(2 * PART_LENGTH + 1_000);
 });
 
 describe('reading', () => {
