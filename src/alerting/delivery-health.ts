@@ -38,9 +38,12 @@ function nameOf({ receiver, integration }: Named): string {
   return JSON.stringify([receiver, integration]);
 }
 
-function isConfigured({ receivers }: Pick<Config, 'receivers'>, { receiver, integration }: Named): boolean {
-  const integrations = receivers.find((one) => one.name === receiver)?.integrations ?? [];
-  return integrations.some(({ kind }) => kind === integration);
+/** Another one of its kind may stand elsewhere: of that it says nothing, and nobody would ever end it. */
+function isConfigured(
+  { receivers }: Pick<Config, 'receivers'>,
+  { receiver, position, integration }: FailingIntegration,
+): boolean {
+  return receivers.find((one) => one.name === receiver)?.integrations[position]?.kind === integration;
 }
 
 /** A receiver's integrations of one kind count as one, failing since the first of them does. */

@@ -826,6 +826,22 @@ describe('DeliveryFailing', () => {
     expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
+  test('is over when what failed is no longer one of its integrations', async () => {
+    const [own, gone] = ['ops', 'gone'].flatMap((name) => hook(name).integrations);
+    const receivers = [{ name: 'ops', integrations: [own!, gone!] }];
+    const desk = await open({ receivers, answer: (receiver) => (receiver === 'gone' ? 410 : 200) });
+    const failing = async () =>
+      (await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }))).find(
+        ({ alertname }) => alertname === 'DeliveryFailing',
+      )?.state;
+    await desk.fails('A');
+    await desk.pass(30);
+    expect(await failing()).toBe('firing');
+    receivers.splice(0, 1, { name: 'ops', integrations: [own!] });
+    await desk.pass(2);
+    expect(await failing()).toBe('resolved');
+  });
+
   test('is over when the receiver is no longer configured', async () => {
     const receivers = [hook('ops'), hook('boss')];
     const desk = await open({
