@@ -10,7 +10,9 @@ export function beginAnew(
   inGroup: readonly AlertInGroup[],
   { receiver }: Route,
 ): { readonly group: Group; readonly inGroup: readonly AlertInGroup[] } {
-  return { group: newGroup({ ...group, receiver }), inGroup: inGroup.map(asUnnoticed) };
+  const { sort, key, route, labels, nextFlushAtUs } = group;
+  const begun = newGroup({ sort, key, route, receiver, labels, nextFlushAtUs });
+  return { group: begun, inGroup: inGroup.map(asUnnoticed) };
 }
 
 function asUnnoticed({ member, alert }: AlertInGroup): AlertInGroup {
