@@ -10,6 +10,7 @@ import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { timedRoute } from '../domain/grouping/timed-route.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
@@ -150,7 +151,8 @@ async function waitingGroups(
           ? asGathered(root, group, { alert, member })
           : { notifiedSeq: member.notifiedSeq, route: routeOfGroup(root, group) };
       if (notifiedSeq >= seq) continue;
-      const mute = route && (await muting.why(alert, route, pauseAfter));
+      const timed = route && timedRoute(group, route, alert.labels, root, muting);
+      const mute = timed && (await muting.why(alert, timed, pauseAfter));
       waiting.push({
         alertId: alert.id,
         groupKey: group.key,

@@ -18,6 +18,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import type { TimeIntervals } from '../../src/domain/muting/time-interval.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
@@ -42,6 +43,7 @@ export interface DeskOptions {
   readonly receivers: readonly Receiver[];
   readonly route?: Partial<Route>;
   readonly rules?: readonly Rule[];
+  readonly timeIntervals?: TimeIntervals;
   /** How a receiver's hook answers at a minute of the story; 200 where it is not said. */
   readonly answer?: (receiver: string, minute: number, tries: number) => Answer;
   /** Ends the process when this many transactions are committed, and begins the next life. */
@@ -264,7 +266,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         receivers,
         rules,
         inhibitRules: [],
-        timeIntervals: new Map(),
+        timeIntervals: options.timeIntervals ?? new Map(),
         poll: { maxAlertAgeMs: 240 * MINUTE_MS },
       },
       clock,

@@ -1,17 +1,20 @@
 import { alertAsKnown, applyMutes, isToBeMuted } from '../../domain/grouping/apply-mutes.ts';
+import { timedRoute } from '../../domain/grouping/timed-route.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
 
 /** Separates what is muted from what is not. What will never be notified is written with the reason. */
 export async function muteAlerts(
-  { tx, muting, pauseAfter, tally, nowUs }: FlushContext,
+  { tx, config, muting, pauseAfter, tally, nowUs }: FlushContext,
   loaded: LoadedGroup,
 ): Promise<MutedGroup> {
   const { group, inGroup, route } = loaded;
   const mutes = new Map<string, Mute>();
   for (const standing of inGroup) {
     if (!isToBeMuted(standing)) continue;
-    const mute = await muting.why(alertAsKnown(group, standing), route, pauseAfter);
+    const alert = alertAsKnown(group, standing);
+    const timed = timedRoute(group, route, alert.labels, config.route, muting);
+    const mute = await muting.why(alert, timed, pauseAfter);
     if (mute) mutes.set(standing.alert.id, mute);
   }
   const { open, waiting, members, suppressions } = applyMutes(

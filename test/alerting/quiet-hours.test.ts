@@ -1,0 +1,53 @@
+/** What is gathered for a receiver is not sent while the routes that lead there are muted by the time of day. */
+import { afterEach, expect, test } from 'vitest';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { type Node, node, tree } from '../domain/route-tree.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+let desk: Desk;
+afterEach(() => desk.close());
+
+const startUs = createVirtualClock().nowUs();
+const at = (minute: number) => startUs + minute * MINUTE_MS * 1000;
+
+/** From minute 30 to 120 the night mutes one route. */
+async function open(settings: Partial<Receiver> = {}, ...others: Node[]): Promise<Desk> {
+  const night = { spec: { location: 'UTC' }, contains: (us: number) => us >= at(30) && us < at(120) };
+  const quiet = node('region="eu"', { groupBy: ['bird'], muteTimeIntervals: ['night'], continue: true });
+  desk = await openDesk({
+    receivers: [hook('ops', settings)],
+    route: tree(node('', {}, [quiet, ...others])),
+    timeIntervals: new Map([['night', [night]]]),
+  });
+  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
+  await desk.pass(1);
+  return desk;
+}
+
+test('what a cap held back waits for the morning', async () => {
+  await open({ maxNotificationsPerHour: 1 });
+  await desk.fails('A');
+  await desk.pass(5);
+  await desk.fails('B');
+  await desk.pass(150);
+  expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@120 firing: B firing +1']);
+});
+
+test('a summary of old news waits for the morning', async () => {
+  await open();
+  await desk.pass(40);
+  await desk.failedLongAgo('A');
+  await desk.pass(120);
+  expect(desk.lines()).toEqual(['ops@120 firing: A firing +0']);
+});
+
+test('what comes by another route as well, which is not muted, does not wait', async () => {
+  const awake = node('region="eu"', { groupBy: ['bird'] });
+  await open({ maxNotificationsPerHour: 1 }, awake);
+  await desk.fails('A');
+  await desk.pass(5);
+  await desk.fails('B');
+  await desk.pass(150);
+  expect(desk.lines()[1]).toBe('ops@61 firing: A firing +1; B firing +1');
+});
