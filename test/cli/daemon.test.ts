@@ -68,7 +68,7 @@ describe('status', () => {
     const { web, clock, ask } = await serve({ status: () => aStatus({ configuration }) });
     const shown = async () => (await nestwatch(['status', '--url', web.url], { clock })).stdout;
     expect(await shown()).toContain(
-      'The configuration file has mistakes, so the one that was read 26 h ago stays in force:\n  n.yaml:4:1: receiver: unknown key\n',
+      'The configuration file has mistakes, so the configuration read 26 h ago stays in force:\n  n.yaml:4:1: receiver: unknown key\n',
     );
     expect((await ask('/')).body).toContain('<li><bdi>n.yaml:4:1: receiver: unknown key</bdi></li>');
     configuration = { ...inForce, mistakes: [], needsRestart: ['store.url', 'web'] } as typeof configuration;

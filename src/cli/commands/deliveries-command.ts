@@ -29,7 +29,7 @@ export const deliveryShape = z.object({
   last_error: z.string().default(''),
 });
 
-/** What was sent or is to be sent, the newest first. */
+/** What was or will be sent, the newest first. */
 export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
   const query = filterArguments(options.filters, FILTERS);
   for (const name of ['state', 'receiver', 'limit'] as const) {

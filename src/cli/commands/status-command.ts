@@ -185,7 +185,7 @@ function configurationText({ configuration }: Status, clock: Clock): string {
   const { mistakes, needs_restart: keys, read_at: readAt } = configuration;
   if (mistakes.length > 0) {
     const places = mistakes.map((one) => `  ${shown(one)}\n`).join('');
-    return `The configuration file has mistakes, so the one that was read ${age(readAt, clock)} stays in force:\n${places}`;
+    return `The configuration file has mistakes, so the configuration read ${age(readAt, clock)} stays in force:\n${places}`;
   }
   return keys.length > 0 ? `Changed, and changes only at a restart: ${shown(keys.join(', '))}\n` : '';
 }

@@ -207,7 +207,7 @@ function byUrgency(a: View, b: View): number {
 function gone(alert: Alert, group: Group, nowUs: number): Alert {
   const annotations = {
     ...alert.annotations,
-    resolved_by: 'it goes on under other labels, or by another route',
+    resolved_by: 'it continues under other labels or another route',
   };
   const labels = { ...alert.labels, ...group.labels };
   return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };

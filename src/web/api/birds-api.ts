@@ -69,7 +69,7 @@ export function addFlights(api: Hono, options: BirdsOptions): void {
     const report = isWatched(options, region)
       ? await store.transaction((tx) => readFlightReport(tx, region, id))
       : undefined;
-    if (!report) return c.json({ error: 'No such Flight is kept; /api/v1/flights lists them.' }, 404);
+    if (!report) return c.json({ error: 'No such Flight is stored; /api/v1/flights lists them.' }, 404);
     const log = isLogAsked ? flightLogJson(await flightLog(report.flight)) : undefined;
     return c.json({ ...flightReportJson(report, externalUrl, serviceLinks), ...(log && { log }) });
   });

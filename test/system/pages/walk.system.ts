@@ -86,8 +86,8 @@ describe.each([
   test('a silence is tried out, made and ended', async () => {
     await hands.press(link('new silence'));
     await hands.write(page.getByLabel(/^Matchers/), 'bird="Sort mail"');
-    await hands.press(button('Show what it hides'));
-    await page.getByRole('heading', { name: 'What it hides now' }).waitFor();
+    await hands.press(button('Show what it mutes'));
+    await page.getByRole('heading', { name: 'What it mutes now' }).waitFor();
     await shown().toContain('Sort mail');
     await hands.write(page.getByLabel('Your name'), 'Ada');
     await hands.write(page.getByLabel('Reason'), 'New mail server');

@@ -58,7 +58,7 @@ describe('the page of alerts', () => {
     expect(links(body)).not.toContain('alerts/a');
     expect(body).toContain('<option value="us" selected>');
     expect(body).toContain('value="TWO"');
-    expect(read((await ask('/alerts?region=us&severity=critical')).body)).toContain('Nothing fits.');
+    expect(read((await ask('/alerts?region=us&severity=critical')).body)).toContain('Nothing matches.');
   });
 
   test('says what cannot be meant', async () => {
@@ -123,7 +123,7 @@ describe('the page of alerts', () => {
     );
     const { status, body } = await ask('/alerts/FlightFailed/over');
     expect(status).toBe(200);
-    expect(read(body)).toContain('Over 60 s ago, lasted 11 min. It is over and no longer kept itself');
+    expect(read(body)).toContain('Over 60 s ago, lasted 11 min. It is resolved and no longer stored');
   });
 });
 
@@ -200,7 +200,7 @@ describe('the page of an alert', () => {
     const { ask } = await serve();
     const { status, body } = await ask(path);
     expect(status).toBe(404);
-    expect(read(body)).toContain('Nothing is known of this alert');
+    expect(read(body)).toContain('This alert is not known');
   });
 
   test('shows text from outside escaped and cleaned, and follows no link that it brings', async () => {

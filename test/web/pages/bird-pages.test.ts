@@ -57,7 +57,7 @@ describe('/birds', () => {
     const { page } = await served();
     expect((await page('/birds?nest=sales')).text).not.toContain('Translate blog');
     expect((await page('/birds?standing=well')).text).not.toContain('Old one');
-    expect((await page('/birds?text=nothing')).text).toContain('No Birds fit.');
+    expect((await page('/birds?text=nothing')).text).toContain('No Birds match.');
     const wrong = await page('/birds?standing=bad');
     expect(wrong.status).toBe(400);
     expect(wrong.text).toContain('must be one of well, off, failing, alerting');
@@ -98,11 +98,11 @@ describe('/birds/{region}/{id}', () => {
     const { status, text, body } = await page('/birds/eu/148890');
     expect(status).toBe(200);
     expect(text).toContain('24 h: 50 % of 8 Flights');
-    expect(text).toContain('half within 4 min, 95 of 100 within 8 min');
+    expect(text).toContain('half within 4 min, 95 % within 8 min');
     expect(text).toContain('4 succeeded, 4 failed. Each bar is a Flight');
     expect(text).toContain('Translation failed: the provider answered # … 4 translate');
     expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
-    expect(linksTo(body, 'all events of it')).toEqual(['../../events?region=eu&amp;bird=148890']);
+    expect(linksTo(body, 'all its events')).toEqual(['../../events?region=eu&amp;bird=148890']);
   });
 
   test('draws its last Flights as bars, each a link, with the same as a table', async () => {
@@ -171,7 +171,7 @@ describe('/flights/{region}/{id}', () => {
     expect(body).toContain('answered 429 &quot;Too Many Requests&quot;\n   at Poll (line 12)');
     expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
     expect(linksTo(body, 'email')).toEqual(['../../deliveries/d']);
-    expect(linksTo(body, 'Why, or why not: its whole way')).toEqual(['../../events/eu/flight/f0/failed']);
+    expect(linksTo(body, 'Why, or why not: what became of it')).toEqual(['../../events/eu/flight/f0/failed']);
     expect(linksTo(body, 'Translate blog')).toEqual(['../../birds/eu/148890']);
   });
 
@@ -182,7 +182,7 @@ describe('/flights/{region}/{id}', () => {
       { id: 'odd', status: 'a new status', startedAtUs: NOW_US - 9 * MINUTE_US },
     ]);
     const { text } = await page('/flights/eu/NOW');
-    expect(text).toContain('Flight under way: Post news');
+    expect(text).toContain('Flight active: Post news');
     expect(text).toContain('Took 5 min, so far');
     expect(text).not.toContain('Who was notified');
     expect((await page('/flights/eu/odd')).text).toContain('Flight: a new status: Post news');
@@ -224,7 +224,7 @@ describe('/flights/{region}/{id}', () => {
     for (const path of ['/flights/eu/none', '/flights/us/f0', '/flights/f0']) {
       expect((await page(path)).status).toBe(404);
     }
-    expect((await page('/flights/eu/none')).text).toContain('No such Flight is kept');
+    expect((await page('/flights/eu/none')).text).toContain('No such Flight is stored');
   });
 });
 
@@ -233,7 +233,7 @@ test('/nests shows the worst first', async () => {
   const { text, body } = await page('/nests');
   expect(text).toMatch(/Marketing 2 1 1 1 0 14 71.4 % .*Sales 1 0 0 0 1 0/);
   expect(linksTo(body, 'Sales')).toEqual(['birds?region=us&amp;nest=7']);
-  expect((await page('/nests?nest=none')).text).toContain('No Nests fit.');
+  expect((await page('/nests?nest=none')).text).toContain('No Nests match.');
   expect((await page('/nests?region=asia')).status).toBe(400);
 });
 

@@ -35,7 +35,7 @@ describe('the page of events', () => {
     expect(next).toContain('text=quota');
     const second = await ask(`/events${next}`);
     expect(links(second.body).filter((href) => href.startsWith('events/'))).toHaveLength(3);
-    expect(read((await ask('/events?text=nothing')).body)).toContain('Nothing fits.');
+    expect(read((await ask('/events?text=nothing')).body)).toContain('Nothing matches.');
     expect((await ask('/events?feed=x')).status).toBe(400);
   });
 });
@@ -75,7 +75,7 @@ describe('the page of an event', () => {
     async (path) => {
       const { status, body } = await (await serve()).ask(path);
       expect(status).toBe(404);
-      expect(read(body)).toContain('No such event is kept');
+      expect(read(body)).toContain('No such event is stored');
     },
   );
 

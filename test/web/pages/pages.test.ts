@@ -35,7 +35,7 @@ describe('when all is quiet', () => {
     expect(text).toContain('No active alerts.');
     expect(text).not.toContain('impairs');
     expect(text).toContain('No events yet.');
-    expect(text).toContain('Nothing was sent yet.');
+    expect(text).toContain('Nothing has been sent yet.');
     expect(text).toContain('Flights · 3 active 12 40 s ago');
     expect(body).toContain(
       '<time datetime="2026-07-02T11:59:20.000Z" title="2026-07-02 11:59:20 UTC">40 s ago',
@@ -158,7 +158,7 @@ describe('the headline', () => {
     const { body } = await ask('/');
     expect(headline(body)).toBe('All quiet');
     expect(iconOf(body)).toBe(GOOD);
-    expect(read(body)).toContain('1 alert is taken care of.');
+    expect(read(body)).toContain('1 alert is acknowledged or silenced.');
   });
 
   test('has the colour of the severest, however many began after it, and that one stands first', async () => {
@@ -332,8 +332,8 @@ test('deliveries say their state in words', async () => {
     }),
   ]);
   const text = read((await ask('/')).body);
-  expect(text).toContain('pager by email Given up 3 tries, 0 s ago HTTP 404');
-  expect(text).toContain('ops by email Retry in 42 s 3 tries, 2 min ago HTTP 503');
+  expect(text).toContain('pager by email Given up 3 attempts, 0 s ago HTTP 404');
+  expect(text).toContain('ops by email Retry in 42 s 3 attempts, 2 min ago HTTP 503');
   expect(text).toContain('ops by email Delivered 60 s ago');
 });
 

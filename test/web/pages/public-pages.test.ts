@@ -31,7 +31,7 @@ describe('a public page', () => {
     const { ask } = await served();
     const { status, body, headers } = await ask(PAGE);
     expect(status).toBe(200);
-    expect(read(body)).toMatch(/Marketing Some Birds fail 1 well, 1 failing · began \d/);
+    expect(read(body)).toMatch(/Marketing Some Birds are failing 1 well, 1 failing · began \d/);
     expect(headers['cache-control']).toBe('public, max-age=60');
     // Neither names of Birds, nor why, nor what of other pages.
     expect(body).not.toMatch(/Translate|Post news|148890|429|provider|Sales|href="[^"?d]/);
@@ -73,7 +73,7 @@ describe('a public page', () => {
       const { impairments: _, ...space } = { impairments: [], space: { used: 1, free: 2, whole: 3 } };
       const impairments = async () => ({ ...space, impairments: [anImpairment(change)] });
       const { ask } = await served({}, { impairments });
-      expect(read((await ask(PAGE)).body).includes('Not known right now')).toBe(!known);
+      expect(read((await ask(PAGE)).body).includes('Currently unknown')).toBe(!known);
       expect((await ask(BADGE)).body.includes('unknown')).toBe(!known);
     }
   });

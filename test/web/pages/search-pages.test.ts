@@ -54,7 +54,7 @@ describe('the search', () => {
     const { ask } = await filled();
     const { status, body } = await ask(`/search?text=${encodeURIComponent('<b>"\u202enone')}`);
     expect(status).toBe(200);
-    expect(read(body)).toContain('Nothing is found.');
+    expect(read(body)).toContain('Nothing found.');
     expect(body).not.toContain('<b>"');
     expect(body).not.toContain('\u202e');
     expect((await ask('/search')).status).toBe(200);
@@ -68,7 +68,7 @@ describe('the page of silences', () => {
     const fields = { matchers: 'nest="Marketing"', duration: '1h', author: 'Ben', comment: 'TMS is down' };
     await submit('/silence', fields);
     const text = read((await ask('/silences')).body);
-    expect(text).toContain('nest="Marketing" Hides 1 alert');
+    expect(text).toContain('nest="Marketing" Mutes 1 alert');
     await clock.advance(2 * 3_600_000);
     const over = read((await ask('/silences')).body);
     expect(over).toContain('There is none.');
@@ -89,7 +89,7 @@ describe('the page of silences', () => {
       'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nbird=&quot;Translate \\&quot;blog&quot;</textarea>',
     );
     const chosen = await ask('/silence?alertname=FlightFailed&severity=&region=eu&nest=Marketing&bird=');
-    expect(read(chosen.body)).toContain('What it hides now Flight failed EU · Marketing / Translate blog');
+    expect(read(chosen.body)).toContain('What it mutes now Flight failed EU · Marketing / Translate blog');
   });
 });
 

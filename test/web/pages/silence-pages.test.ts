@@ -56,7 +56,7 @@ describe('the overview', () => {
     expect(text).toContain('critical Silenced');
     expect(text).toContain('silenced by Anna: the TMS is down · ends in 3 h');
     expect(text).toContain('bird="Translate blog", severity=~"crit.*|warning"');
-    expect(text).toContain('Hides 1 alert');
+    expect(text).toContain('Mutes 1 alert');
     const [silence] = await silences();
     const ended = await submit('/expire-silence', { id: silence!.id });
     expect([ended.status, ended.headers.location]).toEqual([303, 'silences']);
@@ -69,7 +69,7 @@ describe('the overview', () => {
     await putAlert(store, anAlert({ id: 'down', labels }));
     const text = read((await ask('/')).body);
     expect(text).toContain('critical Inhibited');
-    expect(text).toContain('Nobody is notified while an alert that explains it is active.');
+    expect(text).toContain('Nobody is notified while the alert that explains it is active.');
   });
 });
 
@@ -89,7 +89,7 @@ test('the list of silences is bounded, those of alerts that are taken up last', 
   const { body } = await ask('/silences');
   expect(body.match(/<li id="silence-/g)).toHaveLength(200);
   expect(body.indexOf('silenced by Bob')).toBeLessThan(body.indexOf('acknowledged by Anna'));
-  expect(read(body)).toContain('Hides 300 alerts');
+  expect(read(body)).toContain('Mutes 300 alerts');
   expect(read(body)).toContain('101 more are not listed');
 });
 
@@ -102,7 +102,7 @@ describe('the page for a silence', () => {
       'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nnest_id=&quot;682&quot;\nbird_id=&quot;148890&quot;</textarea>',
     );
     expect(read(body)).toContain(
-      `What it hides now ${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
+      `What it mutes now ${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
     );
   });
 
@@ -114,7 +114,7 @@ describe('the page for a silence', () => {
       `${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
     );
     expect(await hidden('bird="Other"')).toContain('No alert that is active now.');
-    expect(await hidden('')).toContain('Name what it matches to see that.');
+    expect(await hidden('')).toContain('Enter a matcher to see this.');
     expect(await hidden('bird=~"("')).toContain('Matchers: ');
     expect(await silences()).toEqual([]);
   });
@@ -145,20 +145,20 @@ describe('the page for a silence', () => {
     const shown = async (fields: Partial<typeof FIELDS>) =>
       read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, ...fields })}`)).body);
     const alert = `${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`;
-    expect(await shown({})).toContain(`What it hides now ${alert}`);
-    expect(await shown({ cron: '30 11 * * *' })).toContain(`What it hides now ${alert}`);
+    expect(await shown({})).toContain(`What it mutes now ${alert}`);
+    expect(await shown({ cron: '30 11 * * *' })).toContain(`What it mutes now ${alert}`);
     expect(await shown({ cron: '30 13 * * *' })).toContain(
-      `What it would hide from 2026-07-02 13:30:00 UTC on ${alert}`,
+      `What it would mute from 2026-07-02 13:30:00 UTC on ${alert}`,
     );
     expect(await shown({ start: '2026-07-03 05:30:00' })).toContain(
-      `What it would hide from 2026-07-03 05:30:00 UTC on ${alert}`,
+      `What it would mute from 2026-07-03 05:30:00 UTC on ${alert}`,
     );
     const never = await shown({ cron: '0 3 * * *' });
-    expect(never).toContain('What it hides Nothing: it ends before it hides anything.');
+    expect(never).toContain('What it mutes Nothing: it ends before it mutes anything.');
     expect(never).not.toContain(alert);
     const wrong = await shown({ cron: '0 25 * * *' });
     expect(wrong).toContain('The cron expression "0 25 * * *" is not valid: ');
-    expect(wrong).toContain('What it hides Correct what is typed to see that.');
+    expect(wrong).toContain('What it mutes Correct what is typed to see that.');
   });
 
   test('makes it and wakes the stages', async () => {
@@ -289,7 +289,7 @@ describe('acknowledging', () => {
   test('is not possible for one that is over or not known', async () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, anAlert({ id: 'over', state: 'resolved', endsAtUs: NOW_US }));
-    expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing to acknowledge any more');
+    expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing left to acknowledge');
     expect(read((await ask('/acknowledge?alert=none')).body)).toContain('This alert is over');
     const { status, body } = await submit('/acknowledge?alert=over', { author: 'Ben' });
     expect([status, read(body)]).toEqual([400, expect.stringContaining('The alert is not firing.')]);
@@ -430,7 +430,7 @@ describe('a signed link', () => {
   test('is for one episode: when the alert fires anew, that is another', async () => {
     const { ask, submit, store, silences } = await withAlert(guarded);
     await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
-    expect(read((await ask(path)).body)).toContain('nothing to acknowledge any more');
+    expect(read((await ask(path)).body)).toContain('nothing left to acknowledge');
     const { body } = await submit(path, { author: 'Ben' });
     expect(read(body)).toContain('The alert was resolved, and has fired anew since.');
     expect(await silences()).toEqual([]);
@@ -440,7 +440,7 @@ describe('a signed link', () => {
     const { ask } = await withAlert();
     expect(await ask('/acknowledge?link=x')).toMatchObject({
       status: 400,
-      body: 'This link is not valid any more: open the page instead.\n',
+      body: 'This link is no longer valid: open the page instead.\n',
     });
   });
 });
@@ -462,7 +462,7 @@ describe('the list of silences', () => {
     expect(await shown('text=HOUSE')).toEqual({ tms: false, house: true });
     expect(await shown('severity=info')).toEqual({ tms: false, house: true });
     const none = await ask('/silences?text=nobody');
-    expect(read(none.body)).toContain('Nothing fits.');
+    expect(read(none.body)).toContain('Nothing matches.');
     expect(none.body).toContain('id="by-text" name="text" value="nobody"');
     // A filter that is no field of the form has one where the address names it.
     expect((await ask('/silences?flight=f1')).body).toContain('id="by-flight" name="flight" value="f1"');
