@@ -24,8 +24,8 @@ const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: str
   ['42501', { code: 'store_down', is: 'may not be used by this user' }],
 ]);
 
-/** Classes of codes: connections, resources of the server, an operator's intervention. */
-const DOWN = /^(?:08|53|57)/;
+/** Classes of codes: connections, resources of the server, an operator's intervention, the server's own system. */
+const DOWN = /^(?:08|53|57|58)/;
 
 /** What goes well when it is done once more: two transactions stood in each other's way. */
 const AGAIN = new Set(['40001', '40P01']);

@@ -332,4 +332,18 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await expect(bug).rejects.not.toBeInstanceOf(NestwatchError);
     expect(await nests(store)).toEqual([]);
   });
+
+  test('says of the server’s own disk what it says itself', async () => {
+    const store = await open();
+    await admin.query(`SET search_path = ${schema};
+      CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE 'could not read block 7 in file "base/5/1"' USING ERRCODE = 'io_error'; END $$;
+      CREATE TRIGGER fail BEFORE INSERT ON nest EXECUTE FUNCTION fail()`);
+    await expect(putNest(store, 'a')).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringContaining('could not read block 7'),
+    });
+    await admin.query('DROP TRIGGER fail ON nest');
+    await putNest(store, 'a');
+  });
 });
