@@ -330,6 +330,14 @@ describe('a push to Alertmanager', () => {
     expect(ENDS_AFTER_US).toBeLessThan(5 * MINUTE_US);
   });
 
+  test('says of nothing that it ends before it begins, though our clock is slow', () => {
+    const [pushed] = pushedAlerts([alert({ startsAtUs: NOW_US + 10 * MINUTE_US })], URL, NOW_US);
+    expect(pushed).toMatchObject({
+      startsAt: formatInstant(NOW_US + 10 * MINUTE_US),
+      endsAt: formatInstant(NOW_US + 10 * MINUTE_US + ENDS_AFTER_US),
+    });
+  });
+
   test('leaves out what Alertmanager refuses', () => {
     const [pushed] = pushedAlerts([alert({ labels: { a: '', b: 'half \uD83D', '': 'x' } })], URL, NOW_US);
     expect(pushed!.labels).toEqual({ b: 'half \uFFFD' });

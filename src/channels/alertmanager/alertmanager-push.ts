@@ -18,7 +18,10 @@ export const REPEAT_AFTER_US = 60_000_000;
 /** An alert ends by itself when it was not sent again for this long: four repetitions, as Prometheus has it. */
 export const ENDS_AFTER_US = 4 * REPEAT_AFTER_US;
 
-/** An alert that fires is said to end a while after `nowUs`; it is sent again before that. */
+/**
+ * An alert that fires is said to end a while after `nowUs`; it is sent again before that. What ends before it begins, as
+ * seen by a clock of ours that is slow, Alertmanager refuses, and all alerts beside it.
+ */
 export function pushedAlerts(
   alerts: readonly RepeatedAlert[],
   externalUrl: string,
@@ -28,7 +31,9 @@ export function pushedAlerts(
     labels: wellFormed(labels),
     annotations: wellFormed(annotations),
     startsAt: formatInstant(startsAtUs),
-    endsAt: formatInstant(endsAtUs === 0 ? nowUs + ENDS_AFTER_US : endsAtUs),
+    endsAt: formatInstant(
+      endsAtUs === 0 ? Math.max(nowUs, startsAtUs) + ENDS_AFTER_US : Math.max(endsAtUs, startsAtUs),
+    ),
     generatorURL: `${externalUrl}/${alertPath(id)}`,
   }));
 }
