@@ -1,8 +1,8 @@
-import type { Event } from '../domain/alert/event.ts';
+import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Transaction } from '../store/store.ts';
 
-/** How long news takes to people. What was history when its region was first watched says nothing of that. */
+/** How long news takes to people. What was history when its region or Bird was first watched says nothing of that. */
 export interface Latency {
   /** Looks up since when the regions of these notifications are watched; to be called before they are sent. */
   prepare(tx: Transaction, notifications: readonly Notification[]): Promise<void>;
@@ -25,7 +25,8 @@ export function createLatency(): Latency {
     },
     sinceOldestMs(notification, nowUs) {
       let oldestUs = Number.POSITIVE_INFINITY;
-      for (const { region, occurredAtUs } of eventsOf(notification)) {
+      for (const { region, occurredAtUs, attributes } of eventsOf(notification)) {
+        if (attributes?.[BEFORE_WATCH] === true) continue;
         if (occurredAtUs >= (watchedSinceUs.get(region) ?? 0)) oldestUs = Math.min(oldestUs, occurredAtUs);
       }
       return oldestUs === Number.POSITIVE_INFINITY ? undefined : Math.max(0, (nowUs - oldestUs) / 1000);

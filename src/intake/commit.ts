@@ -43,7 +43,7 @@ export interface Batch {
 
 export interface EventCandidate {
   readonly event: Event;
-  /** It happened before nestwatch first watched the region. */
+  /** It happened before nestwatch first watched the region, or the Bird. */
   readonly historic: boolean;
   /** The Bird's status in the inventory, where it is known. */
   readonly birdStatus?: string | undefined;

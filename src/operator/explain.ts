@@ -2,7 +2,7 @@
 
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
-import type { Event } from '../domain/alert/event.ts';
+import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
@@ -24,7 +24,7 @@ export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
 
 export interface Explanation {
   readonly event: Event;
-  /** It happened before nestwatch first watched the region. */
+  /** It happened before nestwatch first watched the region, or the Bird. */
   readonly isHistoric: boolean;
   /** The kinds of alerts that it can raise, with the index of the rule that decides on it now; null for none. */
   readonly rules: ReturnType<typeof rulesConcerning>;
@@ -80,7 +80,8 @@ export async function explain(
 ): Promise<Explanation | undefined> {
   const event = await tx.events.find(key);
   if (!event) return undefined;
-  const isHistoric = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
+  const isOfRegionsPast = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
+  const isHistoric = isOfRegionsPast || event.attributes[BEFORE_WATCH] === true;
   // As if it were new: that it is not is a reason of its own.
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);

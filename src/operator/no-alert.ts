@@ -1,6 +1,6 @@
 /** Why an event is part of no alert, as facts; each language words them. */
 import type { Alert } from '../domain/alert/alert.ts';
-import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import { BEFORE_WATCH, type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import type { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees } from '../domain/evaluate/flapping.ts';
@@ -15,6 +15,8 @@ export type NoAlert =
   /** `lasting` is the alert that says what still held when the watch began. */
   | {
       readonly why: 'past';
+      /** What was not watched yet. */
+      readonly of: 'region' | 'Bird';
       readonly lasting: { readonly alertname: string; readonly id: string } | undefined;
     }
   | { readonly why: 'not_fired'; readonly each: readonly NotFired[] };
@@ -46,7 +48,10 @@ export function whyNoAlert(event: Event, isHistoric: boolean, decisions: Decisio
   if (decisions.length === 0) return { why: 'no_kind', type: event.type };
   const decided = decisions.flatMap(({ rule }) => (rule === null ? [] : [rules[rule]!]));
   if (decided.length === 0) return { why: 'no_rule', kinds: decisions.map(({ kind }) => kind).join(', ') };
-  if (isHistoric) return { why: 'past', lasting: lastingOf(event, decisions, ofScope) };
+  if (isHistoric) {
+    const of = event.attributes[BEFORE_WATCH] === true ? 'Bird' : 'region';
+    return { why: 'past', of, lasting: lastingOf(event, decisions, ofScope) };
+  }
   return { why: 'not_fired', each: decided.map((rule) => whyNotFired(event, rule, known)) };
 }
 
@@ -95,8 +100,8 @@ export function sayNoAlert(noAlert: NoAlert, instant: (us: number) => string = d
     case 'no_rule':
       return `No rule for ${noAlert.kinds} matches it.`;
     case 'past': {
-      const { lasting } = noAlert;
-      const past = 'It happened before nestwatch first watched the region';
+      const { of, lasting } = noAlert;
+      const past = `It happened before nestwatch first watched the ${of}`;
       return lasting
         ? `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} says that (${lasting.id}).`
         : `${past}: what is past raises no alert.`;

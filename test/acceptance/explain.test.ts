@@ -232,6 +232,24 @@ describe('an event that was not told', () => {
     expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
   });
 
+  test('from before its Nest was taken in, which says nothing of how long news takes', async () => {
+    await curtain({ excludedNests: ['Marketing'] });
+    const key = fails();
+    await stage.minutesPass(70);
+    await stage.follows((config) => ({
+      ...config,
+      regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
+    }));
+    await stage.minutesPass(2);
+    const { seen, no_alert, forwards } = await explain(key);
+    expect(seen.historic).toBe(true);
+    expect(no_alert).toBe(
+      'It happened before nestwatch first watched the Bird: what is past raises no alert.',
+    );
+    expect(forwards).toMatchObject([{ receiver: 'lake', state: 'delivered' }]);
+    expect(stage.happenings.filter((one) => 'latencyMs' in one && one.latencyMs !== undefined)).toEqual([]);
+  });
+
   test('from before the watch, though an alert says that it still held', async () => {
     const { worlds, minutesPass } = await curtain({}, (world) => {
       for (let time = 0; time < 5; time += 1) world.eventError(birdId);

@@ -24,6 +24,9 @@ export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
 /** The attribute, true, of an event of a Nest that the configuration leaves out: it is kept and raises no alert. */
 export const NEST_EXCLUDED = 'nest_excluded';
 
+/** The attribute, true, of an event of a Bird that came to be watched later than its region, and after it occurred. */
+export const BEFORE_WATCH = 'before_watch';
+
 /**
  * What one entry of the service became: immutable, and known to everybody under the same `key`.
  * Text in it comes from outside and is hostile until a format encodes it.

@@ -11,7 +11,7 @@ export interface Place {
 
 /**
  * What intake hands to alerting: the events, and what it saw beside them that changes an alert without being one.
- * `historic` marks what happened before nestwatch first watched the region: it raises an alert only where it
+ * `historic` marks what happened before nestwatch first watched the region, or the Bird: it raises an alert only where it
  * describes a state that is still true.
  *
  * The scope of a fact follows from its fields (`scopeOf`): one with a `place` concerns a Bird, one with a `region`

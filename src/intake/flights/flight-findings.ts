@@ -10,6 +10,7 @@ import { formatInstant, type Instant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
 import { flightEvent, type Names } from '../entry-event.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
+import { markPast } from '../mark-past.ts';
 import type { ReadFailureLog } from './failure-log.ts';
 import type { FlightRows } from './flight-rows.ts';
 
@@ -194,7 +195,8 @@ export class FlightFinder {
     const occurredAt = log?.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
     const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log?.failure };
     const event = flightEvent(this.#region, place, end, this.#names, observedAtUs);
-    found.candidates.push({ event, historic, birdStatus: this.#options.status(birdId) });
+    const candidate = { event, historic, birdStatus: this.#options.status(birdId) };
+    found.candidates.push(markPast(candidate, birdId, this.#options.watchedSinceUs));
   }
 
   /**

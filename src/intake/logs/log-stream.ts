@@ -13,6 +13,7 @@ import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Batch, Commit, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
+import { markPast } from '../mark-past.ts';
 import { readInParts } from './page-parts.ts';
 import type { PageSize, RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
@@ -435,7 +436,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
       candidateOf: (entry) => {
         const event = source.toEvent(this.#birdId, entry, observedAtUs);
         const historic = event.occurredAtUs < watchedSinceUs(this.#birdId);
-        return { event, historic, birdStatus: source.birdStatus(event) };
+        const candidate = { event, historic, birdStatus: source.birdStatus(event) };
+        return markPast(candidate, this.#birdId, watchedSinceUs);
       },
     });
   }

@@ -275,8 +275,9 @@ function whyNoAlert(
     case 'no_rule':
       return `Keine Regel für ${noAlert.kinds} passt darauf.`;
     case 'past': {
-      const { lasting } = noAlert;
-      const past = 'Es geschah, bevor nestwatch die Region zum ersten Mal überwachte';
+      const { of, lasting } = noAlert;
+      const what = of === 'Bird' ? 'den Bird' : 'die Region';
+      const past = `Es geschah, bevor nestwatch ${what} zum ersten Mal überwachte`;
       return lasting
         ? `${past}, darum führt kein Alarm es auf; aber was es sagt, galt da noch, und ${lasting.alertname} meldet es (${lasting.id}).`
         : `${past}: Vergangenes löst keinen Alarm aus.`;
