@@ -15,14 +15,13 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
     if (kind?.isOfNoRegion) return [EVERYWHERE];
     return kind?.isAlsoOfNoRegion ? [...names, EVERYWHERE] : names;
   };
+  const firstThatTakes = createRulesBefore();
   for (const [index, { kind, match }] of rules.entries()) {
     const path = ['rules', index];
     // Behind the configured ones stand the defaults.
     if (check.raw(path) === undefined) return;
-    const before = rules
-      .slice(0, index)
-      .findIndex((rule) => rule.kind === kind && isWithin(rule.match, match));
-    if (before !== -1) {
+    const before = firstThatTakes(kind, match);
+    if (before !== undefined) {
       const taken = rules[before]!.match.length === 0 ? '' : ' that this one would';
       check.problem(
         path,
@@ -39,10 +38,29 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
   }
 }
 
-/** True when what fits `match` fits `wider` too, as far as their texts show. */
-function isWithin(wider: readonly Matcher[], match: readonly Matcher[]): boolean {
-  const texts = new Set(match.map(formatMatcher));
-  return wider.every((matcher) => texts.has(formatMatcher(matcher)));
+/**
+ * Asked for one rule after the other: the place of the first one before it that takes all that it would, as far as the
+ * texts of their matchers show. There may be a rule for each of thousands of Birds, so each is compared only with those
+ * whose last matcher, which is mostly the narrowest, it has as well.
+ */
+function createRulesBefore(): (kind: string, match: readonly Matcher[]) => number | undefined {
+  const before = new Map<string, { readonly place: number; readonly texts: readonly string[] }[]>();
+  const keyOf = (kind: string, text: string) => `${kind} ${text}`;
+  let count = 0;
+
+  return (kind, match) => {
+    const texts = match.map(formatMatcher);
+    const own = new Set(texts);
+    const places = ['', ...own]
+      .flatMap((text) => before.get(keyOf(kind, text)) ?? [])
+      .flatMap((wider) => (wider.texts.every((text) => own.has(text)) ? wider.place : []));
+    const key = keyOf(kind, texts.at(-1) ?? '');
+    const alike = before.get(key) ?? [];
+    before.set(key, alike);
+    alike.push({ place: count, texts });
+    count += 1;
+    return places.length > 0 ? Math.min(...places) : undefined;
+  };
 }
 
 /** Why a matcher fits no alert of the kind, with what to do; undefined where it may fit one. */

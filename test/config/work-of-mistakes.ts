@@ -1,11 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 /**
  * `node --no-opt --no-maglev --no-sparkplug work-of-mistakes.ts COUNT`: how many functions are called while so many
- * mistakes of one sort are found in a configuration, half as many, and a twentieth: a measure of work that is the same
- * on every machine. Functions are counted right as long as nothing is compiled to machine code, hence the options.
+ * mistakes of one sort, or warnings, are found in a configuration, half as many, and a twentieth: a measure of work that
+ * is the same on every machine. Functions are counted right as long as nothing is compiled to machine code, hence the
+ * options.
  */
 import { Session } from 'node:inspector/promises';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 
 export interface Work {
@@ -20,17 +21,32 @@ const REGION = 'regions: { eu: { base_url: https://eu.example.com/api-rest, toke
 const lines = (count: number, line: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('');
 
-const TEXTS: readonly (readonly [what: string, text: (count: number) => string])[] = [
+const MOST_RULES = 4_000;
+
+/** `most` where it takes long to read each of them. */
+const TEXTS: readonly (readonly [what: string, text: (count: number) => string, most?: number])[] = [
   ['unknown keys of a section', (count) => `poll:\n${lines(count, (at) => `  k${at}x: 1`)}`],
   ['unknown sections', (count) => lines(count, (at) => `k${at}x: 1`)],
   ['keys that stand twice', (count) => `poll:\n${lines(count + 1, () => '  page_size: 1')}`],
+  [
+    'rules with names of their own',
+    (count) => `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, name: r${at}, threshold: x }`)}`,
+    MOST_RULES,
+  ],
+  [
+    'rules that never act, each for other Nests',
+    (count) =>
+      `rules:\n${lines(count, (at) => `  - { kind: FlightFailed, match: ['nests="x"', 'nest="${at}"'] }`)}`,
+    MOST_RULES,
+  ],
   ['references that lead nowhere', (count) => `rules:\n${lines(count, () => '  - "${A}"')}`],
 ];
 
 function mistakesIn(text: string): number {
+  const source = { file: 'n.yaml', text, environment: {}, readFile: () => '' };
   try {
-    loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
-    return 0;
+    const warnings = loadWarnings(source, loadConfig(source));
+    return warnings.filter(({ path }) => path.startsWith('rules')).length;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.problems.length;
@@ -40,9 +56,9 @@ function mistakesIn(text: string): number {
 const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
-const most = Number(process.argv[2]);
 const works: Work[] = [];
-for (const [what, textOf] of TEXTS) {
+for (const [what, textOf, bound = Number.POSITIVE_INFINITY] of TEXTS) {
+  const most = Math.min(bound, Number(process.argv[2]));
   // What is prepared once, the first time, is no work of a mistake.
   mistakesIn(REGION + textOf(10));
   for (const mistakes of [most / 20, most / 2, most]) {

@@ -115,7 +115,9 @@ const OWN_LABELS = new Set(
 
 /** The configured rules, then one of each kind with its defaults. */
 export function readRules(check: Check): Rule[] {
-  const rules = readList(check, ['rules']).flatMap((path) => readRule(check, path) ?? []);
+  const paths = readList(check, ['rules']);
+  checkNames(check, paths);
+  const rules = paths.flatMap((path) => readRule(check, path) ?? []);
   const taken = new Set(rules.flatMap(({ name }) => name ?? []));
   return [...rules, ...ALERT_KINDS.map(defaultRule)].map(({ name, ...rule }: ReadRule) => {
     const id = name ?? freeId(rule.id, (one) => taken.has(one));
@@ -130,7 +132,6 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
   const kind = readKind(check, path);
   if (!kind) return undefined;
   const match = readMatchers(check, [...path, 'match']);
-  checkName(check, path);
   checkLabels(check, [...path, 'labels']);
   for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.raw([...path, key])) ?? []) {
     if (isOfKey) check.keyProblem([...path, key], message);
@@ -156,13 +157,14 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
 }
 
 /** The later one of two rules with one name is the mistake. */
-function checkName(check: Check, path: Path): void {
-  const name = check.raw([...path, 'name']);
-  const [list = '', position = 0] = path;
-  const isTaken = Array.from({ length: Number(position) }, (_, index) => index).some(
-    (index) => typeof name === 'string' && check.raw([list, index, 'name']) === name,
-  );
-  if (isTaken) check.problem([...path, 'name'], 'another rule has this name already');
+function checkNames(check: Check, paths: readonly Path[]): void {
+  const taken = new Set<unknown>();
+  for (const path of paths) {
+    const name = check.raw([...path, 'name']);
+    if (typeof name !== 'string') continue;
+    if (taken.has(name)) check.problem([...path, 'name'], 'another rule has this name already');
+    taken.add(name);
+  }
 }
 
 function checkLabels(check: Check, path: Path): void {
