@@ -1,6 +1,6 @@
 /**
- * The service's interface: all 14 operations, from a request to its answer. The order of checks is the service's:
- * token, path, parameters, and only then whether what the path names is there.
+ * Implements all 14 operations of the service: turns a request into its answer. Checks run in the service's order:
+ * token, path, parameters, and only then whether what the path names exists.
  */
 
 import type { HttpResponse } from '../../http/transport.ts';
@@ -33,7 +33,7 @@ import {
 
 export interface ApiRequest {
   readonly method: string;
-  /** With the prefix and the query. */
+  /** Includes the prefix and the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: string | undefined;
@@ -42,7 +42,7 @@ export interface ApiRequest {
 interface Call {
   readonly world: World;
   readonly request: ApiRequest;
-  /** Path and nothing else, as problems name it. */
+  /** The path alone, as ProblemDetails name it. */
   readonly instance: string;
   readonly ids: Readonly<Record<string, string>>;
   readonly query: Query;
@@ -83,7 +83,7 @@ const ROUTES: readonly Route<Answer>[] = [
   route('getUser', 'GET', 'users/{userId}', getUser),
 ];
 
-/** Answers one request at the present instant, counts it, and does what it asks for. No faults: see `exchange`. */
+/** Answers one request at the present instant, counts it, and carries it out. Adds no faults: see `createExchange`. */
 export function handle(world: World, request: ApiRequest): HttpResponse {
   world.settle();
   const [path = '', ...rest] = request.path.split('?');
@@ -104,12 +104,12 @@ export function handle(world: World, request: ApiRequest): HttpResponse {
   return dated(world, response);
 }
 
-/** The operation that a request addresses; `unknown` for none. */
+/** The operation a request addresses, or `unknown`. */
 export function operationOf(request: ApiRequest): string {
   return routed(ROUTES, request.method, request.path.split('?')[0]!).route?.id ?? 'unknown';
 }
 
-/** Every answer carries the service's own clock, in whole seconds. */
+/** Adds the service's own clock to an answer as a `Date` header, in whole seconds. */
 export function dated(world: World, response: HttpResponse): HttpResponse {
   const date = new Date(Math.floor(world.nowUs() / 1000)).toUTCString();
   return { ...response, headers: { date, ...response.headers } };
@@ -134,7 +134,7 @@ function addUserToNest(call: Call): HttpResponse {
   })(call);
 }
 
-/** Of the request's fields only `userId` is accepted, and it must name somebody. */
+/** `userId` is required; every other field is refused. */
 function readAddUser(body: string): { userId?: string; errors: Record<string, string[]> } {
   let value: unknown;
   try {
@@ -207,12 +207,12 @@ function searchFlights(call: Call): HttpResponse {
   return checked(
     call,
     withBird((_, bird) => {
-      // "On or after" and "on or before": these bounds are inclusive by specification.
+      // "On or after" and "on or before": the specification makes these bounds inclusive.
       const { comparedPrecision, flightsCap, flightsOrder } = world.behaviours;
       const { startUs, endUs } = rangeOf({ comparedPrecision, bounds: 'inclusive' }, minUs, maxUs);
       const isMatch = (flight: FlightRecord) =>
         (!status || (endOf(flight)?.status ?? 'active') === status) && !isExpired(world, flight);
-      // The few active ones of a Bird with a long history are found without reading the history.
+      // A Bird has few active Flights but may have a long history: active ones are found without scanning it.
       const flights =
         status === 'active'
           ? [...bird.activeFlights]
@@ -282,7 +282,7 @@ function paged<T>(
   return jsonAnswer({ items: isNull ? null : items.map(toJson), ...envelope });
 }
 
-/** Parameters that cannot be read are refused before anything is looked up. */
+/** Refuses unreadable parameters before anything is looked up. */
 function checked(call: Call, answer: Answer): HttpResponse {
   const errors = call.query.errors();
   return Object.keys(errors).length > 0 ? invalidAnswer(call.instance, errors) : answer(call);

@@ -1,4 +1,4 @@
-/** One page of a list that is ordered by instant: the time filters, the order and the count, by binary search. */
+/** Cuts one page from a list ordered by instant: applies time filters, order and count, by binary search. */
 import type { Behaviours } from '../world/behaviours.ts';
 import { firstFrom } from '../world/by-instant.ts';
 import type { Query } from './request-query.ts';
@@ -18,7 +18,7 @@ interface PageOf<T> {
   readonly pageSize: number;
 }
 
-/** The five parameters of a paged operation; what is wrong with them stands in the query's errors. */
+/** Reads the five parameters of a paged operation. Mistakes in them are added to the query's errors. */
 export function readPageRequest(query: Query, behaviours: Behaviours, defaultSize: number): PageRequest {
   const asked = query.whole('pageSize', 1) ?? defaultSize;
   const { maxPageSize, overMaxPageSize } = behaviours;
@@ -36,7 +36,9 @@ export function readPageRequest(query: Query, behaviours: Behaviours, defaultSiz
 
 const UNIT_US = { microsecond: 1, millisecond: 1000, second: 1_000_000 };
 
-/** The half-open range of instants that bounds mean, both sides cut to the precision before they are compared. */
+/**
+ * The half-open range that two bounds select. Bounds and instants are cut to the precision before they are compared.
+ */
 export function rangeOf(
   { comparedPrecision, bounds }: Pick<Behaviours, 'comparedPrecision' | 'bounds'>,
   fromUs: number | undefined,
@@ -74,7 +76,7 @@ export function pageOf<T>(
     const { totalCountCap, totalCountStaleMs } = behaviours;
     let count = end - start;
     if (totalCountStaleMs > 0) {
-      // Only this untruth needs a look at every entry in the range.
+      // A stale count is the only case that has to look at every entry in the range.
       const asOfUs = nowUs - totalCountStaleMs * 1000;
       for (let at = start; at < end; at += 1) if (of.visibleAtUs(list[at]!) > asOfUs) count -= 1;
     }

@@ -1,15 +1,15 @@
-/** One exchange as it goes over the wire: outages, the rate limit and faults first, then the service's own answer. */
+/** Simulates one exchange on the wire: outages, the rate limit and faults come first, then the service's own answer. */
 import type { HttpResponse } from '../../http/transport.ts';
 import type { World } from '../world/world.ts';
 import { type ApiRequest, dated, handle, operationOf } from './answer-operations.ts';
 import { emptyAnswer, gatewayAnswer, problemAnswer } from './simulated-answer.ts';
 
-/** What a client gets, after `delayMs`: a whole answer, one whose connection breaks in the body, or none. */
+/** What a client gets after `delayMs`: a whole answer, one whose connection breaks within the body, or none. */
 export type Reply =
   | { readonly kind: 'answer' | 'cut'; readonly delayMs: number; readonly response: HttpResponse }
   | { readonly kind: 'reset'; readonly delayMs: number };
 
-/** In the order in which one draw of chance is shared out among them. */
+/** The order in which one random draw is divided among the faults. */
 const FAULTS = [
   'tooManyRequests',
   'error500',
@@ -25,12 +25,12 @@ const FAULTS = [
 
 type Fault = (typeof FAULTS)[number];
 
-/** The faults that hide an answer of the service: what the request asked for has been done. */
+/** Faults that only spoil the answer: the service has already carried out the request. */
 const AFTER_THE_ANSWER: ReadonlySet<Fault> = new Set(['htmlOk', 'cut', 'truncated']);
 
 export type Exchange = (request: ApiRequest) => Reply;
 
-/** Opens the way into a world; the rate limit counts all requests that come through this one. */
+/** Creates the exchange of one world. All requests made through it share one rate limit. */
 export function createExchange(world: World): Exchange {
   const mayPass = createBucket(world);
 
@@ -82,7 +82,7 @@ export function createExchange(world: World): Exchange {
   };
 }
 
-/** At the most one fault a request; the shares are of all requests, not of those that an earlier fault left over. */
+/** Draws at most one fault for a request. Each share is of all requests, not of those that earlier faults left over. */
 function drawn({ behaviours, faultRandom }: World): Fault | undefined {
   let chance = faultRandom();
   for (const fault of FAULTS) {
@@ -107,7 +107,7 @@ function tooManyRequests(world: World, path: string): HttpResponse {
     : { ...problem, headers: { ...problem.headers, 'retry-after': value } };
 }
 
-/** A token bucket that holds one second's worth and starts full. */
+/** A token bucket that holds one second's worth of requests and starts full. */
 function createBucket({ clock, behaviours }: World): () => boolean {
   let tokens = Number.POSITIVE_INFINITY;
   let filledAtMs = clock.monotonicMs();

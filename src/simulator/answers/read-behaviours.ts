@@ -1,4 +1,4 @@
-/** Reads a file of behaviours (YAML or JSON, keys in snake_case), such as `simulate --faults` takes. */
+/** Reads behaviours from a YAML or JSON file with keys in snake_case, as `simulate --faults` takes it. */
 import { isMap, isScalar, LineCounter, parseDocument } from 'yaml';
 import { NestwatchError } from '../../errors.ts';
 import { BEHAVIOURS, type Behaviours } from '../world/behaviours.ts';
@@ -6,8 +6,8 @@ import { BEHAVIOURS, type Behaviours } from '../world/behaviours.ts';
 const NAMES = new Map(Object.keys(BEHAVIOURS.shape).map((key) => [snakeCase(key), key as keyof Behaviours]));
 
 /**
- * The behaviours that the text sets. Throws `usage` that names every mistake with its line and column in `where`,
- * and for an unknown key which keys exist.
+ * Returns the behaviours that the text sets. Throws `usage` with every mistake as `where:line:column: what`; for an
+ * unknown key it lists the keys that exist.
  */
 export function readBehaviours(text: string, where: string): Partial<Behaviours> {
   const lines = new LineCounter();
@@ -30,7 +30,7 @@ export function readBehaviours(text: string, where: string): Partial<Behaviours>
         continue;
       }
       const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined);
-      // A key without a scalar value would else pass as its default.
+      // A key without a scalar value would otherwise take its default silently.
       if (!isScalar(value)) note(offset, `${name}: must be a single value`);
       else if (result.success) behaviours[known] = result.data;
       else note(value.range?.[0] ?? offset, `${name}: ${result.error.issues[0]!.message}`);

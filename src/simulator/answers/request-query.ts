@@ -1,16 +1,16 @@
 /**
- * Reads query parameters as the service does: names in any case, unknown ones ignored, an empty value as none. What
- * cannot be read is collected, parameter by parameter, for the `errors` of a 400.
+ * Reads query parameters as the service does: names in any case, unknown ones ignored, empty values as absent. What
+ * cannot be read is collected per parameter for the `errors` of a 400.
  */
 import { parseInstant } from '../../time/instant.ts';
 
 export interface Query {
-  /** Undefined when absent or wrong; so it is for the others. */
+  /** This and the other readers return undefined when the parameter is absent or invalid. */
   whole(name: string, least: number): number | undefined;
   flag(name: string): boolean | undefined;
   instantUs(name: string): number | undefined;
   word<T extends string>(name: string, words: readonly T[]): T | undefined;
-  /** By parameter; empty when all that was read is right. */
+  /** Messages by parameter; empty when every parameter read so far is valid. */
   errors(): Readonly<Record<string, readonly string[]>>;
   refuse(name: string, why: string): void;
 }

@@ -1,12 +1,12 @@
-/** Which operation a method and a path address, and the ids that the path names. */
+/** Finds the operation for a method and a path, and the ids in the path. */
 
-/** All paths lie below this prefix. */
+/** The prefix of every path. */
 export const API_PREFIX = '/api-rest';
 
 export interface Route<Answer> {
   readonly id: string;
   readonly method: string;
-  /** Below the prefix; `{name}` takes an id. */
+  /** The path below the prefix; a `{name}` segment takes an id. */
   readonly segments: readonly string[];
   readonly answer: Answer;
 }
@@ -14,7 +14,7 @@ export interface Route<Answer> {
 interface Routed<Answer> {
   readonly route: Route<Answer> | undefined;
   readonly ids: Readonly<Record<string, string>>;
-  /** The methods that the path does know, where it knows another one. */
+  /** The methods that the path supports, if it does not support the one requested. */
   readonly allowed: readonly string[];
 }
 
@@ -54,7 +54,7 @@ function matched(
   return ids;
 }
 
-/** Undefined for an escape that means nothing. */
+/** Undefined for an invalid percent-escape. */
 function decoded(segment: string): string | undefined {
   try {
     return decodeURIComponent(segment);

@@ -1,4 +1,4 @@
-/** How the service phrases its answers: JSON, empty bodies, and ProblemDetails (RFC 9457). */
+/** Builds the service's answers: JSON, empty bodies, and ProblemDetails (RFC 9457). */
 import type { HttpResponse } from '../../http/transport.ts';
 import { hashOf } from '../world/seeded-random.ts';
 
@@ -25,7 +25,7 @@ const PROBLEMS: Readonly<Record<number, readonly [section: string, title: string
   500: ['15.6.1', 'An error occurred while processing your request.'],
 };
 
-/** An error object; `more` adds keys to it or replaces them. */
+/** A ProblemDetails object. Keys in `more` are added to it or replace its own. */
 export function problemAnswer(
   status: number,
   instance: string,
@@ -50,7 +50,7 @@ export function problemAnswer(
   };
 }
 
-/** A 400 that says for each parameter or field what is wrong with it. */
+/** A 400 that says what is wrong with each parameter or field. */
 export function invalidAnswer(
   instance: string,
   errors: Readonly<Record<string, readonly string[]>>,
@@ -59,7 +59,7 @@ export function invalidAnswer(
   return problemAnswer(400, instance, title, { title, errors });
 }
 
-/** The page of a gateway that stands before the service. */
+/** The error page of a gateway in front of the service. */
 export function gatewayAnswer(status: number, title: string): HttpResponse {
   return {
     status,

@@ -1,4 +1,4 @@
-/** The simulated service as a real HTTP server. What is broken here is broken at the socket, as a network would. */
+/** Serves a simulated world over real HTTP. Connection faults happen at the socket, as on a network. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { NestwatchError } from '../../errors.ts';
@@ -9,17 +9,17 @@ import { createExchange, type Reply } from './faults.ts';
 import { API_PREFIX } from './routing.ts';
 import { problemAnswer } from './simulated-answer.ts';
 
-/** The only body that the service takes is one id. */
+/** Ample: the only body that the service accepts holds one id. */
 const MAX_BODY_BYTES = 65_536;
 
 export interface SimulatorServer {
-  /** The base URL for clients, which ends with `/api-rest`. */
+  /** The base URL for clients, which ends in `/api-rest`. */
   readonly url: string;
-  /** Ends every connection. */
+  /** Closes every connection. */
   close(): Promise<void>;
 }
 
-/** Serves one world. Throws `port_in_use` where another process listens; port 0 takes a free one. */
+/** Serves one world. Port 0 takes a free port. Throws `port_in_use` if another process listens on the port. */
 export async function openSimulator(options: {
   readonly world: World;
   readonly host: string;
@@ -46,7 +46,7 @@ export async function openSimulator(options: {
   }
 
   const server = createServer((request, response) => {
-    // A client that goes away in the middle is no failure of the service.
+    // A client that disconnects halfway is not a failure of the service.
     answer(request, response).catch(() => response.destroy());
   });
   // Longer than clients keep idle connections, so that none is closed while a request is on its way.
@@ -87,7 +87,7 @@ function write(response: ServerResponse, reply: Reply): void {
   response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy());
 }
 
-/** Undefined when it is too large. */
+/** Undefined when the body is too large. */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -98,7 +98,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return size <= MAX_BODY_BYTES ? Buffer.concat(chunks).toString('utf8') : undefined;
 }
 
-/** Node reads header values as Latin-1; a token beyond ASCII comes as the bytes of its UTF-8. */
+/** Node decodes header values as Latin-1; a token with non-ASCII characters arrives as UTF-8 bytes in that encoding. */
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) => {

@@ -1,4 +1,7 @@
-/** A way into worlds without a network, for a clock that is not real: the same exchanges, delays by the world's clock. */
+/**
+ * Serves worlds to clients in the same process, without a network. Delays follow the world's clock, which may be
+ * virtual.
+ */
 
 import { NestwatchError } from '../../errors.ts';
 import type { HttpResponse, Transport } from '../../http/transport.ts';
@@ -7,8 +10,8 @@ import type { World } from '../world/world.ts';
 import { createExchange, type Exchange } from './faults.ts';
 
 /**
- * Worlds by their base URL (`https://eu.example/api-rest`); any other address is unreachable. Answers that take
- * longer than `timeoutMs` end with `timeout`, as they would over a network.
+ * Takes worlds by base URL (`https://eu.example/api-rest`); any other address is unreachable. Answers that take
+ * longer than `timeoutMs` fail with `timeout`, as they would over a network.
  */
 export function simulatorTransport(
   worlds: Readonly<Record<string, World>>,

@@ -1,4 +1,4 @@
-/** Records as the JSON of the specification, with the switches of the behaviours laid over. */
+/** Writes records as the JSON of the specification, distorted as the behaviours ask. */
 import { formatInstant } from '../../time/instant.ts';
 import type { Behaviours } from '../world/behaviours.ts';
 import { distorted, isUnknown, shownEventType, shownId } from '../world/distort.ts';
@@ -13,7 +13,7 @@ import {
 } from '../world/simulated-record.ts';
 
 const SECOND_US = 1_000_000;
-/** A person has looked at a notification after this time. */
+/** Notifications older than this count as seen by a person. */
 const SEEN_AFTER_US = 3600 * SECOND_US;
 
 export function userJson(behaviours: Behaviours, user: UserRecord): unknown {
@@ -107,7 +107,7 @@ export function flightLogJson(behaviours: Behaviours, entry: FlightLogRecord, ne
     workspaceId: Number(nestId),
     flowInstanceId: entry.flightId,
     ...entry.fields,
-    // Only what nothing depends on becomes unknown: a client must not lose the end of a Flight.
+    // Only event types that nothing depends on become unknown: a client must not miss the end of a Flight.
     eventType: entry.fields.eventType === 4 && isUnknown(behaviours, entry.id) ? 9 : entry.fields.eventType,
   };
   return distorted(behaviours, entry.id, json, ['workspaceId', 'message', 'initiator']);
@@ -120,7 +120,7 @@ export function instantText({ shownPrecision, trimsZeros }: Behaviours, us: numb
   return trimsZeros ? text.replace(/\.?0+Z$/, (zeros) => (text.includes('.') ? 'Z' : zeros)) : text;
 }
 
-/** A raw override wins over everything; undefined in it takes a key away. */
+/** A raw override wins over everything; an undefined value in it removes the key. */
 function overlaid(json: Readonly<Record<string, unknown>>, raw: unknown): unknown {
   if (raw === undefined) return json;
   const isRecord = typeof raw === 'object' && raw !== null && !Array.isArray(raw);

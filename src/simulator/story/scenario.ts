@@ -1,6 +1,7 @@
 /**
- * Fills a world with Nests and Birds and lets them live: Flights by a few busy Birds and many quiet ones, failures,
- * triggers that break, edits, lost connections; before now as well as after it. The same seed gives the same life.
+ * Fills a world with Nests and Birds and keeps them active, both before and after now: Flights by a few busy Birds
+ * and many quiet ones, failures, broken triggers, edits, lost connections. The same seed gives the same course of
+ * events.
  */
 import type { Random } from '../../time/clock.ts';
 import { exponentialMs, pick } from '../world/seeded-random.ts';
@@ -22,18 +23,18 @@ import {
 export interface ScenarioOptions {
   readonly random: Random;
   readonly birds: number;
-  /** One for each 15 Birds by default, and at least 3. */
+  /** By default one for every 15 Birds, and at least 3. */
   readonly nests?: number;
-  /** Of all Birds together; one Flight of each Bird in 2 hours by default. */
+  /** For all Birds together; by default one Flight per Bird every 2 hours. */
   readonly flightsPerHour?: number;
-  /** Exponent of the Zipf distribution of Flights over Birds; 0 is even. */
+  /** Exponent of the Zipf distribution of Flights over Birds; 0 spreads them evenly. */
   readonly skew?: number;
-  /** Of Flights. */
+  /** The share of Flights that fail. */
   readonly failureShare?: number;
   readonly eventErrorsPerHour?: number;
   readonly editsPerHour?: number;
   readonly lostConnectionsPerDay?: number;
-  /** How long before now this life began. */
+  /** How long before now the activity began. */
   readonly historyMs?: number;
 }
 
@@ -65,7 +66,7 @@ export function createScenario(world: World, options: ScenarioOptions): Scenario
   const pickBusy = zipf(random, birds, skew);
   const startUs = world.nowUs() - Math.round(historyMs * 1000);
 
-  /** Independent events at a rate, from the beginning of this life on and for ever. */
+  /** Repeats an action at random intervals (a Poisson process) from the start of the scenario on, for ever. */
   function recurring(meanMs: number, action: () => void): void {
     if (!Number.isFinite(meanMs)) return;
     const next = (sinceUs: number) => {
@@ -100,7 +101,7 @@ export function createScenario(world: World, options: ScenarioOptions): Scenario
     soon(stage, bird, HOUR_S * (1 + random() * 7), () => isActivated(stage, bird));
   }
 
-  // All of it starts in one action, so that no part of the past is over before the rest has begun.
+  // Everything starts in one action, so that the whole history runs in order of time, interleaved.
   world.at(startUs, () => {
     for (const bird of birds.slice(0, Math.ceil(birds.length / 200))) waitingFlight(world, random, bird);
     if (birds.length > 0) recurring(HOUR_MS / flightsPerHour, flight);
@@ -148,15 +149,15 @@ function newBird(world: World, random: Random, nest: NestRecord): BirdRecord {
   });
 }
 
-/** Most Flights take seconds, some minutes; a few wait for a person, up to three days. */
+/** Most Flights take seconds, some take minutes; a few wait for a person, for up to three days. */
 function flightSeconds(random: Random): number {
   if (random() < 0.003) return HOUR_S * (1 + random() * 71);
-  // Two draws make a normal deviate (Box-Muller); its exponential is the usual shape of durations.
+  // Box-Muller: two draws give a normal deviate. Its exponential (log-normal) is the usual distribution of durations.
   const deviate = Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
   return Math.min(HOUR_S, 20 * Math.exp(1.2 * deviate));
 }
 
-/** A Flight that has waited for its person since long before this life began. */
+/** A Flight that has been waiting for a person since long before the scenario began. */
 function waitingFlight(world: World, random: Random, bird: BirdRecord): void {
   const waitedMs = HOUR_MS * (1 + random() * 71);
   const { message, step } = pick(random, FAILURES);

@@ -1,4 +1,4 @@
-/** Small things that happen to Birds and connections, of which scenarios and the demo's story are made. */
+/** Small events in the life of Birds and connections, from which scenarios and the demo's story are built. */
 import type { Random } from '../../time/clock.ts';
 import { pick } from '../world/seeded-random.ts';
 import type { BirdRecord } from '../world/simulated-record.ts';
@@ -8,18 +8,18 @@ import type { World } from '../world/world.ts';
 export interface Stage {
   readonly world: World;
   readonly random: Random;
-  /** How many times faster than life. */
+  /** How many times faster than real time. */
   readonly speed: number;
 }
 
-/** Seconds of the story as milliseconds of the world. */
+/** Converts seconds of the story to milliseconds of the world. */
 export function lengthMs(stage: Stage, seconds: number): number {
   return (seconds * 1000) / stage.speed;
 }
 
-/** Does something to a Bird in so many seconds; nothing happens to one that was deleted meanwhile. */
+/** Does something to a Bird after that many seconds, unless the Bird was deleted meanwhile. */
 export function soon(stage: Stage, bird: BirdRecord, seconds: number, action: () => void): void {
-  // Odd microseconds, as in life: on a machine's clock instants would all end in zeros.
+  // Adds odd microseconds, as in reality: a machine's clock would make all instants end in zeros.
   const microseconds = Math.floor(stage.random() * 1000);
   stage.world.at(stage.world.nowUs() + Math.round(lengthMs(stage, seconds) * 1000) + microseconds, () => {
     if (bird.deletedAtUs === undefined) action();
@@ -49,7 +49,7 @@ export function flightFails(stage: Stage, bird: BirdRecord, seconds: number): vo
   });
 }
 
-/** The trigger fails so many times; five in a row deactivate the Bird. */
+/** The trigger fails that many times; five failures in a row deactivate the Bird. */
 export function triggerFails(stage: Stage, bird: BirdRecord, times: number, gapSeconds: number): void {
   for (let time = 0; time < times; time += 1) {
     soon(stage, bird, time * gapSeconds, () => {
@@ -58,14 +58,14 @@ export function triggerFails(stage: Stage, bird: BirdRecord, times: number, gapS
   }
 }
 
-/** Somebody switches a suspended Bird on again, and its trigger works. */
+/** Somebody reactivates a suspended Bird, and its trigger works again. */
 export function isActivated(stage: Stage, bird: BirdRecord): void {
   if (bird.status !== 'suspended') return;
   stage.world.activate(bird.id);
   soon(stage, bird, 2, () => flightLands(stage, bird, 5));
 }
 
-/** A connection is lost: first the service tries again, then it gives up. */
+/** A connection is lost: the service retries first, then gives up. */
 export function connectionIsLost(stage: Stage, nestId: string, gapSeconds: number): void {
   const { world, random } = stage;
   const lost = {
@@ -80,7 +80,7 @@ export function connectionIsLost(stage: Stage, nestId: string, gapSeconds: numbe
   });
 }
 
-/** Somebody works on a Bird: saves, and keeps the change or throws it away. */
+/** Somebody edits a Bird, saves, and keeps the change or discards it. */
 export function birdIsEdited(stage: Stage, bird: BirdRecord): void {
   const { world, random } = stage;
   world.save(bird.id);

@@ -1,13 +1,13 @@
 /**
- * The demo's story of one region. In its first 40 seconds:
+ * Plays the demo's story of one region. In its first 40 seconds:
  *
- *    6 s  a Flight fails; 26 s later (32 s) the same Bird's next Flight lands
- *    7 s  a connection is being retried, and at 19 s given up
- *    8 s  a Bird's trigger fails, again at 13 s, and until 25 s five times in a row: deactivated; activated at 38 s
- *   10 s  a Flight lands although one of its steps ended with an error that was skipped
- *   30 s  a Flight fails that began three days ago
+ *   6 s   a Flight fails; 26 s later (at 32 s) the same Bird's next Flight succeeds
+ *   7 s   the service retries a lost connection, and gives up at 19 s
+ *   8 s   a Bird's trigger fails, again at 13 s, and by 25 s five times in a row: deactivated; reactivated at 38 s
+ *  10 s   a Flight succeeds although one of its steps ended with an error that was skipped
+ *  30 s   a Flight that began three days ago fails
  *
- * After that such things go on for ever, one every few seconds, most of them good.
+ * After that such events go on for ever, one every few seconds, most of them good.
  */
 import type { Random } from '../../time/clock.ts';
 import { hashOf, pick, seededRandom } from '../world/seeded-random.ts';
@@ -28,14 +28,14 @@ import {
   triggerFails,
 } from './story-steps.ts';
 
-/** Who plays which part. */
+/** The Birds that play a part. */
 interface Cast {
   readonly nests: readonly NestRecord[];
-  /** Its Flight fails, and the next one lands. */
+  /** Its Flight fails, and its next one succeeds. */
   readonly stumbling: BirdRecord;
-  /** Its trigger fails until it is deactivated. */
+  /** Its trigger fails until the Bird is deactivated. */
   readonly deaf: BirdRecord;
-  /** Its Flight lands with a skipped error. */
+  /** Its Flight succeeds with a skipped error. */
   readonly forgiving: BirdRecord;
   /** Its Flight of three days fails. */
   readonly patient: BirdRecord;
@@ -44,10 +44,10 @@ interface Cast {
 }
 
 const DAY_S = 86_400;
-/** When the loop takes over. */
+/** When the endless loop of events begins. */
 const LOOP_AFTER_S = 45;
 
-/** Sets the stage and begins now. Without `random` the region's name decides on Nests, Birds and chance. */
+/** Sets up the world and begins now. Without `random`, the region's name seeds Nests, Birds and chance. */
 export function playStory(
   world: World,
   { speed = 1, random = seededRandom(hashOf(world.region)) }: { speed?: number; random?: Random } = {},
@@ -117,7 +117,7 @@ function playHistory({ world, random }: Stage, birds: readonly BirdRecord[]): vo
   }
 }
 
-/** One thing now, and the next in a few seconds. */
+/** Does one thing now, and schedules the next in a few seconds. */
 function goOn(stage: Stage, cast: Cast): void {
   const { world, random } = stage;
   const { stumbling, deaf, forgiving, patient, others, nests } = cast;

@@ -1,15 +1,15 @@
 /**
- * What will happen when. Nothing runs by itself: `runUntil` executes what has come due, in the order of instants
- * and, within one instant, in the order of entry. While an action runs, `presentUs` is its own instant, so a world
- * that nobody asked for an hour catches up as if it had been watched all along.
+ * Schedules actions for instants. Nothing runs by itself: `runUntil` runs what is due, in order of instant, and in
+ * order of entry within one instant. While an action runs, `presentUs` is that action's own instant. So a world that
+ * nobody queried for an hour catches up as if it had been watched all along.
  */
 export interface Agenda {
   at(instantUs: number, action: () => void): void;
-  /** Runs all that is due at `nowUs`; does nothing while it is already running. */
+  /** Runs everything due at `nowUs`. Does nothing when called while it is running. */
   runUntil(nowUs: number): void;
-  /** The instant of the action that runs; undefined between actions. */
+  /** The instant of the running action; undefined between actions. */
   presentUs(): number | undefined;
-  /** The instant of the earliest action that waits. */
+  /** The instant of the earliest waiting action. */
   nextUs(): number | undefined;
 }
 
@@ -20,7 +20,7 @@ interface Item {
 }
 
 export function createAgenda(): Agenda {
-  // A binary heap: the earliest item stands first.
+  // A binary heap: the earliest item comes first.
   const heap: Item[] = [];
   let order = 0;
   let presentUs: number | undefined;

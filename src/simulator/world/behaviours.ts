@@ -1,7 +1,7 @@
 /**
- * What the specification leaves open, as switches. The defaults are a service that behaves well, with the page sizes
- * of the public examples. A world's behaviours may be changed at any moment; shares lie between 0 and 1, and 0 of a
- * limit means that there is none.
+ * Lists what the specification leaves open as switches. By default the service behaves well, with the page sizes of
+ * the public examples. A world's behaviours may be changed at any moment. Shares lie between 0 and 1; a limit of 0
+ * means none.
  */
 import { z } from 'zod';
 
@@ -21,17 +21,18 @@ export const BEHAVIOURS = z.strictObject({
   // Time filters and instants.
   /** Whether an entry exactly at `from` or `to` matches. */
   bounds: z.enum(['inclusive', 'exclusive']).default('inclusive'),
-  /** To what both sides are cut before they are compared. */
+  /** The precision to which both sides are cut before they are compared. */
   comparedPrecision: precision,
-  /** To what instants are cut when they are written. */
+  /** The precision to which instants are cut when they are written. */
   shownPrecision: precision,
-  /** Zeros at the end of a fraction are left out, as .NET does. */
+  /** Omits trailing zeros of a fraction, as .NET does. */
   trimsZeros: z.boolean().default(false),
   startDateWithoutZ: z.boolean().default(false),
-  /** Entries are created at multiples of this step: a coarse one makes ties. */
+  /** Entries are created at multiples of this step: a coarse step makes ties. */
   instantStepMs: ms,
 
-  // Entries that become visible after their instant, evenly between the least and the most.
+  // Late entries: they become visible after their instant, by a delay spread evenly between the minimum and the
+  // maximum.
   lateShare: share,
   lateMinMs: ms,
   lateMaxMs: ms,
@@ -44,22 +45,22 @@ export const BEHAVIOURS = z.strictObject({
   maxPageSize: whole.min(1).default(1000),
   overMaxPageSize: z.enum(['clamp', 'refuse']).default('clamp'),
   totalCountCap: whole.default(0),
-  /** `totalCount` leaves out what became visible in this last time. */
+  /** `totalCount` omits what became visible within this last period. */
   totalCountStaleMs: ms,
-  /** Older entries and ended Flights are gone. */
+  /** Entries and ended Flights older than this are gone. */
   retentionMs: ms,
-  /** Rows of `searchFlights` at the most: the first ones of its order. */
+  /** The most rows that `searchFlights` returns: the first in its order. */
   flightsCap: whole.default(0),
   flightsOrder: z.enum(['newest_first', 'oldest_first', 'by_id']).default('newest_first'),
 
-  // The shape of answers: shares of entries or fields; the same entry is read the same way each time.
+  // The shape of answers, as shares of entries or fields. The same entry looks the same each time it is read.
   numbersAsText: share,
   nullFields: share,
   missingFields: share,
   extraKeys: share,
   unknownEnums: share,
 
-  // Faults: shares of requests. Together they count up to 1 at the most.
+  // Faults, as shares of requests. Together they add up to 1 at most.
   tooManyRequests: share,
   error500: share,
   error502: share,
@@ -75,14 +76,14 @@ export const BEHAVIOURS = z.strictObject({
   cut: share,
   /** A complete answer whose JSON ends early. */
   truncated: share,
-  /** How a 429 says when to come again. */
+  /** How a 429 says when to retry. */
   retryAfter: z.enum(['seconds', 'date', 'garbled', 'none']).default('seconds'),
   retryAfterMs: z.number().min(0).max(86_400_000).default(1000),
-  /** Every answer takes this long, and the share of slow ones `slowMs` more. */
+  /** Every answer takes this long; the share of slow ones takes `slowMs` more. */
   latencyMs: z.number().min(0).max(3_600_000).default(0),
   slow: share,
   slowMs: z.number().min(0).max(3_600_000).default(5000),
-  /** Requests above this rate get 429 (a token bucket that holds one second's worth). */
+  /** Requests above this rate get a 429 (a token bucket that holds one second's worth). */
   requestsPerSecond: z.number().min(0).max(1_000_000).default(0),
 });
 

@@ -1,6 +1,6 @@
-/** Lists in ascending order of an instant, so that a page of a long list is found without reading the list. */
+/** Keeps lists in ascending order of an instant, so that a page of a long list is found without scanning the list. */
 
-/** The first index whose instant is `instantUs` or later; the length where there is none. */
+/** The first index whose instant is `instantUs` or later; the list's length if there is none. */
 export function firstFrom<T>(list: readonly T[], instantOf: (item: T) => number, instantUs: number): number {
   let low = 0;
   let high = list.length;
@@ -12,7 +12,7 @@ export function firstFrom<T>(list: readonly T[], instantOf: (item: T) => number,
   return low;
 }
 
-/** Puts an item in its place: behind those of the same instant. */
+/** Inserts an item in order, after those of the same instant. */
 export function insert<T>(list: T[], instantOf: (item: T) => number, item: T): void {
   const instantUs = instantOf(item);
   const newest = list.at(-1);
@@ -20,7 +20,7 @@ export function insert<T>(list: T[], instantOf: (item: T) => number, item: T): v
   else list.splice(firstFrom(list, instantOf, instantUs + 1), 0, item);
 }
 
-/** Takes an item out; false when it is not there. */
+/** Removes an item; false when it is not there. */
 export function remove<T>(list: T[], instantOf: (item: T) => number, item: T): boolean {
   const at = list.indexOf(item, firstFrom(list, instantOf, instantOf(item)));
   if (at >= 0) list.splice(at, 1);

@@ -1,7 +1,7 @@
 /**
- * The shapes that the specification does not promise against: numbers as text, null, missing and extra fields,
- * unknown values. What is distorted depends on the id alone that is shown, so every reading of it looks the same, also of
- * an entry that comes again under the id of another.
+ * Distorts answers in ways that the specification does not rule out: numbers as text, null, missing and extra fields,
+ * unknown values. The distortion depends on the displayed id alone, so each reading of an entry looks the same, even
+ * of an entry that appears again under the id of another.
  */
 import type { Behaviours } from './behaviours.ts';
 import { chanceOf } from './seeded-random.ts';
@@ -9,10 +9,10 @@ import type { EntryRecord } from './simulated-record.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** A kind of event that no client knows. */
+/** An event type that no client knows. */
 const UNKNOWN_EVENT_TYPE = 'FlowArchived';
 
-/** Applies the switches; only the fields named in `nullable` are ever nulled or left out. */
+/** Applies the switches. Only the fields named in `nullable` are ever nulled or omitted. */
 export function distorted(
   behaviours: Behaviours,
   id: string,
@@ -36,7 +36,7 @@ export function distorted(
   return Object.fromEntries(fields);
 }
 
-/** A number becomes text, and the digits of an id a number. */
+/** Turns a number into text, and an id made of digits into a number. */
 function swapped(field: unknown): unknown {
   if (typeof field === 'number') return String(field);
   return typeof field === 'string' && /^[1-9]\d{0,14}$/.test(field) ? Number(field) : field;
@@ -46,12 +46,12 @@ export function isUnknown(behaviours: Behaviours, id: string): boolean {
   return behaviours.unknownEnums > 0 && chanceOf(`${id} enum`) < behaviours.unknownEnums;
 }
 
-/** The `eventType` as it is written for a Bird log entry or notification. */
+/** The `eventType` as written for a Bird log entry or notification. */
 export function shownEventType(behaviours: Behaviours, entry: EntryRecord): string {
   return isUnknown(behaviours, shownId(entry)) ? UNKNOWN_EVENT_TYPE : String(entry.fields.eventType ?? '');
 }
 
-/** The entry's id, or the other one that a raw override says. */
+/** The entry's id, or the one that a raw override sets. */
 export function shownId({ id, raw }: EntryRecord): string {
   const isOverridden = typeof raw === 'object' && raw !== null && 'id' in raw && typeof raw.id === 'string';
   return isOverridden ? (raw.id as string) : id;

@@ -1,4 +1,4 @@
-/** What writes Bird logs and notifications, and the Bird's states that go with them. */
+/** Actions that write Bird logs and notifications, and change the Bird's status accordingly. */
 import { NestwatchError } from '../../errors.ts';
 import { remove } from './by-instant.ts';
 import type { BirdRecord, BirdStatus, EntryRecord } from './simulated-record.ts';
@@ -6,17 +6,17 @@ import { createdAtOf } from './simulated-record.ts';
 import { addEntry, type Bird, type Entry, type State } from './state.ts';
 import { CONNECTION_LOST, DEACTIVATED, EVENT_ERROR } from './vocabulary.ts';
 
-/** So many failures of its trigger in a row deactivate a Bird. */
+/** This many trigger failures in a row deactivate a Bird. */
 const EVENT_ERRORS_TO_DEACTIVATE = 5;
 
-/** An entry as a test wants it. */
+/** An entry as a test specifies it. */
 interface RawEntry {
-  /** Fields as the specification names them; what is left out takes a plain value. */
+  /** Fields as the specification names them; those omitted take a plain value. */
   readonly fields?: Readonly<Record<string, unknown>>;
-  /** Laid over the finished entry: a record key by key (undefined takes a key away), anything else replaces it. */
+  /** Overrides the finished entry: a record key by key (undefined removes a key), anything else as a whole. */
   readonly raw?: unknown;
   readonly createdAtUs?: number;
-  /** Now by default: an entry created before is then late. */
+  /** Now by default; an entry created earlier is then late. */
   readonly visibleAtUs?: number;
 }
 
@@ -37,21 +37,21 @@ interface EventErrorOptions {
 }
 
 export interface EntryActions {
-  /** A failure of the Bird's trigger; the fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
+  /** A failure of the Bird's trigger. The fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
   eventError(birdId: string, options?: EventErrorOptions): EntryRecord;
   disconnectConnection(connection: LostConnection): EntryRecord;
-  /** A person's switch, with its Bird log. */
+  /** A person activates the Bird; writes the Bird log. */
   activate(birdId: string): BirdRecord;
   suspend(birdId: string): BirdRecord;
   /** A draft becomes active. */
   publish(birdId: string): BirdRecord;
-  /** Back to a draft; the service logs nothing of it. */
+  /** Turns the Bird into a draft again; the service logs nothing. */
   unpublish(birdId: string): BirdRecord;
   save(birdId: string): BirdRecord;
   discard(birdId: string): BirdRecord;
   appendNotification(entry?: RawEntry & { readonly nestId?: string }): EntryRecord;
   appendBirdLog(birdId: string, entry?: RawEntry): EntryRecord;
-  /** Takes a Bird log entry or notification away. */
+  /** Deletes a Bird log entry or notification. */
   deleteEntry(entryId: string): void;
 }
 
@@ -147,7 +147,7 @@ export function entryActions(state: State): EntryActions {
   };
 }
 
-/** Throws `not_found` for a Bird that is not there any more or never was. */
+/** Throws `not_found` for a Bird that was deleted or never existed. */
 export function birdOf(state: State, birdId: string): Bird {
   const bird = state.birds.get(birdId);
   if (!bird || bird.deletedAtUs !== undefined) {

@@ -1,10 +1,10 @@
 /**
- * Flights: active from their start to an end, and active again when reopened.
+ * Actions on Flights. A Flight is active from its start to an end, and again once it is reopened.
  *
  *   active ──endFlight or its plan──► succeeded | failed | cancelled ──reopenFlight──► active
  *
- * A plan belongs to the stretch of activity in which it was made: a Flight ended by hand before, or reopened since,
- * is not ended by it.
+ * A plan ends the Flight only within the active period in which it was made: not if the Flight was ended by hand
+ * before, nor after it was reopened.
  */
 import { NestwatchError } from '../../errors.ts';
 import { insert } from './by-instant.ts';
@@ -21,7 +21,7 @@ import { createdNowUs, type Flight, onceAt, type State, visibleAtUs } from './st
 import { FAILURES } from './vocabulary.ts';
 
 interface EndOptions {
-  /** A failed Flight has a plain one by default; '' for none. */
+  /** A failed Flight has a plain message by default; '' for none. */
   readonly errorMessages?: string;
   readonly failedStep?: FailedStep;
   /** Errors in its log that did not stop it. */
@@ -30,9 +30,9 @@ interface EndOptions {
 }
 
 interface FlightPlan extends EndOptions {
-  /** Now by default; an instant before now makes a Flight that has been under way since. */
+  /** Now by default; an earlier instant makes a Flight that has been active since then. */
   readonly startedAtUs?: number;
-  /** From the start to the planned end; 10 s where only `endsAs` is given. */
+  /** From the start to the planned end; 10 s if only `endsAs` is given. */
   readonly fliesForMs?: number;
   /** Without it the Flight stays active until it is ended. */
   readonly endsAs?: FlightOutcome;

@@ -1,6 +1,6 @@
 /**
- * The log of a Flight. It is not kept but follows from the Flight: the same entries under the same ids at every
- * reading, and none of them in memory for Flights that nobody asks about.
+ * Derives the log of a Flight from the Flight instead of storing it. Each reading gives the same entries under the
+ * same ids, and Flights that nobody asks about take no memory.
  */
 import { uuidV7 } from './identity.ts';
 import { hashOf, seededRandom } from './seeded-random.ts';
@@ -14,14 +14,14 @@ export interface FlightLogRecord {
   readonly fields: Readonly<Record<string, unknown>>;
 }
 
-/** The service's numbers for kinds of entries. */
+/** The service's numbers for types of entries. */
 const START = 1;
 const LANDING = 2;
 const STOPPED = 3;
 const SDK_LOG = 4;
 const ERROR = 5;
 
-/** When steps of a Flight write to its log, counted from its start. */
+/** When the steps of a Flight write to its log, counted from its start. */
 const STEPS = [
   { afterUs: 400_000, scope: 'Get entry' },
   { afterUs: 2_000_000, scope: 'Convert document' },
@@ -29,10 +29,10 @@ const STEPS = [
   { afterUs: 3_600_000_000, scope: 'Wait for review' },
 ] as const;
 
-/** Errors of one end lie this far apart, closer together in a short Flight. */
+/** The distance between the errors of one end; less in a short Flight. */
 const ERROR_STEP_US = 200_000;
 
-/** The entries so far, in the order of their instants. */
+/** The entries so far, in order of their instants. */
 export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecord[] {
   const entries: FlightLogRecord[] = [];
   const add = (name: string, createdAtUs: number, fields: Readonly<Record<string, unknown>>) => {

@@ -1,4 +1,4 @@
-/** Ids as the service makes them: UUIDv7 for entries, GUIDs for Flights and Users. */
+/** Makes ids as the service does: UUIDv7 for entries, GUIDs for Flights and Users. */
 import type { Random } from '../../time/clock.ts';
 
 /** A UUIDv7 (RFC 9562) whose millisecond is that of `createdAtUs`. */
@@ -14,7 +14,7 @@ export function guid(random: Random): string {
   return join(`${hexDigits(random, 8)}${hexDigits(random, 4)}4${hexDigits(random, 3)}`, random);
 }
 
-/** Puts the variant and 62 random bits behind the first half of a UUID. */
+/** Appends the variant and 62 random bits to the first half of a UUID. */
 function join(half: string, random: Random): string {
   const variant = (8 + Math.floor(random() * 4)).toString(16);
   const start = `${half.slice(0, 8)}-${half.slice(8, 12)}-${half.slice(12)}`;

@@ -1,4 +1,4 @@
-/** Users, Nests and Birds: who is there, under which name, and where. */
+/** Actions on Users, Nests and Birds: who exists, under which name, and where. */
 import { NestwatchError } from '../../errors.ts';
 import { birdOf } from './entry-actions.ts';
 import { guid } from './identity.ts';
@@ -22,7 +22,7 @@ interface NewBird {
   readonly name: string;
   readonly triggerType: TriggerType;
   readonly status?: BirdStatus;
-  /** How long a Flight takes that `flyBird` starts. */
+  /** The duration of a Flight started by `flyBird`. */
   readonly flightDurationMs?: number;
 }
 
@@ -32,13 +32,13 @@ export interface InventoryActions {
   addBird(nestId: string, bird: NewBird): BirdRecord;
   renameNest(nestId: string, name: string): NestRecord;
   renameBird(birdId: string, name: string): BirdRecord;
-  /** The Bird with its logs and Flights is found below the other Nest from now on, and nowhere else. */
+  /** Moves the Bird with its logs and Flights to another Nest; the old one no longer shows it. */
   moveBird(birdId: string, nestId: string): BirdRecord;
-  /** Its logs and Flights go with it. */
+  /** Deletes its logs and Flights as well. */
   deleteBird(birdId: string): void;
   deleteNest(nestId: string): void;
   addMember(nestId: string, userId: string): void;
-  /** False when the User was no member. */
+  /** False when the User was not a member. */
   removeMember(nestId: string, userId: string): boolean;
 }
 

@@ -1,7 +1,7 @@
-/** Chance that repeats: the same seed gives the same numbers on every machine. */
+/** Reproducible chance: the same seed gives the same numbers on every machine. */
 import type { Random } from '../../time/clock.ts';
 
-/** A 32-bit mulberry generator: enough for a simulation, and never for a secret. */
+/** A 32-bit mulberry generator: good enough for a simulation, never for a secret. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -23,12 +23,12 @@ export function hashOf(text: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Chance that belongs to a thing and not to the order of calls: the same for every reading of the same text. */
+/** A number in [0, 1) that depends on the text alone, not on the order of calls. */
 export function chanceOf(text: string): number {
   return hashOf(text) / 2 ** 32;
 }
 
-/** A new generator drawn from `random`, so that two consumers of chance do not disturb each other. */
+/** A new generator seeded from `random`, so that two consumers of chance do not affect each other. */
 export function forked(random: Random): Random {
   return seededRandom(Math.floor(random() * 2 ** 32));
 }
@@ -39,7 +39,7 @@ export function pick<T>(random: Random, items: readonly T[]): T {
   return item;
 }
 
-/** Time until the next of events that come independently of each other, on average each `meanMs`. */
+/** Time until the next of independent events that come every `meanMs` on average. */
 export function exponentialMs(random: Random, meanMs: number): number {
   return -Math.log(1 - random()) * meanMs;
 }

@@ -1,4 +1,4 @@
-/** What a world holds: the state behind the resources. Only `world.ts` changes it. */
+/** The records that a world holds behind the service's resources. Only the world's actions change them. */
 
 export type BirdStatus = 'active' | 'unpublished' | 'suspended';
 export type TriggerType = 'manual' | 'event' | 'scheduled';
@@ -25,14 +25,14 @@ export interface BirdRecord {
   readonly name: string;
   readonly status: BirdStatus;
   readonly triggerType: TriggerType;
-  /** How long a Flight takes that `flyBird` starts. */
+  /** The duration of a Flight started by `flyBird`. */
   readonly flightDurationMs: number;
-  /** EventErrors since the trigger last worked. */
+  /** Trigger failures since the trigger last worked. */
   readonly eventErrorsInARow: number;
   readonly deletedAtUs: number | undefined;
-  /** Visible entries in the order of their instants. */
+  /** Visible entries in order of their instants. */
   readonly logs: readonly EntryRecord[];
-  /** Visible Flights in the order of their starts. */
+  /** Visible Flights in order of their starts. */
   readonly flights: readonly FlightRecord[];
   readonly flightsById: ReadonlyMap<string, FlightRecord>;
   readonly activeFlights: ReadonlySet<FlightRecord>;
@@ -44,18 +44,18 @@ export interface EntryRecord {
   readonly id: string;
   readonly createdAtUs: number;
   readonly visibleAtUs: number;
-  /** Empty for what concerns the whole organisation. */
+  /** Empty if it concerns the whole organisation. */
   readonly nestId: string;
-  /** Of a Bird log: the Bird whose log it is. Empty for notifications. */
+  /** The Bird whose log this is; empty for notifications. */
   readonly birdId: string;
   /** The fields as the specification names them, without `id`, `createdAt`, `workspaceId` and `workflowId`. */
   readonly fields: Readonly<Record<string, unknown>>;
-  /** Laid over what is written at the very end: a record's keys one by one, anything else instead of the entry. */
+  /** Overrides the entry as written, at the very end: a record key by key, anything else as a whole. */
   readonly raw: unknown;
   readonly deletedAtUs: number | undefined;
 }
 
-/** One end of a Flight; a Flight that was active again afterwards has several. */
+/** One end of a Flight; a Flight that was reopened has several. */
 export interface FlightEnd {
   readonly status: FlightOutcome;
   readonly endedAtUs: number;
@@ -67,7 +67,7 @@ export interface FlightEnd {
   readonly reopenedAtUs: number | undefined;
 }
 
-/** Where in a Bird's steps it went wrong, and how (an index of the service's error types). */
+/** The step that failed, and how (an index of the service's error types). */
 export interface FailedStep {
   readonly stepId: string;
   readonly scope: string;

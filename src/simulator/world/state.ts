@@ -1,4 +1,4 @@
-/** The state that a world's actions share. What is read from outside goes through `World`, which cannot change it. */
+/** The mutable state that a world's actions share. Callers outside read it through `World`, which cannot change it. */
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Agenda, createAgenda } from './agenda.ts';
 import type { Behaviours } from './behaviours.ts';
@@ -43,20 +43,20 @@ export interface State {
   readonly agenda: Agenda;
   readonly users: Map<string, UserRecord>;
   readonly nests: Map<string, Nest>;
-  /** Every Bird that ever was, deleted ones too. */
+  /** Every Bird that ever existed, including deleted ones. */
   readonly birds: Map<string, Bird>;
-  /** Every Flight that ever was, by its id. */
+  /** Every Flight that ever existed, by id. */
   readonly flights: Map<string, Flight>;
-  /** Visible notifications in the order of their instants. */
+  /** Visible notifications in order of their instants. */
   readonly notifications: Entry[];
-  /** Every entry that ever was, in the order of creation. */
+  /** Every entry that ever existed, in order of creation. */
   readonly entries: Entry[];
-  /** For ids alone, so that an id never depends on what else chance decides. */
+  /** For ids alone, so that an id never depends on other random decisions. */
   readonly ids: Random;
   readonly lateness: Random;
-  /** The instant of the action that runs, else the clock's. */
+  /** The instant of the running action, or else the clock's. */
   nowUs(): number;
-  /** A number for a new Nest, Bird or connection: they share one sequence. */
+  /** A number for a new Nest, Bird or connection; all share one sequence. */
   nextNumber(): string;
 }
 
@@ -85,7 +85,7 @@ export function createState(region: string, clock: Clock, random: Random, behavi
   };
 }
 
-/** The instant at which something new is created, cut to the step that makes ties. */
+/** The instant at which something new is created, cut to `instantStepMs`, which makes ties. */
 export function createdNowUs(state: State): number {
   const stepUs = Math.max(1, Math.round(state.behaviours.instantStepMs * 1000));
   return Math.floor(state.nowUs() / stepUs) * stepUs;
@@ -99,13 +99,13 @@ export function visibleAtUs(state: State): number {
   return state.nowUs() + (isLate ? Math.round(lateMs * 1000) : 0);
 }
 
-/** Does something at an instant: at once when that is not ahead. */
+/** Runs an action at an instant, or at once if that instant is not in the future. */
 export function onceAt(state: State, instantUs: number, action: () => void): void {
   if (instantUs <= state.nowUs()) action();
   else state.agenda.at(instantUs, action);
 }
 
-/** What an action may say of an entry; the rest is decided here. */
+/** What an action decides about an entry; `addEntry` decides the rest. */
 interface NewEntry {
   readonly feed: Entry['feed'];
   readonly nestId: string;

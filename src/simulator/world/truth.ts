@@ -1,6 +1,6 @@
 /**
- * What an honest observer must have seen, under the event keys that nestwatch gives: the measure of every test that
- * asks for "nothing lost, nothing invented".
+ * Lists what an accurate observer must have seen, under nestwatch's event keys. Tests for "nothing lost, nothing
+ * invented" compare against it.
  */
 import { parseInstant } from '../../time/instant.ts';
 import { shownEventType } from './distort.ts';
@@ -16,11 +16,11 @@ export interface TrueEvent {
   readonly nestId: string;
   readonly birdId: string;
   readonly occurredAtUs: number;
-  /** From when on it could be read… */
+  /** From when on it could be read. */
   readonly visibleAtUs: number;
   /**
-   * …and until when: deleted (alone, or with its Bird), past the retention, or a Flight that was active again.
-   * An observer that did not look in between could not see it. Undefined while it is still there.
+   * Until when it could be read: it was deleted (alone or with its Bird), passed the retention, or the Flight was
+   * reopened. An observer that did not look in between could not see it. Undefined while it is still there.
    */
   readonly goneAtUs: number | undefined;
 }
@@ -36,9 +36,9 @@ interface TrueBird {
 export interface Truth {
   /** Everything visible by now, each key once, in the order in which it became visible. */
   readonly events: readonly TrueEvent[];
-  /** Entries written without a usable id or instant: nobody can key them. */
+  /** Entries written without a usable id or instant: nobody can give them a key. */
   readonly malformed: number;
-  /** Every Bird that ever was. */
+  /** Every Bird that ever existed. */
   readonly birds: readonly TrueBird[];
 }
 
@@ -112,11 +112,11 @@ function endsOf(region: string, flight: FlightRecord): TrueEvent[] {
 interface Identity {
   readonly id: string;
   readonly createdAtUs: number;
-  /** Only where a raw override says it. */
+  /** Set only by a raw override. */
   readonly eventType: string | undefined;
 }
 
-/** What a reader can know of the entry as it is written; undefined when it cannot be keyed. */
+/** What a reader can know of the entry as written; undefined when it cannot be given a key. */
 function identityOf({ id, createdAtUs, raw }: EntryRecord): Identity | undefined {
   if (raw === undefined) return { id, createdAtUs, eventType: undefined };
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined;

@@ -1,4 +1,4 @@
-/** Words of the trade that the watched service serves (localisation), for names and messages that look real. */
+/** Words from the field that the service serves (localisation), for realistic names and messages. */
 import type { FailedStep } from './simulated-record.ts';
 
 interface Failure {

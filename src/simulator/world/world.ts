@@ -1,8 +1,8 @@
 /**
- * One region of the service: what is there, what people and outside systems do to it, and what an honest observer
- * must have seen. Everything happens at the present instant of `clock`; what shall happen at another goes through
- * `at`. Time does not push the world: what has come due runs before the next request, action or look at the truth.
- * Records are live, and as of the last such moment.
+ * Models one region of the service: what exists there, what people and outside systems do to it, and what an accurate
+ * observer must have seen. Actions happen at the present instant of `clock`; `at` schedules one for another instant.
+ * The world does not advance by itself: whatever is due runs before the next request, action or reading of the truth.
+ * Records are live, and up to date as of the last such moment.
  */
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Behaviours, DEFAULT_BEHAVIOURS } from './behaviours.ts';
@@ -18,7 +18,7 @@ interface WorldOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** What the Authorization header must say. */
+  /** The required value of the Authorization header. */
   readonly token: string;
   readonly behaviours?: Partial<Behaviours>;
 }
@@ -26,7 +26,7 @@ interface WorldOptions {
 /** How a region fails as a whole. */
 export type Outage = 'reset' | '503' | 'html';
 
-/** Requests so far. Those that no operation takes count as `unknown`; those without an answer as `reset`. */
+/** Requests so far. Those to unknown operations count as `unknown`; those without an answer as `reset`. */
 interface RequestCounts {
   readonly total: number;
   readonly byOperation: Readonly<Record<string, number>>;
@@ -39,22 +39,22 @@ export interface World extends InventoryActions, FlightActions, EntryActions {
   readonly token: string;
   /** May be changed at any moment. */
   readonly behaviours: Behaviours;
-  /** Chance for faults alone: requests never change what happens in the world. */
+  /** Used for faults alone, so that requests never change what happens in the world. */
   readonly faultRandom: Random;
   readonly users: ReadonlyMap<string, UserRecord>;
   readonly nests: ReadonlyMap<string, NestRecord>;
-  /** Every Bird that ever was, deleted ones too. */
+  /** Every Bird that ever existed, including deleted ones. */
   readonly birds: ReadonlyMap<string, BirdRecord>;
   readonly flights: ReadonlyMap<string, FlightRecord>;
   readonly notifications: readonly EntryRecord[];
 
-  /** The present: the instant of the agenda's action that runs, else the clock's. */
+  /** The present: the instant of the agenda's running action, or else the clock's. */
   nowUs(): number;
-  /** Runs an action at an instant; one that has passed runs at once, with that instant as the present. */
+  /** Runs an action at an instant. One in the past runs at once, with that instant as the present. */
   at(instantUs: number, action: () => void): void;
-  /** Runs an action again and again, first after one period; the returned function ends it. */
+  /** Repeats an action, first after one period. The returned function stops it. */
   every(periodMs: number, action: () => void): () => void;
-  /** Runs what has come due. */
+  /** Runs everything that is due. */
   settle(): void;
 
   goDown(kind?: Outage): void;
@@ -66,7 +66,7 @@ export interface World extends InventoryActions, FlightActions, EntryActions {
 
   truth(): Truth;
   requests(): RequestCounts;
-  /** Counts a request; for whoever answers one. */
+  /** Counts a request; called by whoever answers it. */
   count(operation: string, status: number | 'reset'): void;
 }
 
@@ -81,7 +81,7 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
 
   const settle = () => state.agenda.runUntil(clock.nowUs());
 
-  /** Every action finds a world that has caught up, and what it makes due runs before it returns. */
+  /** Lets the world catch up before every action, and runs what the action makes due before it returns. */
   function settled<T extends object>(actions: T): T {
     const wrapped = Object.entries(actions).map(
       ([name, action]: [string, (...args: unknown[]) => unknown]) => [
