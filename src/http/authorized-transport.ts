@@ -1,6 +1,6 @@
 /**
- * A transport that says in each request who asks, as it was configured, and follows redirects where that is allowed.
- * What stops here: credentials, which go to the origin that they are for and to no other.
+ * A transport that authenticates each request as configured and follows redirects where that is allowed. Boundary:
+ * credentials go only to the origin they are meant for.
  */
 import { NestwatchError } from '../errors.ts';
 import type { Credentials, HttpSettings } from './http-settings.ts';
@@ -15,16 +15,19 @@ import {
 
 export interface AuthorizedTransportOptions extends Omit<TransportOptions, 'tls' | 'proxy'> {
   readonly http?: HttpSettings | undefined;
-  /** By which the life of access tokens is measured, in microseconds. */
+  /** The clock that decides when access tokens expire, in microseconds. */
   readonly nowUs: () => number;
 }
 
-/** Of one request, as Go's client and so Alertmanager has it. */
+/** For one request; the same limit as Go's HTTP client, and so Alertmanager's. */
 const MAX_REDIRECTS = 10;
 
 const MAX_TOKEN_BYTES = 1024 * 1024;
 
-/** Throws like `openTransport`, and `unauthorized` where no access token is given: then nothing was sent. */
+/**
+ * Throws like `openTransport`. Also throws `unauthorized` if the token server gives no access token; then nothing was
+ * sent.
+ */
 export function openAuthorizedTransport(options: AuthorizedTransportOptions): Transport {
   const { http, nowUs, ...own } = options;
   if (!http) return openTransport(own);
@@ -34,7 +37,7 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
 
   async function sendOnce(request: HttpRequest, isTrusted: boolean): Promise<HttpResponse> {
     if (!isTrusted) {
-      // A channel may say who asks by itself, as a Slack app does.
+      // The channel may have set this header itself, as Slack's does for an app.
       const { authorization: _own, ...others } = request.headers;
       return transport.send({ ...request, headers: others });
     }
@@ -62,12 +65,12 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
       let { url } = request;
       let response = await sendOnce(request, true);
       for (let hops = 0; followRedirects && isFollowed(response); hops += 1) {
-        // What names no host means the one that answered (RFC 9110, 10.2.2).
+        // A relative location refers to the URL that answered (RFC 9110, 10.2.2).
         const target = URL.parse(response.headers.location ?? '', url);
         const isWorse = protocol === 'https:' && target?.protocol !== 'https:';
         if (!target || isWorse || hops === MAX_REDIRECTS) return response;
         response.release?.();
-        // A user and password in the target are the answer's words, and no credentials of ours.
+        // A user and password in the location are the server's text, not our credentials.
         target.username = '';
         target.password = '';
         url = target.href;
@@ -81,7 +84,10 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
   };
 }
 
-/** Others would make a GET without a body of it (RFC 9110, 15.4): an answer to that would not mean the message. */
+/**
+ * Only 307 and 308 keep method and body. Other redirects may turn a POST into a GET without a body (RFC 9110, 15.4),
+ * whose answer would say nothing about the message.
+ */
 function isFollowed({ status, headers }: HttpResponse): boolean {
   return (status === 307 || status === 308) && Object.hasOwn(headers, 'location');
 }
@@ -105,7 +111,7 @@ function openTokens(
       try {
         return await transport.send(request);
       } catch (error) {
-        // Whatever became of the exchange, the message itself was not sent.
+        // Whatever failed in the token exchange, the message itself was not sent.
         if (!(error instanceof NestwatchError)) throw error;
         throw new NestwatchError('unreachable', `no access token: ${error.message}`);
       }

@@ -1,11 +1,11 @@
 /**
- * How many bytes of answers are held at once. Each answer counts from its first byte until whoever asked has read it.
- * Beyond the bound only the answer that came first goes on, so that all of them end; small answers never wait.
+ * Bounds the bytes of answers held at once. An answer counts from its first byte until its caller has read it. Above
+ * the bound only the oldest answer continues, so that all of them finish in turn. Small answers never wait.
  */
 export interface BytesInFlight {
-  /** The answer takes so many bytes more. Resolves when there is room for them; undefined where there is at once. */
+  /** Counts `bytes` more for the answer. Resolves when there is room for them; undefined if there is room at once. */
   take(answer: object, bytes: number): Promise<void> | undefined;
-  /** The answer was read, or came to nothing. */
+  /** Call this when the answer was read or failed. */
   release(answer: object): void;
 }
 
@@ -13,7 +13,7 @@ export interface BytesInFlight {
 const SMALL_BYTES = 256 * 1024;
 
 export function createBytesInFlight(most: number, waits: () => void): BytesInFlight {
-  /** In the order in which they came. */
+  /** Oldest first. */
   const held = new Map<object, number>();
   let total = 0;
   const waiting: { readonly answer: object; readonly resolve: () => void }[] = [];

@@ -1,8 +1,8 @@
 /**
- * Connections by the origin that they lead to, direct or through a proxy, with the certificates that are configured.
- * Files are compared at each request: when one has changed, new connections are made, and the old ones end when what
- * they carry has ended. The same becomes of those to the origin that was asked longest ago, beyond the bound: a receiver
- * that redirects may name another one in each answer.
+ * Keeps a pool of connections for each origin, direct or through a proxy, with the configured certificates.
+ * Certificate files are compared at each request: when one has changed, a new pool is opened, and the old one closes
+ * once its requests have ended. Beyond the bound, the pool of the least recently used origin is closed in the same
+ * way, since a receiver that redirects may name another origin in each answer.
  */
 import type { ConnectionOptions } from 'node:tls';
 import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
@@ -16,7 +16,7 @@ interface PoolOptions extends ConnectionSettings {
   readonly connectTimeoutMs: number;
   readonly timeoutMs: number;
   readonly maxBodyBytes: number;
-  /** Looks up the names of servers; without it, the system does. */
+  /** Resolves host names; the system's resolver by default. */
   readonly lookUp?: LookUp | undefined;
 }
 
@@ -28,7 +28,7 @@ interface ConnectionPools {
 export function createConnectionPools(options: PoolOptions): ConnectionPools {
   const { tls, proxy } = options;
   const pools = new Map<string, { readonly made: string; readonly dispatcher: Dispatcher }>();
-  /** What still carries requests with the certificates of before. */
+  /** Closing pools that still carry requests. */
   const retired = new Set<Dispatcher>();
 
   function retire(dispatcher: Dispatcher): void {
@@ -50,11 +50,11 @@ export function createConnectionPools(options: PoolOptions): ConnectionPools {
   return {
     to(target) {
       const through = proxy && proxyFor(target, proxy);
-      // Of plain HTTP only a proxy's own connection may need certificates.
+      // Over plain HTTP, certificates matter only for the connection to a proxy.
       const trust = tls && (target.protocol === 'https:' || through) ? tlsMaterial(tls) : undefined;
       const made = trust || through ? JSON.stringify([through, trust]) : '';
       const known = pools.get(target.origin);
-      // A map keeps the order in which its keys came: the one that was asked longest ago stands first.
+      // A map keeps insertion order, so the least recently used origin comes first.
       if (known) pools.delete(target.origin);
       if (known?.made === made) {
         pools.set(target.origin, known);
@@ -75,7 +75,7 @@ export function createConnectionPools(options: PoolOptions): ConnectionPools {
   };
 }
 
-/** What undici passes on to Node's TLS. */
+/** The options that undici passes to Node's TLS. */
 type TlsMaterial = {
   -readonly [Key in
     | 'ca'
@@ -96,7 +96,7 @@ function open(
 ): Dispatcher {
   const common = {
     connections,
-    // One request a connection keeps limits, timeouts and failures of requests apart from each other.
+    // With one request per connection, limits, timeouts and failures of requests do not affect each other.
     pipelining: 1,
     allowH2: false,
     headersTimeout: timeoutMs,
@@ -111,7 +111,7 @@ function open(
       connect: buildConnector({ ...lookup, timeout: connectTimeoutMs }),
       requestTls: { ...tls, timeout: connectTimeoutMs },
     });
-    // It makes its pools as each request says.
+    // The agent creates its pools from each request's options.
     return agent.compose((dispatch) => (request, handler) => dispatch({ ...request, ...common }, handler));
   }
   const { cert: _cert, key: _key, servername: _name, ...trust } = tls ?? {};
@@ -120,24 +120,24 @@ function open(
     uri: proxy,
     connectTimeout: connectTimeoutMs,
     requestTls: { ...tls },
-    // The proxy is not who the certificate is for.
+    // The client certificate is meant for the server, not for the proxy.
     proxyTls: { ...trust, ...lookup },
-    // Without it, connections to a proxy for plain HTTP would have undici's own bounds.
+    // Without these factories, connections to a proxy for plain HTTP would have undici's own limits.
     factory: (to, own) => new Pool(to, { ...common, ...own }),
     clientFactory: (to, own) => new Pool(to, { ...common, ...own }),
   });
 }
 
-/** Whether a proxy is asked by SOCKS 5, and not by HTTP; with or without the `h`, it looks names up itself. */
+/** Whether the proxy speaks SOCKS 5 rather than HTTP. With or without the `h`, it resolves names itself. */
 export function isSocks(proxy: string): boolean {
   return /^socks5h?:/i.test(proxy);
 }
 
-/** What Node's TLS asks for; files are read. */
+/** The options for Node's TLS; reads the configured files. */
 export function tlsMaterial(tls: TlsSettings): TlsMaterial {
   const { ca, cert, key, serverName, insecureSkipVerify, minVersion, maxVersion } = tls;
   return {
-    // As in Go, a certificate that stands there itself is trusted, not only what it signed.
+    // As in Go, a certificate in `ca` is itself trusted, not only certificates that it signed.
     ...(ca && { ca: ca.reveal(), allowPartialTrustChain: true }),
     ...(cert && key && { cert: cert.reveal(), key: key.reveal() }),
     ...(serverName && { servername: serverName }),

@@ -1,5 +1,5 @@
 interface HostPort {
-  /** Empty where only a port is given; an IPv6 address without its brackets. */
+  /** Empty if only a port is given; an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
 }

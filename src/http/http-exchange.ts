@@ -1,6 +1,6 @@
 /**
- * One request over a pool and its whole answer. What undici makes for everybody of it (a stream, an event target, a
- * promise for each chunk) costs as much again as the exchange itself, so this listens to its dispatcher directly.
+ * Sends one request over a pool and collects the whole answer. undici's usual API (a stream, an event target, a
+ * promise per chunk) costs as much again as the exchange itself, so this class is a dispatch handler instead.
  */
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, errors } from 'undici';
@@ -10,7 +10,7 @@ interface ExchangeRequest {
   readonly origin: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   readonly path: string;
-  /** Names and values by turns. */
+  /** Alternating names and values. */
   readonly headers: string[];
   readonly body: string | null;
 }
@@ -32,25 +32,28 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #size = 0;
   readonly #maxBytes: number;
 
-  /** A larger answer rejects with `ResponseExceededMaxSizeError`, also over what does not count its bytes itself. */
+  /**
+   * An answer larger than `maxBytes` rejects with `ResponseExceededMaxSizeError`, even if the dispatcher does not
+   * check.
+   */
   constructor(inFlight: BytesInFlight | undefined, maxBytes: number) {
     this.#inFlight = inFlight;
     this.#maxBytes = maxBytes;
   }
 
-  /** Of the answer; undefined while none has begun. */
+  /** The answer's status; undefined before it begins. */
   get status(): number | undefined {
     return this.#status;
   }
 
-  /** Of the answer; none while none has begun. */
+  /** The answer's headers; empty before it begins. */
   get headers(): IncomingHttpHeaders {
     return this.#headers;
   }
 
-  /** Once. Rejects with undici's errors; with `RequestAbortedError` where it took longer than `timeoutMs`. */
+  /** Call this once. Rejects with undici's errors, and with `RequestAbortedError` after `timeoutMs`. */
   async through(dispatcher: Dispatcher, request: ExchangeRequest, timeoutMs: number): Promise<Answer> {
-    // A timer of ours costs a fraction of what `AbortSignal.timeout` does.
+    // Costs a fraction of `AbortSignal.timeout`.
     const timer = setTimeout(() => this.#giveUp(), timeoutMs);
     try {
       dispatcher.dispatch(request, this);
@@ -68,12 +71,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    // It waited for a connection until its time was over.
+    // It timed out while waiting for a connection.
     if (this.#isGivenUp) controller.abort(new errors.RequestAbortedError());
   }
 
   onResponseStart(_: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // Others only say that an answer will come.
+    // 1xx responses only announce that an answer will follow.
     if (status < 200) return;
     this.#status = status;
     this.#headers = headers;

@@ -1,4 +1,4 @@
-/** How a connection is made, and what a request says of who asks: what people configure for one user of HTTP. */
+/** The settings that people configure for one use of HTTP: how to connect, and how to authenticate. */
 import type { Secret } from '../secret.ts';
 
 export interface ConnectionSettings {
@@ -6,22 +6,22 @@ export interface ConnectionSettings {
   readonly proxy?: ProxySettings;
 }
 
-/** Texts in PEM; those from files are read at each use. */
+/** Texts in PEM. Those from files are read at each use. */
 export interface TlsSettings {
-  /** Who may have signed the certificate of the other side, in place of the authorities that Node knows. */
+  /** Authorities that may sign the peer's certificate, instead of those that Node knows. */
   readonly ca?: Secret;
-  /** What is shown to the other side; both or none. */
+  /** The certificate shown to the peer; `cert` and `key` are given together or not at all. */
   readonly cert?: Secret;
   readonly key?: Secret;
-  /** The name that the certificate must have, in place of the host's. */
+  /** The name that the certificate must have, instead of the host's. */
   readonly serverName?: string;
-  /** Takes any certificate. */
+  /** Accepts any certificate. */
   readonly insecureSkipVerify: boolean;
   readonly minVersion?: TlsVersion;
   readonly maxVersion?: TlsVersion;
 }
 
-/** What a server shows, in PEM; files are read at each use. */
+/** A server's certificate and key in PEM; files are read at each use. */
 export interface ServerTls {
   readonly cert: Secret;
   readonly key: Secret;
@@ -30,20 +30,20 @@ export interface ServerTls {
 
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
-/** Addresses are secrets: they may hold the proxy's user and password. */
+/** Addresses are secrets because they may contain the proxy's user and password. */
 export interface ProxySettings {
-  /** For addresses that begin with http:// and https://; absent where those go directly. */
+  /** For addresses that begin with http:// and https:// respectively; absent if they are reached directly. */
   readonly http?: Secret;
   readonly https?: Secret;
-  /** Hosts that are asked directly, as Go writes them; absent where all go through the proxy, this machine too. */
+  /** Hosts reached directly, in Go's notation; if absent, all go through the proxy, including this machine. */
   readonly noProxy?: string;
 }
 
 export interface HttpSettings extends ConnectionSettings {
   readonly credentials?: Credentials;
-  /** Further headers, by names in lower case; those with several values are sent as one, joined with `, `. */
+  /** More headers, with names in lower case. Several values are sent as one, joined with `, `. */
   readonly headers: readonly HeaderSetting[];
-  /** Whether a redirect that keeps method and body (307, 308) is followed. */
+  /** Whether redirects that keep method and body (307, 308) are followed. */
   readonly followRedirects: boolean;
 }
 
@@ -57,13 +57,13 @@ export type Credentials =
   | { readonly kind: 'basic'; readonly username?: Secret; readonly password?: Secret }
   | ({ readonly kind: 'oauth2' } & Oauth2Settings);
 
-/** The client credentials of OAuth 2 (RFC 6749, 4.4). */
+/** The client credentials grant of OAuth 2 (RFC 6749, 4.4). */
 export interface Oauth2Settings {
   readonly clientId: string;
   readonly clientSecret: Secret;
   readonly tokenUrl: Secret;
   readonly scopes: readonly string[];
   readonly endpointParams: ReadonlyMap<string, string>;
-  /** Of the way to `tokenUrl`, which has nothing of the others'. */
+  /** For `tokenUrl` alone; it inherits nothing from the settings beside it. */
   readonly connection: ConnectionSettings;
 }

@@ -1,17 +1,17 @@
 /**
- * Looks up the names of servers, for everybody who connects to one. The system's resolver takes a thread for each
- * question, of the four that all of the process shares, and where the servers of a name are silent it keeps that for some
- * ten seconds, though whoever asked has given up. One receiver with such a name took all of them, again and again, and no
- * other connection was made, to a region either. So it is asked with care:
+ * Resolves host names for every outgoing connection. The system's resolver occupies one of the process's four shared
+ * threads for each lookup. If the name servers are silent it keeps the thread for about ten seconds, even after the
+ * caller has given up. A single receiver with such a name could occupy all threads again and again, and then no other
+ * connection would be made, not even to a region. Therefore:
  *
- * - Whoever asks for a name that is being looked up gets the same answer: a name takes one thread.
- * - Some threads are left to all else, and some of ours to names that were looked up quickly the last time.
- * - An answer that was slow is kept for a while, since whoever asked for it may be gone when it comes.
+ * - Callers that ask for a name while it is being looked up share one lookup, so that a name takes one thread.
+ * - One thread is left to everything else, and one of ours to names whose last lookup was quick.
+ * - The result of a slow lookup is cached for a while, since its callers may be gone when it arrives.
  */
 import type { LookupAddress, LookupOptions } from 'node:dns';
 import type { Clock } from '../time/clock.ts';
 
-/** As `dns.lookup` has it, and `net.connect` takes it. */
+/** Has the signature of `dns.lookup`, as `net.connect` takes it. */
 export type LookUp = (hostname: string, options: LookupOptions, answered: Answered) => void;
 
 type Answered = (
@@ -22,13 +22,13 @@ type Answered = (
 
 /** Of the four threads that Node has by default. */
 const MOST_AT_ONCE = 3;
-/** Of these, for names that were slow the last time, and for those that were never looked up. */
+/** Of these, for names whose last lookup was slow or that were never looked up. */
 const MOST_UNPROVEN_AT_ONCE = 2;
-/** Servers that are there answer far sooner. */
+/** Name servers that work answer far sooner. */
 const SLOW_MS = 1_000;
-/** As short as a name's own time to live mostly is. */
+/** As short as the TTL of most names. */
 const KEPT_MS = 60_000;
-/** Those that were asked for last; a receiver may name others by its redirects. */
+/** Most recent first; a receiver's redirects may name any number of hosts. */
 const MAX_NAMES = 1_000;
 
 interface Question {
@@ -37,13 +37,13 @@ interface Question {
   readonly askers: Answered[];
 }
 
-/** `ask` asks the system. */
+/** `ask` is the system's resolver. */
 export function createLookUp({ ask, clock }: { readonly ask: LookUp; readonly clock: Clock }): LookUp {
-  /** Those under way, and those that wait for their turn. */
+  /** Lookups that are running or waiting for their turn. */
   const open = new Map<string, Question>();
   const waiting = new Set<string>();
   const underWay = new Set<string>();
-  /** Names whose last answer was quick. */
+  /** Names whose last lookup was quick. */
   const proven = new Set<string>();
   const kept = new Map<string, { readonly untilMs: number; readonly answer: Parameters<Answered> }>();
 
@@ -78,7 +78,7 @@ export function createLookUp({ ask, clock }: { readonly ask: LookUp; readonly cl
     });
   }
 
-  /** What is kept of this question, unless it is too old. */
+  /** The cached answer, unless it has expired. */
   function known(key: string): Parameters<Answered> | undefined {
     const one = kept.get(key);
     if (one && one.untilMs > clock.monotonicMs()) return one.answer;
@@ -91,7 +91,7 @@ export function createLookUp({ ask, clock }: { readonly ask: LookUp; readonly cl
     const key = JSON.stringify([hostname, family, hints, all, order, verbatim]);
     const answer = known(key);
     if (answer) {
-      // Sockets expect an answer no sooner than in a later turn.
+      // Sockets expect the callback in a later turn of the event loop.
       process.nextTick(() => answered(...answer));
       return;
     }

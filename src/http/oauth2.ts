@@ -1,6 +1,6 @@
 /**
- * Access tokens by client credentials (RFC 6749, 4.4). One token is used until shortly before it expires, or until it
- * is refused; whoever asks meanwhile waits for the same exchange. What stops here: the client's secret.
+ * Gets access tokens by client credentials (RFC 6749, 4.4). A token is used until shortly before it expires or until
+ * it is refused. Concurrent callers share one exchange. Boundary: the client's secret does not leave this file.
  */
 import { NestwatchError } from '../errors.ts';
 import { withoutSecrets } from '../secret.ts';
@@ -9,22 +9,22 @@ import type { Oauth2Settings } from './http-settings.ts';
 import type { HttpResponse, Transport } from './transport.ts';
 
 export interface TokenSource {
-  /** Throws `unauthorized` where none is given, and what the transport throws. */
+  /** Throws `unauthorized` if the server gives no token, and whatever the transport throws. */
   token(): Promise<string>;
-  /** The token was refused: the next is a new one. */
+  /** Call this when the token was refused; the next call of `token` gets a new one. */
   forget(token: string): void;
 }
 
-/** A token is not used in its last seconds, which a request may take. */
+/** A token is not used in its last seconds, because the request itself takes time. */
 const MARGIN_MS = 10_000;
-/** Of a token whose server does not say how long it lasts. */
+/** Assumed if the server does not say how long the token lasts. */
 const USUAL_LIFE_MS = 300_000;
 const LONGEST_LIFE_MS = 86_400_000;
 const MAX_WORDS = 200;
 
 interface Held {
   readonly token: string;
-  /** The secret that it was given for: another one asks anew. */
+  /** The secret it was issued for: after a change of secret a new token is requested. */
   readonly secret: string;
   readonly untilUs: number;
 }
@@ -67,7 +67,7 @@ export function createTokenSource(
   };
 }
 
-/** In a header first, as the RFC wants it (2.3.1); a server that does not take that gets both in the body. */
+/** Sends the credentials in a header, as the RFC prefers (2.3.1); a server that refuses gets them in the body. */
 async function exchange(
   settings: Oauth2Settings,
   transport: Transport,

@@ -1,6 +1,6 @@
 /**
- * Where the pages about single things lie, seen from where nestwatch is served: without a slash at the beginning, so that
- * both a page beside them and `web.external_url` can stand before it.
+ * Paths of the pages about single things, relative to where nestwatch is served. They have no leading slash, so that
+ * both a page beside them and `web.external_url` can be prefixed.
  */
 
 export const alertPath = (id: string) => `alerts/${pathOf(id)}`;
@@ -12,15 +12,15 @@ export const flightPath = (region: string, flightId: string) =>
 export const publicPath = (region: string, nestId: string) => `public/${segment(region)}/${segment(nestId)}`;
 
 /**
- * An id whose own slashes stay, so that an address can be read and a proxy that decodes `%2F` breaks nothing. Where a
- * part would vanish from an address (empty, `.` or `..`), they are encoded.
+ * Keeps the slashes of an id, so that addresses stay readable and survive a proxy that decodes `%2F`. If a part would
+ * vanish from an address (empty, `.` or `..`), the slashes are encoded as well.
  */
 function pathOf(id: string): string {
   const parts = id.split('/');
   return parts.some((part) => /^\.{0,2}$/.test(part)) ? segment(id) : parts.map(segment).join('/');
 }
 
-/** What `pathOf` was made from, out of the path of a request; undefined for one that is not encoded as an address is. */
+/** The inverse of `pathOf`, for a request's path; undefined if its percent-encoding is invalid. */
 export function idOfPath(path: string): string | undefined {
   try {
     return decodeURIComponent(path);

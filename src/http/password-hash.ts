@@ -1,6 +1,6 @@
 /**
- * Passwords as they are kept: hashed by scrypt (RFC 7914), written `$scrypt$ln=14,r=8,p=1$salt$hash` with both parts in
- * base64 without padding, as passlib and others write it.
+ * Hashes passwords with scrypt (RFC 7914), written `$scrypt$ln=14,r=8,p=1$salt$hash` with salt and hash in base64
+ * without padding, as passlib and others write it.
  */
 import { scrypt, timingSafeEqual } from 'node:crypto';
 import { promisify } from 'node:util';
@@ -12,22 +12,22 @@ interface PasswordHash {
 }
 
 interface ScryptParameters {
-  /** Logarithm of the cost. */
+  /** Base-2 logarithm of the cost. */
   readonly ln: number;
   readonly r: number;
   readonly p: number;
 }
 
-/** 16 MiB and some 50 ms for one password. */
+/** Takes 16 MiB and about 50 ms per password. */
 const USUAL: ScryptParameters = { ln: 14, r: 8, p: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** A hash that asked for more would take the memory of everything else. */
+/** A hash that asks for more could exhaust the process's memory. */
 const MAX_MEMORY = 128 * 1024 * 1024;
 
 const FORM = /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-/** What is wrong with a text that is to be a hash, said without quoting it; undefined when it is good. */
+/** What is wrong with a password hash, without quoting it; undefined when it is valid. */
 export function mistakeInPasswordHash(text: string): string | undefined {
   if (/^\$2[abxy]?\$/.test(text)) {
     return 'must be a hash by scrypt, not by bcrypt: make one with `nestwatch hash-password`';
@@ -49,7 +49,7 @@ export async function hashPassword(password: string, randomBytes: (size: number)
   return `$scrypt$ln=${ln},r=${r},p=${p}$${base64(salt)}$${base64(hash)}`;
 }
 
-/** In a thread of its own; a text that is no hash fits no password. */
+/** Runs in a worker thread. A text that is not a valid hash matches no password. */
 export async function isPasswordOf(text: string, password: string): Promise<boolean> {
   const wanted = parsed(text);
   if (!wanted) return false;

@@ -1,8 +1,8 @@
-/** Which proxy a request goes through, as Go's `httpproxy` decides it, whose words Alertmanager's users write. */
+/** Decides which proxy a request goes through, by the rules of Go's `httpproxy`, which Alertmanager uses. */
 import { BlockList, isIP } from 'node:net';
 import type { ProxySettings } from './http-settings.ts';
 
-/** The proxy's address, a secret; undefined for a target that is asked directly. */
+/** The proxy's address, which is a secret; undefined for a target that is reached directly. */
 export function proxyFor(target: URL, { http, https, noProxy }: ProxySettings): string | undefined {
   const proxy = target.protocol === 'https:' ? https : http;
   if (!proxy || (noProxy !== undefined && isDirect(target, noProxy))) return undefined;
@@ -10,9 +10,9 @@ export function proxyFor(target: URL, { http, https, noProxy }: ProxySettings): 
 }
 
 /**
- * Whether a list of hosts names the target: by `*`, a domain (`example.com`, and all below it), what lies below one
- * (`.example.com`), an address, a range (`10.0.0.0/8`), each but the last with or without a port. With any list, be it
- * empty, this machine itself is asked directly.
+ * Whether `noProxy` covers the target. An entry is `*`, a domain (`example.com`, includes its subdomains), the
+ * subdomains alone (`.example.com`), an address or a range (`10.0.0.0/8`); all but ranges may have a port. With any
+ * list, even an empty one, this machine itself is reached directly.
  */
 function isDirect(target: URL, noProxy: string): boolean {
   const host = target.hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
@@ -34,7 +34,7 @@ function names(entry: string, host: string, port: string): boolean {
   return name.startsWith('.') ? host.endsWith(name) : host === name || host.endsWith(`.${name}`);
 }
 
-/** An address as a URL writes it: of version 6 there are many ways. One with a zone stands in no URL. */
+/** An address as a URL writes it, since IPv6 has many notations. An address with a zone cannot occur in a URL. */
 function asInUrl(address: string): string | undefined {
   return isIP(address) === 6 ? URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) : address;
 }

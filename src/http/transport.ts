@@ -11,10 +11,10 @@ import type { ConnectionSettings } from './http-settings.ts';
 import type { LookUp } from './look-up.ts';
 import { timeHeaders } from './server-time.ts';
 
-/** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
+/** One HTTP exchange. The caller prepares the request; the answer comes back as text, complete, with its status. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
-  /** Absolute URL without credentials. */
+  /** An absolute URL without credentials. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
@@ -22,18 +22,18 @@ export interface HttpRequest {
 
 export interface HttpResponse {
   readonly status: number;
-  /** Names in lower case; a header that came several times is joined with `, `. */
+  /** Names in lower case; repeated headers are joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** To be called when the body was read, where the transport bounds what it holds. */
+  /** Call this once the body was read; present if the transport limits the bytes it holds. */
   readonly release?: () => void;
-  /** What the transport itself sent and no text may repeat. */
+  /** Secrets that the transport sent itself; no message may repeat them. */
   readonly secrets?: readonly string[];
 }
 
 /**
- * Carries requests. It never retries, never follows a redirect and never throws anything but a `NestwatchError`
- * with `unreachable` (never sent or no answer), `timeout`, `too_large` or `not_json` (a body cut short).
+ * Carries requests. It never retries and never follows a redirect. It throws only `NestwatchError`s: `unreachable`
+ * (never sent, or no answer), `timeout`, `too_large` or `not_json` (the body was cut short).
  */
 export interface Transport {
   send(request: HttpRequest): Promise<HttpResponse>;
@@ -41,21 +41,21 @@ export interface Transport {
 }
 
 export interface TransportOptions extends ConnectionSettings {
-  /** Connections to each origin at the most; further requests wait for one. */
+  /** The most connections to each origin; further requests wait for one. */
   readonly connections: number;
-  /** For a whole exchange, from `send` to the last byte: a body that trickles does not live longer. */
+  /** For a whole exchange, from `send` to the last byte, so that a trickling body is cut off too. */
   readonly timeoutMs: number;
-  /** Larger bodies end with `too_large`, and their connection with them. */
+  /** Larger bodies end with `too_large`, and their connection is closed. */
   readonly maxBodyBytes: number;
-  /** Bounds what all answers take together until they are released; without it only each is bounded by itself. */
+  /** Limits the bytes of all answers together until they are released; without it only each answer is limited. */
   readonly inFlight?: BytesInFlight;
-  /** Looks up the names of servers; without it, the system does. */
+  /** Resolves host names; the system's resolver by default. */
   readonly lookUp?: LookUp | undefined;
 }
 
 type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
 
-/** What gateways compress with, unasked: the values of `content-encoding` (RFC 9110, 8.4.1). */
+/** Encodings that gateways use unasked: values of `content-encoding` (RFC 9110, 8.4.1). */
 const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['gzip', promisify(gunzip)],
   ['x-gzip', promisify(gunzip)],
@@ -64,19 +64,19 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
   ['zstd', promisify(zstdDecompress)],
 ]);
 
-/** No server that is there takes longer to accept a connection. */
+/** No working server takes longer to accept a connection. */
 const MAX_CONNECT_MS = 10_000;
 
 /**
- * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
- * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way
- * with `unreachable`.
+ * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created on first use. It offers
+ * no encoding, so that bodies come uncompressed; those that are compressed anyway are decompressed. `close` ends
+ * exchanges in progress with `unreachable`.
  */
 export function openTransport(options: TransportOptions): Transport {
   const { timeoutMs, maxBodyBytes, inFlight } = options;
   const pools = createConnectionPools({
     ...options,
-    // Shorter than the whole exchange, so that "never connected" differs from "sent, and no answer".
+    // Shorter than the whole exchange, to tell "never connected" from "sent, but no answer".
     connectTimeoutMs: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8),
   });
   let isClosed = false;
@@ -120,9 +120,7 @@ export function openTransport(options: TransportOptions): Transport {
   };
 }
 
-/**
- * Names and values by turns. undici writes values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8.
- */
+/** Alternating names and values. undici writes values as Latin-1; non-ASCII text is sent as its UTF-8 bytes. */
 function encoded(headers: Readonly<Record<string, string>>): string[] {
   const pairs: string[] = [];
   for (const [name, value] of Object.entries(headers)) pairs.push(name, isAscii(value) ? value : utf8(value));
@@ -142,8 +140,8 @@ function joined(headers: IncomingHttpHeaders): Record<string, string> {
 }
 
 /**
- * A body with its headers, without `content-encoding` where that was undone. What cannot be unpacked stays as it came:
- * a mark that is wrong does no harm to a body that is plain. Throws undici's error for more than `maxBodyBytes`.
+ * Returns the decompressed body, and the headers without `content-encoding`. A body that cannot be decompressed is
+ * returned as it came: a wrong header must not damage a plain body. Throws undici's error above `maxBodyBytes`.
  */
 async function unpacked(
   bytes: Uint8Array,
@@ -163,10 +161,10 @@ async function unpacked(
   }
 }
 
-/** undici's words for a proxy that lets nobody through: of a tunnel, and of plain HTTP. */
+/** undici's messages for a proxy that refuses, for tunnels and for plain HTTP. */
 const PROXY_REFUSAL = /^Proxy (?:response|Authentication Required) \((\d+)\)/;
 
-/** Messages name the host alone: paths and queries may hold what must not be printed. */
+/** Messages name the host alone: paths and queries may contain secrets. */
 function failure(
   error: unknown,
   host: string,
@@ -174,7 +172,7 @@ function failure(
   maxBodyBytes: number,
   { status, headers }: Pick<Exchange, 'status' | 'headers'>,
 ): NestwatchError {
-  // A refusal asks for a pause in its headers, whatever became of its words.
+  // A refusal may ask for a pause in its headers, even if its body failed.
   const facts = status !== undefined && { status, headers: timeHeaders(joined(headers)) };
   const options = { cause: error, ...(facts && { facts }) };
   const refusal = error instanceof Error && PROXY_REFUSAL.exec(error.message)?.[1];
@@ -199,7 +197,7 @@ function failure(
   return new NestwatchError('unreachable', `no answer from ${host}: ${reasonOf(error)}`, options);
 }
 
-/** What the machine says, such as ECONNREFUSED: short, and without an address that may be private. */
+/** The system's error code, such as ECONNREFUSED: short, and without an address that may be private. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code } = error as Error & { code?: unknown };

@@ -1,4 +1,4 @@
-/** What is wrong with a URL that requests go to, said without quoting it; undefined when it is good. */
+/** What is wrong with a URL for requests, without quoting it; undefined when it is valid. */
 export function mistakeInUrl(text: string): string | undefined {
   const url = URL.parse(text);
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -8,7 +8,7 @@ export function mistakeInUrl(text: string): string | undefined {
   return url.username || url.password ? 'must not hold a user name or password' : undefined;
 }
 
-/** The same for a URL that paths are added to. */
+/** The same for a base URL, to which paths are appended. */
 export function mistakeInBaseUrl(text: string): string | undefined {
   const mistake = mistakeInUrl(text);
   if (mistake) return mistake;
@@ -20,14 +20,14 @@ export function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
 
-/** Whether what goes to this host of a URL never leaves the machine. */
+/** Whether requests to this host of a URL never leave the machine. */
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
 
 export const NOT_ESCAPED = 'has a `%` that begins no escape: write `%25` for it';
 
-/** Whether every `%` in a part of an address begins an escape, so that the part can be decoded. */
+/** Whether every `%` in a part of an address begins a valid escape, so that the part can be decoded. */
 export function isEscaped(part: string): boolean {
   try {
     decodeURIComponent(part);
