@@ -1,35 +1,35 @@
 /**
- * The series that each Bird has of its own. They follow the inventory: they exist from the first sight of a Bird on,
- * at 0 where nothing happened yet in this life (of the last failure: in any), and go when it vanishes. A region has
- * room for a bounded number of Birds, so that a scrape stays fast and one large region takes nothing from another; the
- * Birds beyond it count in everything else, and `dropped` hears of each of their series left out. Where only Birds that
- * fail are shown, the others take no room from them.
+ * Keeps and writes the series of single Birds. They follow the inventory: a Bird has them from its first sight, at 0
+ * where nothing has happened yet in this process (the last failure is known from earlier ones), until it vanishes.
+ * Each region has room for a limited number of Birds, so that a scrape stays fast and a large region takes nothing
+ * from another. Birds beyond that still count in all other metrics, and `dropped` is called for each series left out.
+ * With `failing`, only Birds that are failing take up room.
  *
- * With ten thousand Birds these are a hundred times as many series as all others. So they are not the metrics
- * library's, which needs an object and a search for each: what a Bird has stands in one object, and its lines are
- * written when they are asked for, in parts, between which the process turns to other things.
+ * With ten thousand Birds these are a hundred times as many series as all others together. The metrics library would
+ * need an object and a lookup for each. Here one object holds a whole Bird, and its lines are written during a
+ * scrape, in parts, between which the event loop turns.
  */
 
 import type { ObservedBird } from '../report.ts';
 import { plainText } from '../text/plain-text.ts';
 import { BIRD_METRICS } from './metric-catalogue.ts';
 
-/** Of which Birds series are shown. `failing`: those of which a Flight failed within a day, or that are suspended. */
+/** The Birds whose series are shown. `failing`: those with a failed Flight within a day, and suspended ones. */
 export type ShownBirds = 'all' | 'failing' | 'none';
 
 export type BirdMetric = keyof typeof BIRD_METRICS;
 
 interface BirdSeriesOptions {
   readonly shown: ShownBirds;
-  /** Of each region that are shown at the most. */
+  /** The most Birds shown for each region. */
   readonly birdsPerRegion: number;
-  /** Of each region that are counted at the most: any of them may come to be shown. */
+  /** The most Birds counted for each region: any of them may start failing and be shown. */
   readonly knownPerRegion: number;
   readonly birdStatuses: readonly string[];
   readonly endStatuses: readonly string[];
-  /** Makes a status that the service invents fit for a label. */
+  /** Turns a status that the service invents into a safe label. */
   readonly birdStatusLabel: (status: string) => string;
-  /** When a Flight of the Bird last failed in an earlier life; 0 for never. */
+  /** When a Flight of the Bird last failed before this process started; 0 for never. */
   readonly lastFailureUs: (region: string, birdId: string) => number;
   readonly dropped: (metric: BirdMetric) => void;
 }
@@ -37,10 +37,10 @@ interface BirdSeriesOptions {
 export interface BirdSeries {
   inventory(region: string, birds: readonly ObservedBird[]): void;
   flightStarted(place: BirdPlace): void;
-  /** `status` is fit for a label. */
+  /** `status` must be a safe label. */
   flightEnded(place: BirdPlace, status: string, atUs: number): void;
   flightsActive(place: BirdPlace, count: number): void;
-  /** Prometheus' text, or that of OpenMetrics, of all of it, in parts of `PART_LENGTH`. */
+  /** Writes all series in Prometheus' text format or OpenMetrics, in parts of about `PART_LENGTH`. */
   write(isOpenMetrics: boolean, nowUs: number): Generator<string>;
 }
 
@@ -52,13 +52,13 @@ export interface BirdPlace {
 
 interface Bird {
   readonly nestId: string;
-  /** What all its lines have between their braces. */
+  /** The labels that all its lines share, without braces. */
   readonly labels: string;
-  /** What its info has besides; empty before the inventory was read. */
+  /** The further labels of its info metric; empty until the inventory was read. */
   info: string;
   status: string;
   started: number;
-  /** By the position of the status in `statuses`; absent for one that none of its Flights had. */
+  /** Counts by the position of the status in `statuses`; absent if none of its Flights ended so. */
   readonly ended: number[];
   active: number;
   lastFailureUs: number;
@@ -66,13 +66,13 @@ interface Bird {
 
 const MAX_NAME_LENGTH = 120;
 const FAILING_US = 86_400e6;
-/** Of text that is written in a row, before the process turns to other things: it takes half a millisecond. */
+/** Characters of text written in one turn of the event loop; takes about half a millisecond. */
 export const PART_LENGTH = 262_144;
 
 export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
   const { birdsPerRegion, dropped, birdStatuses, endStatuses } = options;
   const keptPerRegion = options.shown === 'failing' ? options.knownPerRegion : birdsPerRegion;
-  /** How Flights end: the known ways, and those that were seen besides. */
+  /** The known ways in which Flights end, then any others seen. */
   const statuses = [...endStatuses];
   const regions = new Map<string, Map<string, Bird>>();
 
@@ -82,7 +82,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     return birds;
   }
 
-  /** The Bird, made at its first sight; undefined when its region has no room left. */
+  /** The Bird, created at first sight; undefined when its region is full. */
   function keep({ region, nestId, birdId }: BirdPlace): Bird | undefined {
     const birds = birdsOf(region);
     const known = birds.get(birdId);
@@ -102,7 +102,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     return made;
   }
 
-  /** The Bird of which something is to be counted; undefined where there is none to show. */
+  /** The Bird to count for; undefined if it has no series. */
   function find(place: BirdPlace, metrics: readonly BirdMetric[]): Bird | undefined {
     if (options.shown === 'none') return undefined;
     const bird = keep(place);
@@ -110,7 +110,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     return bird;
   }
 
-  /** Those that have series now, as many as each region has room for. */
+  /** The Birds shown now, up to the limit of each region. */
   function shownAt(nowUs: number): readonly Bird[] {
     const isShown = options.shown === 'failing' ? (bird: Bird) => isFailing(bird, nowUs) : () => true;
     return [...regions.values()].flatMap((birds) => {
@@ -125,7 +125,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
       const birds = birdsOf(region);
       const nests = new Map(listed.map((bird) => [bird.birdId, bird.nestId]));
       for (const [birdId, { nestId }] of birds) {
-        // A Bird that moved to another Nest has other labels: its series begin anew.
+        // A Bird that moved to another Nest gets other labels, so its series begin anew.
         if (nests.get(birdId) !== nestId) birds.delete(birdId);
       }
       for (const seen of listed) {
@@ -178,16 +178,16 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
 const ALL_METRICS = Object.keys(BIRD_METRICS) as BirdMetric[];
 
 /**
- * The lines of one metric of a Bird: `head` is its name and its labels up to where more may come. Lines are put together
- * of few texts, since V8 makes a node of each two of them: to write those nodes, and to walk over them, is most of what
- * a scrape takes.
+ * Writes the lines of one metric of a Bird. `head` is the metric's name and labels, up to where more labels may
+ * follow. Lines are concatenated from few strings: V8 creates a node for each concatenation, and creating and walking
+ * those nodes is most of a scrape's cost.
  */
 type Writer = (head: string, bird: Bird, known: Known) => string;
 
-/** What lines that tell statuses apart have behind their `head`, up to the number. */
+/** The part of a line between `head` and the number, for metrics with a status label. */
 interface Known {
   readonly birdStatuses: ReadonlyMap<string, string>;
-  /** By the positions of the statuses. */
+  /** By position of the status. */
   readonly endStatuses: readonly string[];
 }
 
@@ -237,13 +237,13 @@ function infoOf({ nest, bird, triggerType }: ObservedBird): string {
   return labelsOf({ nest: word(nest), bird: word(bird), trigger_type: word(triggerType) });
 }
 
-/** Joined into one text: as a template it would keep a node of 32 bytes for each of its parts, for every Bird. */
+/** Joined into one flat string. A template literal would keep a node of 32 bytes per part, for every Bird. */
 function labelsOf(labels: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(labels).map(([name, value]) => `${name}="${escaped(value)}"`);
   return pairs.join(',');
 }
 
-/** As Prometheus' text wants the value of a label. */
+/** Escapes a label's value for Prometheus' text format. */
 function escaped(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

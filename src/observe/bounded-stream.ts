@@ -1,28 +1,28 @@
-/** What whoever reads the log has not read yet, bounded: a reader that stands still must not take the memory of the watch. */
+/** Limits how much of the log is buffered while its reader stands still, so that the log cannot exhaust the memory. */
 import { LIMITS } from '../limits.ts';
 
 export interface TextStream {
   write(text: string): unknown;
-  /** How much was written and is not read yet; absent where that is not known. */
+  /** How much was written but not read yet; absent where that is unknown. */
   readonly writableLength?: number;
 }
 
 interface BoundedStreamOptions {
   readonly stream: TextStream;
-  /** Lines are left out from now on. */
+  /** Called when lines start to be dropped. */
   readonly reached: () => void;
-  /** Lines are written again, after so many that were left out. */
+  /** Called when lines are written again, with the number dropped. */
   readonly leftOut: (lines: number) => void;
 }
 
-/** Lines beyond the bound are left out; it is said once when that begins, and before the first line after it. */
+/** Drops lines beyond the limit. Reports this once when it begins, and again before the first line after it. */
 export function boundedStream({ stream, reached, leftOut }: BoundedStreamOptions): TextStream {
   const { most } = LIMITS.unread_log_bytes;
   let missing = 0;
   return {
     write(text) {
       const unread = stream.writableLength ?? 0;
-      // With room for what is said of it, and not for each line as soon as one was read.
+      // Resumes only at half the limit: there is room for the report, and it does not alternate with every line read.
       const isFull = missing === 0 ? unread > most : unread > most / 2;
       if (isFull) {
         missing += 1;

@@ -1,8 +1,9 @@
 /**
- * Which causes of failures have a series of their own: in each region the most frequent ones. The texts come from
- * outside, so that without a bound each failure could make a series. Another cause counts under `_other` until it
- * was seen more often than the rarest one that is shown, whose place it then takes: that one's series goes, and what
- * comes of it later is `_other` too. So a counter never falls, and their sum is all failures from then on.
+ * Decides which causes of failures get a series of their own: the most frequent ones of each region. The texts come
+ * from outside, so without a limit each failure could create a series. Any other cause counts as `_other` until it
+ * was seen more often than the rarest one shown. Then it takes that one's place: the rarest one's series is removed,
+ * and its later failures count as `_other`. So no counter ever falls, and from then on their sum is the number of all
+ * failures.
  */
 
 import { LIMITS } from '../limits.ts';
@@ -10,11 +11,11 @@ import { LIMITS } from '../limits.ts';
 const OTHER = '_other';
 const NONE = '_none';
 
-/** How many causes of a region are counted at the most to find the frequent ones; the oldest is forgotten first. */
+/** The most causes counted for each region to find the frequent ones; the oldest is forgotten first. */
 const REMEMBERED = 1_000;
 
 interface FailureCauses {
-  /** The value of the label `error`; calls `gone` for one whose series has to go. */
+  /** The value of the label `error`. Calls `gone` for a cause whose series must be removed. */
   labelOf(region: string, error: string, gone: (error: string) => void): string;
 }
 

@@ -1,4 +1,4 @@
-/** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
+/** Creates the series that are known before anything happens, at 0, so that Prometheus sees their first increase. */
 import type { AlertState } from '../domain/alert/alert.ts';
 import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
@@ -13,7 +13,7 @@ import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
 
-/** What breaks first; other reasons get their series when they occur. */
+/** The most common reasons; others get their series when they occur. */
 const READ_FAILURES: readonly FailureReason[] = [
   'unreachable',
   'timeout',
@@ -24,7 +24,7 @@ const READ_FAILURES: readonly FailureReason[] = [
 const SEND_FAILURES: readonly FailureReason[] = ['unreachable', 'timeout', 'unavailable', 'rejected'];
 const STAGES = ['intake', 'alerting', 'delivery', 'web', 'store'];
 
-/** Metrics that can run out of room. */
+/** Metrics with a limited number of series. */
 const BOUNDED = [
   'events',
   'nestInfo',
@@ -34,14 +34,14 @@ const BOUNDED = [
   'notificationsSuppressed',
 ] as const;
 
-/** What is known of the metrics before anything has happened. */
+/** What is known of the metrics before anything happens. */
 export interface Foreseen {
   readonly version: string;
   readonly revision: string;
   readonly nodeVersion: string;
   readonly clock: Clock;
   readonly regions: readonly string[];
-  /** Ids of the operations that the watch calls. */
+  /** Ids of the operations that nestwatch calls. */
   readonly operations: readonly string[];
   readonly receivers: readonly {
     readonly name: string;
@@ -65,7 +65,7 @@ export function foreseenAlerts(rules: Foreseen['rules']): AlertLabels[] {
   );
 }
 
-/** What is there from the start, whatever the configuration says. */
+/** The series that exist from the start with any configuration. */
 export function foreseeProcess(
   metrics: Instruments,
   { version, revision, nodeVersion, clock }: Pick<Foreseen, 'version' | 'revision' | 'nodeVersion' | 'clock'>,
@@ -81,7 +81,7 @@ export function foreseeProcess(
   for (const { name } of bounded) metrics.seriesDropped.inc({ metric: name }, 0);
 }
 
-/** A rate limit of 0 would be a statement: it comes with its first report. */
+/** The rate limit is left out: 0 would be a false statement. It appears with its first report. */
 export function foreseeRegion(metrics: Instruments, region: string, operations: readonly string[]): void {
   metrics.regionUp.set({ region }, 0);
   for (const state of ['retrying', 'given_up']) metrics.connectionsLost.inc({ region, state }, 0);

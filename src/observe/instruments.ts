@@ -12,7 +12,7 @@ export type Instruments = { readonly [K in keyof typeof METRICS]: InstrumentOf<(
 export function createInstruments(registry: Registry): Instruments {
   const kinds = { counter: Counter, gauge: Gauge, histogram: Histogram };
   const made = Object.entries(METRICS).map(([key, { type, labels, ...rest }]) => {
-    // A registry of Prometheus' text refuses metrics with exemplars only while they are made.
+    // A registry in Prometheus' text format refuses exemplars only when a metric is created in it.
     const settings = { ...rest, labelNames: labels, registers: [] };
     const metric = new kinds[type](settings as never);
     registry.registerMetric(metric as Metric);
@@ -21,7 +21,7 @@ export function createInstruments(registry: Registry): Instruments {
   return Object.fromEntries(made);
 }
 
-/** The same metrics in a registry that writes them as OpenMetrics, which names a counter without its `_total`. */
+/** The same metrics in an OpenMetrics registry, where a counter's name lacks `_total`. */
 export function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
   const open = new Registry<OpenMetricsContentType>();
   open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);

@@ -1,7 +1,7 @@
 /**
- * What the log says of each report. Requests and polls are for `debug`; what a person should know is `info`, what may
- * need one is `warn` or `error`. Trouble that repeats is written once a minute for each of its kinds, with how often it
- * was held back.
+ * Writes the log lines of each report. Requests and polls are `debug`, what a person should know is `info`, and what
+ * may need a person is `warn` or `error`. Recurring trouble of one kind is written once a minute, with the number of
+ * lines held back.
  */
 
 import { shortId } from '../domain/alert/short-id.ts';
@@ -18,10 +18,10 @@ const MAX_KINDS = 1_000;
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** What varies of a line. */
+/** The variable part of a line. */
 type LineData = Readonly<Record<string, unknown>>;
 
-/** Writes a line. `sentence` is constant; a function is asked for the data only where the line is written. */
+/** Writes a line. `sentence` is constant. Data given as a function is computed only if the line is written. */
 export type LogLine = (sentence: string, data?: LineData | (() => LineData)) => void;
 
 type Lines = {
@@ -30,7 +30,7 @@ type Lines = {
 
 type Writers = Readonly<Record<LogLevel, LogLine>>;
 
-/** Writes a line that may come often: at most once a minute for each `kind`. */
+/** Writes a line that may recur often, at most once a minute for each `kind`. */
 type Seldom = (
   kind: string,
   level: LogLevel,
@@ -50,7 +50,7 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     ...intakeLines(log, seldom),
     ...deliveryLines(log, seldom),
     ...processLines(log, seldom),
-    // These are figures, not news: the metrics have them.
+    // These are figures rather than news: the metrics show them.
     cursor() {},
     duplicates() {},
     flight() {},
@@ -63,8 +63,8 @@ export function createLogReport(log: Writers, clock: Clock): Report {
 }
 
 /**
- * While the server of the store is unavailable every stage fails of the same: the first line says it for all. That health
- * says it too is no news; that it is over is.
+ * While the store's server is unavailable, every stage fails for the same reason: only the first failure is logged.
+ * The health report about it is suppressed too, but its recovery is logged.
  */
 function createAwayWatch(): (one: Happening) => boolean {
   let isAway = false;
@@ -107,7 +107,7 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
     },
     poll({ what, atUs, ...data }) {
       if (!data.failure) return log.debug('A poll ended', data);
-      // The line of the region's health said so already.
+      // The line about the region's health said so already.
       if (data.failure === 'circuit_open') return log.debug('A poll failed', data);
       const { region, feed, failure } = data;
       seldom(`poll/${region}/${feed}/${failure}`, levelOf(data.error), 'A poll failed', data);
@@ -154,7 +154,7 @@ type DeliveryLines = Pick<
 >;
 
 function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
-  /** Why the heartbeat was not accepted the last time; empty when it was. */
+  /** Why the last heartbeat failed or was withheld; empty when it was sent, undefined before the first. */
   let heartbeat: string | undefined;
 
   return {
@@ -251,22 +251,22 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
       const { stage, region, error } = data;
       const code = codeOf(error);
       const sentence = code === 'bug' ? 'A bug was met; the work goes on' : 'A stage met trouble';
-      // Different bugs are different kinds: one that comes often must not hide another.
+      // Different bugs are different kinds, so that a frequent one does not hide another.
       const kind = `trouble/${stage}/${region}/${code === 'bug' ? String(error) : code}`;
       seldom(kind, levelOf(error), sentence, data);
     },
   };
 }
 
-/** A bug, and what stops the work until a person acts, is an error; the rest heals or repeats by itself. */
+/** Bugs, and failures that stop the work until a person acts, are errors; the rest recovers by itself or repeats. */
 function levelOf(error: unknown): LogLevel {
   const code = codeOf(error);
   return code === 'bug' || code === 'disk_full' || code.startsWith('store_') ? 'error' : 'warn';
 }
 
 /**
- * Lets one line of a kind through in a minute. Answers how many of that kind were held back since the last one that
- * passed, or undefined when this one is to be held back.
+ * Lets one line of each kind through per minute. Returns how many of that kind were held back since the last one that
+ * passed, or undefined when this one must be held back.
  */
 function createLogThrottle(clock: Clock): (kind: string) => number | undefined {
   const passed = new Map<string, { atMs: number; held: number }>();
@@ -277,7 +277,7 @@ function createLogThrottle(clock: Clock): (kind: string) => number | undefined {
       last.held += 1;
       return undefined;
     }
-    // The kind that was let through longest ago makes room; its count is lost with it.
+    // When full, the kind that passed longest ago is forgotten, and its count with it.
     passed.delete(kind);
     if (passed.size >= MAX_KINDS) passed.delete(passed.keys().next().value!);
     passed.set(kind, { atMs: nowMs, held: 0 });

@@ -1,6 +1,4 @@
-/**
- * The log: lines with a sentence that never changes, and the data beside it. Only this file knows pino.
- */
+/** Writes the log: each line is a constant sentence with data beside it. Only this file knows pino. */
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
 import type { Report } from '../report.ts';
@@ -12,19 +10,19 @@ import { redact } from './redact.ts';
 
 export interface Log extends Readonly<Record<LogLevel, LogLine>> {
   readonly report: Report;
-  /** The least level that is written, and another from now on. */
+  /** The lowest level that is written; `setLevel` changes it. */
   readonly level: () => LogLevel;
   readonly setLevel: (level: LogLevel) => void;
 }
 
 export interface LogOptions {
-  /** The least level that is written. */
+  /** The lowest level that is written. */
   readonly level: LogLevel;
   readonly format: 'json' | 'pretty';
   /** Colours for `pretty`. */
   readonly colour?: boolean;
   readonly stream: TextStream;
-  /** Called when lines are left out from now on, since nobody reads them. */
+  /** Called when lines start to be dropped because nobody reads them. */
   readonly unread?: () => void;
   readonly clock: Clock;
 }
@@ -69,7 +67,7 @@ export function createLog({ level, format, colour = false, stream, unread, clock
   };
 }
 
-/** The fields of a line, named in snake_case as everywhere outside. */
+/** The fields of a line, in snake_case as everywhere outside. */
 function fields(data: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const shown = redact(data) as Record<string, unknown>;
   const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

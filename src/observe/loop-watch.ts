@@ -1,12 +1,12 @@
 import type { Clock } from '../time/clock.ts';
 
 /**
- * Measures for how long nothing else could be done: a timer rings late by the turn of the event loop that kept it
- * waiting, or by the time for which the whole process stood still. A turn shorter than `TICK_MS` may go unseen, a
- * longer one counts for up to that much less than it took.
+ * Measures how long the event loop was blocked. A timer fires late by the length of the turn that delayed it, or by
+ * the time for which the whole process was suspended. A turn shorter than `TICK_MS` may go unnoticed; a longer one
+ * may be measured up to that much too short.
  */
 interface LoopWatch {
-  /** Milliseconds of the longest turn since this was last asked for, the present one included. */
+  /** The longest turn since the last call, in milliseconds, including the current one. */
   longestTurnMs(): number;
   stop(): void;
 }
@@ -36,7 +36,7 @@ export function createLoopWatch(clock: Clock): LoopWatch {
       look();
       const longest = longestMs;
       longestMs = 0;
-      // What the present turn took until now is counted; only the rest of it is to come.
+      // The current turn counts up to now; only its remainder belongs to the next reading.
       dueMs = Math.max(dueMs, clock.monotonicMs());
       return longest;
     },

@@ -1,4 +1,4 @@
-/** Every metric of nestwatch: its name, what it means and its labels. Units stand in the names. */
+/** Lists every metric of nestwatch: name, meaning and labels. Names contain the unit. */
 
 interface Metric {
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -7,14 +7,14 @@ interface Metric {
   readonly labels: readonly string[];
   /** Upper bounds, in the unit of the name. */
   readonly buckets?: readonly number[];
-  /** Whether OpenMetrics shows the key of an event beside its values. */
+  /** Whether OpenMetrics shows an event's key as exemplar. */
   readonly enableExemplars?: true;
 }
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
-/** From one poll's interval, over the promise of a minute, to a day's outage. */
+/** From one poll interval, past the promised minute, to a day's outage. */
 const DELAY_SECONDS = [1, 2.5, 5, 10, 15, 30, 45, 60, 120, 300, 900, 3_600, 14_400, 86_400] as const;
-/** Of Flights: from what only starts another, over people's patience, to the work of a night. */
+/** Durations of Flights: from those that only start another to a night's work. */
 const FLIGHT_SECONDS = [1, 5, 15, 60, 300, 1_800, 7_200, 28_800] as const;
 
 export const METRICS = {
@@ -340,7 +340,7 @@ export const METRICS = {
   },
 } as const satisfies Record<string, Metric>;
 
-/** What each Bird has of its own; `bird-series.ts` keeps and writes it. */
+/** The metrics of single Birds; `bird-series.ts` keeps and writes them. */
 export const BIRD_METRICS = {
   info: {
     type: 'gauge',

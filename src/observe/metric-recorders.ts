@@ -1,4 +1,4 @@
-/** What each report of the stages changes in the metrics. */
+/** Updates the metrics from the reports of the stages. */
 import { EVENT_TYPES } from '../domain/alert/event.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
@@ -8,17 +8,17 @@ import { createFailureCauses } from './failure-causes.ts';
 import type { Instruments } from './instruments.ts';
 import { createNestSeries } from './nest-series.ts';
 
-/** How Flights are known to end. */
+/** The known ways in which Flights end. */
 export const END_STATUSES: readonly string[] = ['succeeded', 'failed', 'cancelled'];
-/** Longer keys of events stand in no exemplar: OpenMetrics takes 128 characters of name and value. */
+/** Longer event keys get no exemplar: OpenMetrics allows 128 characters for its name and value. */
 const MAX_EXEMPLAR_LENGTH = 110;
 /** New values that one enum of the service may bring before further ones count as `other`. */
 const ROOM_FOR_NEW_VALUES = 20;
 
-/** What a value becomes that finds no room. */
+/** The label for values beyond the limit. */
 const OTHER = 'other';
 
-/** The service's own words look like this; anything else is no name for a series. */
+/** The form of the service's own words; no other text becomes a label. */
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 type Recorders = {
@@ -28,11 +28,11 @@ type Recorders = {
 interface RecordersOptions {
   readonly metrics: Instruments;
   readonly birds: BirdSeries;
-  /** Nests of one region with series of their own. */
+  /** The most Nests of one region with series of their own. */
   readonly nestsPerRegion: number;
-  /** Makes a way to end that the service invents fit for a label. */
+  /** Turns an end status that the service invents into a safe label. */
   readonly endStatusLabel: (status: string) => string;
-  /** Called when this replica begins or ends what only one at a time does. */
+  /** Called when this replica takes on or gives up a duty that only one replica has at a time. */
   readonly owned: Recorders['duty'];
   /** Called for a value that gets no series of its own. */
   readonly drop: (metric: keyof Instruments) => void;
@@ -54,7 +54,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     limit_reached({ limit }) {
       metrics.limitReached.inc({ limit });
     },
-    // Alerts, cursors and what impairs are read from their source at each scrape; what is queued shows when it is delivered.
+    // Alerts, cursors and impairments are read at each scrape; queued notifications count when they are delivered.
     alert() {},
     counts_untrue() {},
     cursor() {},
@@ -68,12 +68,12 @@ export function createRecorders(options: RecordersOptions): Recorders {
   };
 }
 
-/** Lets the known values of a label through, and so many more. */
+/** Lets the known values of a label through, and a limited number of new ones. */
 function guardOf({ drop }: RecordersOptions, metric: keyof Instruments, known: readonly string[]) {
   return createLabelGuard(known, () => drop(metric));
 }
 
-/** The key of an event, as OpenMetrics shows it beside a value. */
+/** The exemplar of an event: its key. */
 function exemplarOf(key: string | undefined): Readonly<Record<string, string>> {
   return key !== undefined && key.length <= MAX_EXEMPLAR_LENGTH ? { event_key: key } : {};
 }
@@ -187,7 +187,7 @@ function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
         return;
       }
       metrics.notifications.inc({ receiver, integration });
-      // What was delivered has a reason where some of several recipients refused it.
+      // A delivered notification has a reason if some of its recipients refused it.
       if (outcome !== 'delivered' || reason) {
         metrics.notificationsFailed.inc({ receiver, integration, reason: reason ?? 'rejected' });
       }
@@ -207,8 +207,8 @@ function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
 }
 
 /**
- * Keeps the values of one label few, although the service may send any: the known ones pass, then the first 20
- * new ones that look like a word. For the rest `refused` is called and `other` is given.
+ * Limits the values of one label, although the service may send any. The known values pass, then the first 20 new
+ * ones that look like a word. For any other value `refused` is called and `other` is returned.
  */
 export function createLabelGuard(known: readonly string[], refused: () => void): (value: string) => string {
   const allowed = new Set(known);
@@ -223,7 +223,7 @@ export function createLabelGuard(known: readonly string[], refused: () => void):
   };
 }
 
-/** Durations come from clocks that may step back; a metric takes no negative ones. */
+/** Durations may be negative when a clock steps back; a metric accepts only positive ones. */
 function seconds(ms: number): number {
   return Math.max(0, ms / 1000);
 }

@@ -1,6 +1,6 @@
 /**
- * What Prometheus sees. Labels are closed sets or ids, so that no text of the service can make series without
- * bound; every series that can be foreseen stands at 0 from the start, so that its first increase is seen as one.
+ * Exposes the metrics to Prometheus. Labels are closed sets or ids, so that no text from the service can create
+ * unlimited series. Every foreseeable series stands at 0 from the start, so that Prometheus sees its first increase.
  */
 
 import {
@@ -24,28 +24,29 @@ import { createRegionSeries } from './region-series.ts';
 
 interface MetricsOptions extends Foreseen {
   /**
-   * Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. What all replicas
-   * share is shown by the one that alerts, and needed by no other.
+   * Called at each scrape for figures that only the store and the stages know; if it fails, so does the scrape.
+   * Figures that all replicas share are needed only of the replica that alerts (`isAlerting`), which alone shows
+   * them.
    */
   readonly collect: (isAlerting: boolean) => Promise<Collected>;
-  /** Whether several replicas may share the store: each then shows what it owns, from when it owns it. */
+  /** Whether several replicas may share the store. Each then shows a region only while it owns it. */
   readonly isShared?: boolean;
-  /** The longest turn of the event loop since this was last asked for. */
+  /** The longest turn of the event loop since the last call. */
   readonly longestTurnMs: () => number;
-  /** When a Flight of the Bird last failed in an earlier life; 0 for never. Without it nothing is known of one. */
+  /** When a Flight of the Bird last failed before this process started; 0 for never. By default none has. */
   readonly lastFailureUs?: (region: string, birdId: string) => number;
-  /** Adds the figures of the process under the names that every Node program gives them. */
+  /** Adds the process metrics under the names that every Node program uses. */
   readonly processMetrics: boolean;
-  /** Of which Birds series are shown. */
+  /** Which Birds' series are shown. */
   readonly birds?: ShownBirds;
-  /** Birds with series of their own, shared out evenly among the regions. */
+  /** The most Birds with series of their own, divided evenly among the regions. */
   readonly maxBirds?: number;
 }
 
 export interface Collected {
-  /** As /-/ready answers. */
+  /** Same as /-/ready. */
   readonly ready: boolean;
-  /** The name of this process among those that share its store; undefined where it has that to itself. */
+  /** The name of this replica among those that share the store; undefined if the process has its own store. */
   readonly replica?: string | undefined;
   readonly alerts: readonly {
     readonly alertname: string;
@@ -54,7 +55,7 @@ export interface Collected {
     readonly count: number;
   }[];
   readonly firing: readonly FiringCount[];
-  /** Each of the states has one. */
+  /** One entry for each state. */
   readonly silences: readonly { readonly state: string; readonly count: number }[];
   readonly setAside: readonly { readonly sort: FaultSort; readonly count: number }[];
   readonly deliveries: readonly {
@@ -62,27 +63,27 @@ export interface Collected {
     readonly state: string;
     readonly count: number;
   }[];
-  /** Of each feed the oldest cursor, and up to where it is complete; 0 for none. */
+  /** The oldest cursor of each feed, and until when the feed is proven complete; 0 for none. */
   readonly cursors: readonly {
     readonly region: string;
     readonly feed: Feed;
     readonly cursorUs: number;
     readonly verifiedUntilUs: number;
   }[];
-  /** How long ago the streams of each feed, and the inventory, were read. */
+  /** How current the streams of each feed and the inventory are. */
   readonly reads: readonly {
     readonly region: string;
     readonly feed: Feed | 'inventory';
     readonly overdue: number;
     readonly oldestReadUs: number;
   }[];
-  /** Why the watch is impaired; a reason may come several times. */
+  /** Why the watch is impaired; a reason may occur several times. */
   readonly impaired: readonly ImpairmentReason[];
-  /** In bytes; undefined while that cannot be seen. */
+  /** In bytes; undefined while it cannot be measured. */
   readonly space: { readonly used: number; readonly free: number | undefined } | undefined;
 }
 
-/** How many alerts with these labels fire; `nestId` is empty for those of no Nest. */
+/** How many alerts with these labels fire; `nestId` is empty for alerts without a Nest. */
 export interface FiringCount {
   readonly alertname: string;
   readonly severity: string;
@@ -91,10 +92,10 @@ export interface FiringCount {
   readonly count: number;
 }
 
-/** What another configuration changes. */
+/** The part that a reload can change. */
 type Configured = Pick<Foreseen, 'regions' | 'receivers' | 'rules'>;
 
-/** What a scrape is answered: the text comes in parts, between which the process turns to other things. */
+/** The answer to a scrape: text in parts, between which the event loop turns. */
 export interface Scraped {
   readonly contentType: string;
   readonly body: Iterable<string> | AsyncIterable<string>;
@@ -102,9 +103,9 @@ export interface Scraped {
 
 interface Metrics {
   readonly report: Report;
-  /** Shows from now on what another configuration has. */
+  /** Shows from now on the regions, receivers and rules of a new configuration. */
   follow(configured: Configured): void;
-  /** Takes the series of all other regions away; they must have ended. */
+  /** Removes the series of all other regions, whose intake must have ended. */
   keepRegions(these: readonly string[]): Promise<void>;
   render(format?: 'text' | 'openmetrics'): Promise<Scraped>;
 }
@@ -113,7 +114,7 @@ export const DEFAULT_MAX_BIRDS = 10_000;
 
 const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
 
-/** Gauges that prom-client names like counters; the same figures stand beside them under a sound name. */
+/** Gauges that prom-client names like counters; it exports the same figures under proper names as well. */
 const MISNAMED = [
   'nodejs_active_resources_total',
   'nodejs_active_handles_total',
@@ -190,7 +191,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   function follow(configured: Configured): void {
     receivers = configured.receivers;
     regions.follow(configured.regions);
-    // Those that are known keep their counts.
+    // Integrations that are already known keep their counts.
     for (const { name, integrations: kinds } of receivers) {
       for (const { kind } of kinds) {
         const key = JSON.stringify([name, kind]);
@@ -201,7 +202,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     showAlerts.foresee(foreseenAlerts(configured.rules));
   }
 
-  /** What all replicas share: shown by one of them, so that sums over replicas are right. */
+  /** Figures shared by all replicas: only one replica shows them, so that sums over replicas are right. */
   function showShared({ alerts, firing, silences, setAside, deliveries, space }: Collected): void {
     showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
     showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
@@ -212,7 +213,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     showDead.show(byReceiver(receivers, deliveries, DEAD));
     if (!space) return;
     metrics.storeBytes.set(space.used);
-    // Of no number nothing is said to be low.
+    // If the free space is unknown, NaN keeps it from looking low.
     metrics.storeFreeBytes.set(space.free ?? Number.NaN);
   }
 
@@ -260,7 +261,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 }
 
-/** One metric after the other: the lines of all at once take ten times the room of the text. */
+/** Renders one metric after the other: rendering all at once takes ten times the memory of the text. */
 async function* written(
   registry: Registry<PrometheusContentType> | Registry<OpenMetricsContentType>,
   birds: Iterable<string>,
@@ -273,7 +274,10 @@ async function* written(
   if (isOpenMetrics) yield '# EOF\n';
 }
 
-/** Most metrics are short, and to hand a text on to be packed and sent takes longer than to write one of them. */
+/**
+ * Joins texts into larger parts: most metrics are short, and compressing and sending a part costs more than rendering
+ * one.
+ */
 async function* inParts(texts: AsyncIterable<string>): AsyncGenerator<string> {
   let part = '';
   for await (const text of texts) {
@@ -285,7 +289,7 @@ async function* inParts(texts: AsyncIterable<string>): AsyncGenerator<string> {
   yield part;
 }
 
-/** The most frequent combinations, and the others added up; those that no longer fire are gone. */
+/** Shows the most frequent combinations and adds up the others. Combinations that no longer fire disappear. */
 function showFiring(
   gauge: Instruments['alertsFiring'],
   firing: readonly FiringCount[],
@@ -316,7 +320,7 @@ function byReceiver(
   return [...sums].map(([receiver, sum]) => [{ receiver }, sum]);
 }
 
-/** Every state of every receiver, at 0 where there is none; also of receivers that are no longer configured. */
+/** Every state of every receiver, 0 if there is no delivery; includes receivers that are no longer configured. */
 function byState(
   receivers: MetricsOptions['receivers'],
   deliveries: Collected['deliveries'],
@@ -327,7 +331,7 @@ function byState(
   return [...none, ...deliveries].map(({ receiver, state, count }) => [{ receiver, state }, count]);
 }
 
-/** Sets all series of a gauge at once; one that is no longer counted falls to 0 and stays. */
+/** Sets all series of a gauge at once. A series that is no longer counted falls to 0 and stays. */
 function createSnapshot<L extends string>(gauge: Gauge<L>, foreseen: readonly Record<L, string>[] = []) {
   const seen = new Map(foreseen.map((labels) => [JSON.stringify(labels), labels]));
   return {

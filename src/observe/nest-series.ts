@@ -1,6 +1,6 @@
 /**
- * The series of each Nest. They follow the inventory as those of the Birds do, and count for every Bird, also where
- * Birds have no series of their own. A region has room for a bounded number of Nests.
+ * Keeps the series of single Nests. They follow the inventory as those of Birds do, and count all Birds, even those
+ * without series of their own. Each region has room for a limited number of Nests.
  */
 
 import type { ObservedBird } from '../report.ts';
@@ -19,9 +19,9 @@ interface NestSeriesOptions {
 export interface FlightEnd {
   readonly region: string;
   readonly nestId: string;
-  /** Fit for a label. */
+  /** Must be a safe label. */
   readonly status: string;
-  /** Undefined where it is unknown. */
+  /** Undefined if unknown. */
   readonly seconds: number | undefined;
   readonly exemplar: Readonly<Record<string, string>>;
 }
@@ -31,7 +31,7 @@ interface NestSeries {
   flightEnded(end: FlightEnd): void;
 }
 
-/** What is shown of one Nest, so that it can be taken back. */
+/** What is shown of one Nest, so that it can be removed. */
 interface Nest {
   name: string | undefined;
   readonly statuses: Set<string>;
@@ -49,7 +49,7 @@ export function createNestSeries(options: NestSeriesOptions): NestSeries {
     return nests;
   }
 
-  /** The Nest, made at its first sight; undefined when its region has no room left. */
+  /** The Nest, created at first sight; undefined when its region is full. */
   function show(region: string, nestId: string): Nest | undefined {
     const nests = nestsOf(region);
     const known = nests.get(nestId);

@@ -1,7 +1,7 @@
 /**
- * What may stand in a log line. Secrets have a type of their own that never prints; this catches what comes by
- * other ways: a header in the error of a library, a URL whose path is a key, a text of the service with control
- * characters. Values are copied, bounded in depth, size and length.
+ * Makes values safe for a log line. Secrets have a type of their own that never prints; this file catches those that
+ * arrive otherwise: a header in a library's error, a URL whose path is a key. It also removes control characters from
+ * the service's texts. Values are copied and limited in depth, size and length.
  */
 import { NestwatchError } from '../errors.ts';
 import { plainText } from '../text/plain-text.ts';
@@ -10,14 +10,14 @@ const SECRET_KEY =
   /authorization|token|password|passwd|secret|cookie|credential|api[_-]?key|signature|^pass$|^auth$/i;
 
 /**
- * What a colon is followed by where it belongs to a sentence, such as `refuses the token: searchNests of eu: …`: a word
- * that begins a statement, with another one behind it, or an operation of a region. The list is short on purpose, since
- * a password may be any other word.
+ * What follows the colon when a word such as "token" is part of a sentence, as in `refuses the token: searchNests of
+ * eu: …`: a word that begins a statement with another word behind it, or an operation of a region. The list is short
+ * on purpose, because any other word may be a password.
  */
 const SENTENCE =
   '(?:is|are|was|has|must|may|cannot|the|an?|no|not|neither|it|its|connect|getaddrinfo|read|write) [a-z]|[a-z]{3,30} of [a-z0-9-]{1,40}: ';
 
-/** Texts that are a secret by their own form. */
+/** Texts that are recognisably secret by their form. */
 const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
   [/\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{6,}/gi, '$1 [secret]'],
   [/\bwhsec_[A-Za-z0-9+/=_-]+/g, '[secret]'],
@@ -29,7 +29,7 @@ const SECRET_TEXT: readonly (readonly [RegExp, string])[] = [
     '$1$2[secret]',
   ],
 ];
-/** Scheme, what may be a login, host, and the rest, which in a webhook's address is often its key. */
+/** Scheme, an optional login, host, and the rest, which in a webhook's address is often its key. */
 const ADDRESS = /\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>]+)([^\s"'<>]*)/gi;
 
 const MAX_TEXT_LENGTH = 2_000;
@@ -37,7 +37,7 @@ const MAX_STACK_LENGTH = 4_000;
 const MAX_DEPTH = 6;
 const MAX_ITEMS = 50;
 
-/** A copy of `value` that is fit for a log line. */
+/** A copy of `value` that is safe for a log line. */
 export function redact(value: unknown, depth: number = 0): unknown {
   if (typeof value === 'string') return redactText(value);
   if (typeof value === 'bigint') return String(value);
@@ -53,14 +53,14 @@ export function redact(value: unknown, depth: number = 0): unknown {
   );
 }
 
-/** One line of text without what looks like a secret. */
+/** One line of text with apparent secrets removed. */
 function redactText(text: string): string {
   return plainText(withoutSecrets(text), MAX_TEXT_LENGTH);
 }
 
 /**
- * An error as data: code, message, what the other side answered, and its causes. Only a bug shows its stack,
- * because a foreseen failure is explained by its code.
+ * An error as data: code, message, what the other side answered, and its causes. Only bugs show their stack, because
+ * expected failures are explained by their code.
  */
 function redactError(error: Error, depth: number, isCause: boolean): Record<string, unknown> {
   const shown: Record<string, unknown> = {};
@@ -81,7 +81,7 @@ function redactError(error: Error, depth: number, isCause: boolean): Record<stri
   return shown;
 }
 
-/** The stack by lines, each shown as text of its own. */
+/** The lines of the stack, each cleaned as text of its own. */
 function stackOf(error: Error): string[] {
   const lines = withoutSecrets(String(error.stack ?? '').slice(0, MAX_STACK_LENGTH)).split('\n');
   return lines.map((line) => plainText(line, MAX_TEXT_LENGTH));

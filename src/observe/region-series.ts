@@ -1,7 +1,8 @@
 /**
- * The series of regions. Of several replicas on one store, the one that reads a region shows them, so that sums over
- * replicas are right; the others say only that they do not own it. What a replica no longer reads goes with the next
- * scrape, and a scrape finds all of it at 0 again where it reads the region once more.
+ * Shows and removes the series of regions. If several replicas share a store, only the one that reads a region shows
+ * its series, so that sums over replicas are right; the others only say that they do not own it. The series of a
+ * region that this replica no longer reads disappear with the next scrape, and start again at 0 when it reads the
+ * region again.
  */
 import type { Registry } from 'prom-client';
 import type { Happening } from '../report.ts';
@@ -11,23 +12,23 @@ import type { Instruments } from './instruments.ts';
 interface RegionSeriesOptions {
   readonly registry: Registry;
   readonly metrics: Instruments;
-  /** Ids of the operations that the watch calls. */
+  /** Ids of the operations that nestwatch calls. */
   readonly operations: readonly string[];
   /** Whether other processes may read the regions. */
   readonly isShared: boolean;
-  /** Takes away what is kept of the region's Birds and Nests. */
+  /** Removes what is kept of the region's Birds and Nests. */
   readonly ended: (region: string) => void;
 }
 
 interface RegionSeries {
-  /** Shows these regions as well. Those that are known keep their counts. */
+  /** Shows these regions as well; those already known keep their counts. */
   follow(regions: readonly string[]): void;
-  /** Takes the series of all other regions away; they must have ended. */
+  /** Removes the series of all other regions, whose intake must have ended. */
   keep(regions: readonly string[]): Promise<void>;
-  /** This process begins or ends to read a region. */
+  /** Call this when the process begins or stops reading a region. */
   hear(duty: Extract<Happening, { what: 'duty' }>): void;
   isOwned(region: string): boolean;
-  /** Takes away what is no longer read here. */
+  /** Removes the series of regions that are no longer read here. */
   clean(): Promise<void>;
 }
 
@@ -79,14 +80,14 @@ export function createRegionSeries(options: RegionSeriesOptions): RegionSeries {
   };
 }
 
-/** Removes every series of a region, unless it is back. */
+/** Removes every series of a region, unless the region has come back. */
 async function removeSeries(registry: Registry, region: string, isBack: () => boolean): Promise<void> {
   for (const { name } of registry.getMetricsAsArray()) {
     const metric = registry.getSingleMetric(name) as unknown as Series;
     const { values } = await metric.get();
     if (isBack()) return;
     for (const { labels, metricName } of values) {
-      // A histogram has one series for each bucket; what it counted has the labels that were given to it.
+      // A histogram reports a series for each bucket; only its `_count` has the labels as they were given.
       const isBucket = metricName !== undefined && !metricName.endsWith('_count');
       if (labels.region === region && !isBucket) metric.remove(labels);
     }
