@@ -137,7 +137,7 @@ class Member implements Ownership {
     // Whether its duties are still its own is not known then.
     this.#life = new OwnLife(options.clock, () => this.#works.endAll());
     this.#works = new OwnedWorks({ ...options, changed: () => this.#bell.ring() });
-    this.#duties = new ShownDuties(options, this.#works);
+    this.#duties = new ShownDuties({ ...options, freed: () => this.#bell.ring() }, this.#works);
     this.#missed = new MissedReplicas(options.clock);
     this.senders = { ...this.#life.sender, hasOthers: () => this.#hasOthers() };
   }
@@ -222,7 +222,8 @@ class Member implements Ownership {
     while (!this.#isOver) {
       const beganMs = clock.monotonicMs();
       try {
-        if (!this.#duties.isStuck()) await this.#turn(beganMs);
+        if (this.#duties.isStuck()) this.#duties.tryAgain();
+        else await this.#turn(beganMs);
       } catch (error) {
         report({ what: 'trouble', stage: 'store', error });
       }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { codeOf } from '../../src/errors.ts';
+import { codeOf, NestwatchError } from '../../src/errors.ts';
 import { SENDING_MS } from '../../src/replicas/missed-replicas.ts';
 import { LEASE_MS } from '../../src/replicas/own-life.ts';
 import { createOwnership, type Ownership } from '../../src/replicas/ownership.ts';
@@ -44,6 +44,7 @@ function begin(
     reaches = (): boolean => true,
     duties = DUTIES,
     busyMs = (): number => 0,
+    refuses = (): boolean => false,
     turnMs = (): number => 0,
     asks = (_: keyof Turns): void => {},
     aheadMs = 0,
@@ -82,7 +83,12 @@ function begin(
     },
   };
   const sharing = { wakes: wakes(), turns };
-  const own = busyMs() > 0 ? busy : reached;
+  const refusing: Store = {
+    ...store,
+    transaction: (work) =>
+      refuses() ? Promise.reject(new NestwatchError('store_down', 'so')) : reached.transaction(work),
+  };
+  const own = busyMs() > 0 ? busy : refusing;
   const storeClock = createStoreClock({ ...clock, nowUs: () => clock.nowUs() + aheadMs * 1000 });
   const options = {
     ...{ ...sharing, name, version: '1', store: own, random: () => 0.5, report, refused },
@@ -237,6 +243,25 @@ test('a replica whose own work gets nothing through leaves its duties to others,
   const { replicas } = await store.transaction((tx) => tx.ownership.view());
   expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'stuck']);
   await Promise.all([stuck.ends(), other.ends()]);
+});
+
+test('a replica whose own work is refused, though its turns are not, leaves its duties to others, until it is not', async () => {
+  let isRefused = false;
+  const refused = begin('refused', { refuses: () => isRefused });
+  await secondsPass(1);
+  const other = begin('other');
+  isRefused = true;
+  await secondsPass((STUCK_MS + LEASE_MS) / 1000 + 35);
+  expect([refused.owned(), other.owned().toSorted()]).toEqual([[], DUTIES]);
+  const begun = () => other.happenings.filter(({ what }) => what === 'duty').length;
+  const before = begun();
+  await secondsPass(600);
+  expect([refused.owned(), begun()]).toEqual([[], before]);
+  isRefused = false;
+  await secondsPass(10);
+  const { replicas } = await store.transaction((tx) => tx.ownership.view());
+  expect(replicas.map(({ name }) => name).toSorted()).toEqual(['other', 'refused']);
+  await Promise.all([refused.ends(), other.ends()]);
 });
 
 describe('several replicas', () => {
