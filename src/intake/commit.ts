@@ -205,6 +205,7 @@ function withEnds(
   flights: readonly FlightRecord[],
   events: readonly EventCandidate[],
 ): readonly FlightRecord[] {
+  if (flights.length === 0) return flights;
   const endsUs = new Map(
     events.map(({ event }) => [String(event.attributes.flight_id ?? ''), event.occurredAtUs]),
   );
