@@ -93,12 +93,10 @@ export class SqliteEvents implements EventStore {
 
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
     if (events.length === 0) return [];
-    const known = this.#storedBeside(stream, events);
-    const fresh = known.length === 0 ? events : withoutRepeats(known, events);
     const first = this.#lastNumber + 1;
-    // Less than all are written where one call names an event twice: the first of them stands.
-    const isEachNew = this.#write(stream, fresh) === fresh.length;
-    const written = isEachNew ? [...fresh] : withoutRepeats([], fresh);
+    // Mostly each is new. Only where one is not, the store is asked which: `RETURNING` would cost something for each row.
+    const isEachNew = this.#write(stream, events) === events.length;
+    const written = isEachNew ? [...events] : this.#numberedFrom(first, events);
     if (isEachNew) this.#inserted.push({ first, events: written });
     for (const { region, nestId, hour, succeeded, failed } of nestHours(written)) {
       this.#sql.addHour.run(region, nestId, hour, succeeded, failed);
@@ -107,20 +105,15 @@ export class SqliteEvents implements EventStore {
   }
 
   /**
-   * What the stream has in the stretch of time that these events cover. It is short, and mostly nothing is stored
-   * there: to look first is faster than to insert with `OR IGNORE` and to learn by `RETURNING` which rows were new.
+   * Those of these events, numbered from `first` on in their order, that became rows. The others were stored before, or
+   * stand among these a second time.
    */
-  #storedBeside(stream: number, events: readonly Event[]): Pick<EventRow, 'occurred_us' | 'id'>[] {
-    let fromUs = Number.POSITIVE_INFINITY;
-    let toUs = Number.NEGATIVE_INFINITY;
-    for (const { occurredAtUs } of events) {
-      if (occurredAtUs < fromUs) fromUs = occurredAtUs;
-      if (occurredAtUs > toUs) toUs = occurredAtUs;
-    }
-    return this.#sql.stored.all(stream, fromUs, toUs);
+  #numberedFrom(first: number, events: readonly Event[]): Event[] {
+    const written = new Set(this.#sql.numbersFrom.all(first).map((row) => row.event));
+    return events.filter((_, at) => written.has(first + at));
   }
 
-  /** Gives the events their numbers; returns how many were written. */
+  /** Gives the events their numbers; returns how many of them were new. */
   #write(stream: number, events: readonly Event[]): number {
     const before = this.#lastNumber;
     this.#lastNumber += events.length;
@@ -183,9 +176,7 @@ export class SqliteEvents implements EventStore {
 
 function prepareEvents(connection: Connection) {
   return {
-    stored: connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
-      'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us BETWEEN ? AND ?',
-    ),
+    numbersFrom: connection.prepare<Pick<EventRow, 'event'>>('SELECT event FROM event WHERE event >= ?'),
     ids: connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
       `SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?
        ORDER BY occurred_us, id`,
@@ -229,20 +220,6 @@ function prepareEvents(connection: Connection) {
        ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
     ),
   };
-}
-
-/** The first of each event, without those that are known. */
-function withoutRepeats(
-  known: readonly Pick<EventRow, 'occurred_us' | 'id'>[],
-  events: readonly Event[],
-): Event[] {
-  const seen = new Set(known.map((row) => `${row.occurred_us} ${row.id}`));
-  return events.filter((event) => {
-    const name = `${event.occurredAtUs} ${idOf(event)}`;
-    if (seen.has(name)) return false;
-    seen.add(name);
-    return true;
-  });
 }
 
 function uuidInstantUs(id: string): number | undefined {
