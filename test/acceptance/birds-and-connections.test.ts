@@ -115,7 +115,7 @@ test('a Bird that came while nestwatch was away is told of all that happened to 
   expect(received()).toEqual(['FlightFailed firing warning']);
 });
 
-test('a Bird of which the service leaves out the status for a while has not become inactive', async () => {
+test('a Bird of which the service leaves out status and name for a while has not become another', async () => {
   let isLeftOut = false;
   stage = await openStage({
     regions: ['eu'],
@@ -125,7 +125,10 @@ test('a Bird of which the service leaves out the status for a while has not beco
       async send(request) {
         const response = await service.send(request);
         if (!isLeftOut || !/\/birds(\/\d+)?$/.test(request.url)) return response;
-        return { ...response, body: response.body.replaceAll('"status":"active"', '"status":null') };
+        return {
+          ...response,
+          body: response.body.replaceAll(/"(status|name)":"(active|Publish)"/g, '"$1":null'),
+        };
       },
       close: () => service.close(),
     }),
@@ -135,9 +138,14 @@ test('a Bird of which the service leaves out the status for a while has not beco
   for (let count = 0; count < 2; count += 1) stage.worlds.eu!.eventError(birdId!);
   isLeftOut = true;
   await stage.minutesPass(12);
-  isLeftOut = false;
-  await stage.minutesPass(12);
   expect(received()).toEqual(['BirdTriggerFailing firing warning']);
+  stage.worlds.eu!.startFlight(birdId!, { endsAs: 'failed' });
+  await stage.minutesPass(2);
+  isLeftOut = false;
+  await stage.minutesPass(6);
+  const alerts = stage.received().flatMap((one) => one.alerts);
+  expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual([]);
+  expect(alerts.find(({ labels }) => labels.alertname === 'FlightFailed')!.labels.bird).toBe('Publish');
 });
 
 test('a Bird that a person suspends is told as a warning, within a poll', async () => {

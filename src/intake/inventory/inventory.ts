@@ -251,12 +251,14 @@ export class Inventory implements Names {
   #compareBird(seen: SeenBird, readAtUs: number, nest: string, hasAlert: boolean, changes: Changes): void {
     const before = this.#birds.get(seen.birdId);
     this.#missedOnce.delete(seen.birdId);
-    // An answer without a status says nothing of it: it stays as it was.
+    // What an answer leaves out, it says nothing of: that stays as it was.
+    const name = seen.name || (before?.name ?? '');
     const status = seen.status || (before?.status ?? '');
+    const triggerType = seen.triggerType || (before?.triggerType ?? '');
     const sameStatus = before?.present === true && before.status === status;
     const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
     const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
-    const { region, birdId, nestId, name, triggerType } = seen;
+    const { region, birdId, nestId } = seen;
     // Written out: what is added to a copy takes V8 twice the room, and there may be tens of thousands.
     const bird: BirdRecord = {
       region,
