@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import * as z from 'zod';
+import { SCOPES, type Scope } from '../config/sections/access-section.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
 import { formatHostPort } from '../http/host-port.ts';
@@ -41,7 +42,7 @@ export async function askDaemon(
   { method, path, body, headers }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  const { url, token, tls } = addressOf(edge, options);
+  const { url, token, tls } = addressOf(edge, options, method === 'GET' ? 'read' : 'write');
   const transport = openTransport({
     connections: 1,
     timeoutMs,
@@ -130,7 +131,7 @@ function readJson(body: string): unknown {
 }
 
 /** The token of the configuration is for its own daemon only: it does not go to a `--url`. */
-function addressOf(edge: Edge, options: DaemonOptions): Address {
+function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   if (options.url !== undefined) {
     const mistake = mistakeInBaseUrl(options.url);
     if (mistake) throw new NestwatchError('usage', `--url ${mistake}`);
@@ -144,7 +145,7 @@ function addressOf(edge: Edge, options: DaemonOptions): Address {
     );
   }
   const address = formatHostPort(reachable(web));
-  const token = tokenFor(web)?.reveal();
+  const token = tokenFor(web, needed)?.reveal();
   if (!web.tls) return { url: `http://${address}`, token };
   // It must show the very certificate of the configuration, which is made out to the name that people use.
   const serverName = new URL(web.externalUrl).hostname;
@@ -161,11 +162,12 @@ interface Address {
   readonly tls?: TlsSettings;
 }
 
-/** The token of the configuration that may do most. */
-function tokenFor({ bearerToken, access }: WebConfig): Secret | undefined {
+/** The token of the configuration that may do what is needed, and of those the one that may do most. */
+function tokenFor({ bearerToken, access }: WebConfig, needed: Scope): Secret | undefined {
   if (bearerToken) return bearerToken;
-  const tokens = access?.tokens ?? [];
-  return tokens.toSorted((a, b) => b.scopes.size - a.scopes.size)[0]?.token;
+  const rank = ({ scopes }: { readonly scopes: ReadonlySet<Scope> }) =>
+    (scopes.has(needed) ? SCOPES.length : 0) + scopes.size;
+  return access?.tokens.toSorted((a, b) => rank(b) - rank(a))[0]?.token;
 }
 
 function tokenOf(file: string | undefined): string | undefined {

@@ -188,6 +188,31 @@ describe('status', () => {
     expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 1 });
   });
 
+  test('of tokens that may each do one thing, the one that may do what is asked', async () => {
+    const tokens = [
+      { name: 'a', token: secret('only-scrapes'), scopes: new Set(['metrics'] as const) },
+      { name: 'b', token: secret('only-reads'), scopes: new Set(['read'] as const) },
+      { name: 'c', token: secret('only-writes'), scopes: new Set(['write'] as const) },
+    ];
+    const { web } = await serve({
+      config: { ...WEB, bearerToken: null, access: { tokens, users: new Map() } },
+    });
+    const file = tempFile(
+      'n.yaml',
+      `web:
+  listen: ${new URL(web.url).host}
+  auth:
+    tokens:
+      - { token: only-scrapes, scopes: [metrics] }
+      - { token: only-reads, scopes: [read] }
+      - { token: only-writes, scopes: [write] }
+`,
+    );
+    expect(await nestwatch(['status', '--config.file', file])).toMatchObject({ exit: 0 });
+    const words = ['silence', 'add', 'FlightFailed', '--comment', 'On it', '--config.file', file];
+    expect(await nestwatch(words)).toMatchObject({ exit: 0, stderr: '' });
+  });
+
   test('the token of the configuration does not go to another address', async () => {
     const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
     const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer } }');
