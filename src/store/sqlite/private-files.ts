@@ -35,9 +35,15 @@ export function trueName(path: string): string {
     makePrivateDirectory(dirname(path));
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
-    throw new NestwatchError('store_failed', `The directory of the store ${path} cannot be made or read.`, {
-      cause: error,
-    });
+    // Which one it is decides what to do: in a container mostly a volume of another user, or a file system to be read only.
+    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
+    throw new NestwatchError(
+      'store_failed',
+      `The directory of the store ${path} cannot be made or read${code}.`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 

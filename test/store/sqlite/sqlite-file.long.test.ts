@@ -140,7 +140,11 @@ describe('opening a store', () => {
 
   test('refuses a place that cannot be one, by name', async () => {
     writeFileSync(path, '');
-    expect(await refusal(join(path, 'below a file', 'x.db'))).toMatchObject({ code: 'store_failed' });
+    const below = join(path, 'below a file', 'x.db');
+    expect(await refusal(below)).toMatchObject({
+      code: 'store_failed',
+      message: `The directory of the store ${below} cannot be made or read (ENOTDIR).`,
+    });
     expect(await refusal(directory)).toMatchObject({
       code: 'store_failed',
       message: `The store ${directory} cannot be opened.`,
