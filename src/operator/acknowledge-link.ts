@@ -1,26 +1,27 @@
 /**
- * Links by which whoever got a message may acknowledge its alert without a token: signed, for one episode of one
- * alert, and for a week. What they open is a page that asks: following a link changes nothing.
+ * Creates and reads the links by which the recipient of a message may acknowledge its alert without a token. A link
+ * is signed, for one episode of one alert, and valid for a week. It opens a page that asks for confirmation:
+ * following the link changes nothing.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Secret } from '../secret.ts';
 
 const VALID_FOR_US = 7 * 86_400_000_000;
-/** Of the 32 bytes that HMAC-SHA256 gives: 128 bits cannot be guessed, and the link stays short. */
+/** Of the 32 bytes of an HMAC-SHA256: 128 bits cannot be guessed, and the link stays short. */
 const SIGNATURE_BYTES = 16;
 
-/** One episode of an alert, from firing to its end: `startsAtUs` sets it apart from those before and after. */
+/** One episode of an alert, from firing to its end. `startsAtUs` tells it from earlier and later ones. */
 type Episode = Pick<Alert, 'id' | 'startsAtUs'>;
 
 export interface AcknowledgeLinks {
-  /** `sentAtUs` is when the message was written, so that every try of a delivery says the same. */
+  /** `sentAtUs` is when the message was written, so that every attempt of a delivery contains the same link. */
   urlOf(episode: Episode, sentAtUs: number): string;
-  /** What the `link` parameter of such an address stands for; undefined for one that is forged or too old. */
+  /** The episode of a `link` parameter; undefined if the link is forged or expired. */
   read(link: string, nowUs: number): Episode | undefined;
 }
 
-/** `externalUrl` without a trailing slash. */
+/** `externalUrl` must have no trailing slash. */
 export function createAcknowledgeLinks(key: Secret, externalUrl: string): AcknowledgeLinks {
   const sign = (text: string) =>
     createHmac('sha256', key.reveal()).update(`acknowledge ${text}`).digest().subarray(0, SIGNATURE_BYTES);

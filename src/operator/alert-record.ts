@@ -1,4 +1,4 @@
-/** All that is known of one alert: also once it is over, and let go of but for its episodes. */
+/** Reads everything known about one alert, even after it has been deleted and only its episodes remain. */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
@@ -13,21 +13,21 @@ import type { AlertingConfig } from './routed-alert.ts';
 
 export interface AlertRecord {
   readonly alert: Alert;
-  /** False for one of which only its episodes are known. */
+  /** False if only its episodes are known. */
   readonly isKept: boolean;
-  /** The silences that hide it now. */
+  /** The silences that mute it now. */
   readonly silencedBy: readonly Silence[];
   /** Fingerprints of the alerts that inhibit it now. */
   readonly inhibitedBy: readonly string[];
-  /** Those that it is routed to. */
+  /** The receivers that it is routed to. */
   readonly receivers: readonly string[];
-  /** The newest first. */
+  /** Newest first. */
   readonly events: readonly Link[];
-  /** Those that are over, the latest first. */
+  /** Episodes that have ended, latest first. */
   readonly episodes: readonly Episode[];
-  /** The newest first. */
+  /** Newest first. */
   readonly notifications: readonly SentNotification[];
-  /** What nobody was, and will be, notified of; the latest first. */
+  /** What nobody was or will be notified of, latest first. */
   readonly suppressions: readonly Suppression[];
 }
 
@@ -36,7 +36,7 @@ const SHOWN_EPISODES = 50;
 const SHOWN_NOTIFICATIONS = 30;
 const SHOWN_SUPPRESSIONS = 20;
 
-/** Undefined for one that nothing is known of any more. */
+/** Undefined if nothing is known about it any more. */
 export async function readAlertRecord(
   tx: Transaction,
   id: string,
@@ -63,7 +63,7 @@ export async function readAlertRecord(
   };
 }
 
-/** An alert that is no longer kept, as its last episode left it. */
+/** An alert that is no longer kept, reconstructed from its last episode. */
 export function alertOfEpisode({ alertId, events, ending, ...episode }: Episode): Alert {
   return {
     ...episode,

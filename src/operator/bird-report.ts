@@ -1,4 +1,4 @@
-/** All that is known of one Bird, for whoever asks by page, API or command. */
+/** Reads everything known about one Bird, for the page, the API and commands. */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import { birdScope } from '../domain/alert/fact.ts';
@@ -15,35 +15,35 @@ import { type ShownBird, showBirds } from './taken-up.ts';
 
 export interface BirdReport {
   readonly bird: ShownBird;
-  /** Its last Flights, the latest first. */
+  /** Its last Flights, latest first. */
   readonly flights: readonly FlightOverview[];
-  /** How many ended so within each of `COUNTED_HOURS`, in their order. */
+  /** How its Flights ended within each of `COUNTED_HOURS`, in that order. */
   readonly counts: readonly (FlightCounts & { readonly hours: number })[];
-  /** Of those of `flights` that succeeded, how long half of them and 95 of 100 took at the most. */
+  /** The median and 95th percentile of the duration of those of `flights` that succeeded. */
   readonly durations: { readonly count: number; readonly p50Us: number; readonly p95Us: number } | undefined;
-  /** Why its last Flights failed, the most frequent cause first; of the last `FAILURES`. */
+  /** Why its last Flights failed, most frequent cause first; covers the last `FAILURES` failures. */
   readonly causes: readonly Cause<FlightOverview>[];
-  /** Alerts about it that fire, then those that ended lately; the newest first. */
+  /** Alerts about it: those that fire, then those that ended recently; newest first. */
   readonly alerts: readonly Alert[];
-  /** The newest entries of its own log, the newest first. */
+  /** The last entries of its own log, newest first. */
   readonly log: readonly Event[];
-  /** When its next Flight is due; only for a Bird that is active and flies to a schedule. */
+  /** When its next Flight is due; only for an active Bird with a scheduled trigger. */
   readonly rhythm: Rhythm | undefined;
-  /** Of a Bird that is not active, the entry of its log that says who or what switched it off, where there is one. */
+  /** If the Bird is not active, the log entry that says who or what switched it off, if there is one. */
   readonly switchedOff: Event | undefined;
 }
 
-/** The last day, week and month. */
+/** The last day, week and 30 days. */
 const COUNTED_HOURS = [24, 7 * 24, 30 * 24] as const;
 const FLIGHTS = 90;
 const LOG = 20;
-/** Failures whose cause is looked for: their signatures take some 10 ms. */
+/** Failures whose cause is determined: their signatures take about 10 ms. */
 export const FAILURES = 50;
 
 const HOUR_US = 3_600_000_000;
 const SWITCHED_OFF = ['bird_log.Suspended', 'bird_log.Deactivated'];
 
-/** Undefined for a Bird that is not known. */
+/** Undefined for an unknown Bird. */
 export async function readBirdReport(
   store: Store,
   region: string,
@@ -74,14 +74,14 @@ export async function readBirdReport(
     ...report,
     counts: read.counts.map((one, index) => ({ ...one, hours: COUNTED_HOURS[index]! })),
     alerts: read.alerts.filter(({ state }) => state !== 'pending').sort(firingFirst),
-    // Outside of the transaction: nothing waits for it.
+    // Outside the transaction, so that no other work waits for it.
     causes: causesOf(failures),
     durations: durationsOf(read.flights),
     rhythm: isScheduled ? rhythmOf(read.flights.map((one) => one.startedAtUs)) : undefined,
   };
 }
 
-/** How long a Flight took; undefined where that is not known. */
+/** How long a Flight took; undefined if unknown. */
 export function durationUs({ startedAtUs, endedAtUs }: FlightOverview): number | undefined {
   return startedAtUs > 0 && endedAtUs >= startedAtUs ? endedAtUs - startedAtUs : undefined;
 }

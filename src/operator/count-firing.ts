@@ -4,16 +4,16 @@ import { pausing } from '../time/pause-after.ts';
 
 export interface FiringCounts {
   readonly firing: number;
-  /** Those that nobody has acknowledged or silenced, and no other alert explains. */
+  /** Alerts that nobody has acknowledged or silenced, and that no other alert inhibits. */
   readonly unacknowledged: number;
 }
 
-/** Read at once: as many as a page of the store has. */
+/** Alerts per read: the most that a page of the store holds. */
 const STEP = 1_000;
 
 /**
- * How many alerts fire, and how many of them wait for a person. Whether any waits is always true; once one of a thousand
- * does, those behind them are not looked at and count as waiting.
+ * Counts the firing alerts and those that wait for a person. Whether any alert waits is always exact. As soon as one
+ * in a page of a thousand does, the alerts after that page are not examined and count as waiting.
  */
 export async function countFiring(tx: Transaction, muting: Muting, nowUs: number): Promise<FiringCounts> {
   const firing = (await tx.alerts.count())

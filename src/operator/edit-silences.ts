@@ -1,4 +1,4 @@
-/** Changes of silences in the store: one transaction each, after which alerting looks again. */
+/** Changes silences in the store, in one transaction each, and then has alerting look again. */
 import { workOf } from '../domain/matchers/matcher.ts';
 import type { Recurrences, Silence } from '../domain/muting/silence.ts';
 import {
@@ -18,7 +18,7 @@ import { findAlert, type Signature } from './find-alert.ts';
 export interface SilenceEditor {
   set(request: SilenceRequest): Promise<SilenceChange>;
   expire(id: string): Promise<SilenceChange>;
-  /** Hides the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
+  /** Mutes the current episode of a firing alert. `startsAtUs` names the intended episode, if it is known. */
   acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
 }
 
@@ -27,7 +27,7 @@ interface SilenceEditorOptions {
   readonly clock: Clock;
   readonly recurrences: Recurrences;
   readonly report: Report;
-  /** Gives an unused UUID. */
+  /** Returns an unused UUID. */
   readonly newId: () => string;
   /** Called after a silence was written. */
   readonly changed: () => void;
@@ -56,7 +56,7 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
   return {
     set: (request) =>
       change(async (tx, present) => {
-        // The bounds are of all expressions together, and after a start none of them is compiled.
+        // The limits apply to all expressions together, and after a start none of them is compiled yet.
         const pauseAfter = pausing(tx);
         for (const { matchers } of present) await pauseAfter(workOf(matchers));
         return setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() });
@@ -68,7 +68,7 @@ export function createSilenceEditor(options: SilenceEditorOptions): SilenceEdito
         if (!meant.ok) return meant;
         const { alert } = meant;
         const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
-        // It counts as changed, so that services that keep incidents come to hear of it.
+        // Marks the alert as changed, so that incident services are told.
         if (decided.ok && decided.write.length > 0) await tx.alerts.put([alert]);
         return decided;
       }),

@@ -1,18 +1,21 @@
-/** Episodes that are over, as people look for them. They are many and looked for rarely: each is asked whether it fits. */
+/**
+ * Finds episodes that have ended. There are many and people rarely search them, so each one is tested against the
+ * filter.
+ */
 import { type Labels, labelOf } from '../domain/alert/alert.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Filter } from '../store/filter.ts';
 import type { Transaction } from '../store/store.ts';
 
-/** Looked at for one page. */
+/** The most episodes examined for one page. */
 const MAX_LOOKED_AT = 5_000;
-/** Read at once. */
+/** Episodes per read. */
 const STEP = 200;
 
 /**
- * The latest first. A page may hold fewer than `limit`, even none, and have a `next`. Throws `usage` for a cursor that
- * no answer gave.
+ * Latest first. A page may hold fewer than `limit` episodes, or none, and still have a `next`. Throws `usage` for a
+ * cursor that no earlier answer gave.
  */
 export async function readEnded(
   tx: Transaction,
@@ -50,7 +53,7 @@ function fitting(filter: Omit<Filter, 'flight'>): (episode: Episode) => boolean 
     (untilUs === undefined || startsAtUs < untilUs);
 }
 
-/** Has it this id, or this in its name. */
+/** Whether this is its id or a part of its name. */
 function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefined): boolean {
   if (value === undefined) return true;
   const name = labelOf(labels, what) ?? '';
@@ -71,7 +74,7 @@ function parseCursor(cursor: string): Place {
     const [resolvedAtUs, alertId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
     if (typeof resolvedAtUs === 'number' && typeof alertId === 'string') return { resolvedAtUs, alertId };
   } catch {
-    // Refused below, as any other text that was no cursor.
+    // Refused below like any other invalid cursor.
   }
   throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
 }

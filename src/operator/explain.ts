@@ -1,4 +1,4 @@
-/** One event's way through nestwatch, step by step, with the reason where a step ends it. */
+/** Explains what became of one event, step by step, with the reason if a step stopped it. */
 
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
@@ -24,13 +24,13 @@ export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
 
 export interface Explanation {
   readonly event: Event;
-  /** It happened before nestwatch first watched the region, or the Bird. */
+  /** Whether it happened before nestwatch first watched the region or the Bird. */
   readonly isHistoric: boolean;
-  /** The kinds of alerts that it can raise, with the index of the rule that decides on it now; null for none. */
+  /** The kinds of alerts that it can raise, each with the index of the rule that now decides; null if no rule does. */
   readonly rules: ReturnType<typeof rulesConcerning>;
-  /** The alerts that it is part of. One that was over long ago is no longer kept: its notifications still are. */
+  /** The alerts that it belongs to. An alert that ended long ago is no longer kept, but its notifications still are. */
   readonly alerts: readonly { readonly alert: Alert; readonly seq: number }[];
-  /** Why it is part of none; null when it is, or a notification had it. */
+  /** Why it belongs to no alert; null when it does, or a notification contains it. */
   readonly noAlert: NoAlert | null;
   /** Groups that have not notified of it yet. */
   readonly waiting: readonly Waiting[];
@@ -44,13 +44,13 @@ interface Waiting {
   readonly groupKey: string;
   readonly receiver: string;
   readonly nextFlushAtUs: number;
-  /** Why it is muted now, for people; empty when it is not. */
+  /** Why it is muted now, for people; empty when it is not muted. */
   readonly muted: string;
-  /** An escalation: it notifies if the alert still fires then, and nobody has acknowledged it. */
+  /** Set for an escalation: it notifies only if the alert still fires then and nobody has acknowledged it. */
   readonly unlessAcknowledged: boolean;
 }
 
-/** A notification of an alert's group that lists the event, or counts it. */
+/** A notification of an alert's group that lists or counts the event. */
 export interface Mention {
   readonly notification: GroupNotification;
   /** False when it only counts the event. */
@@ -59,13 +59,13 @@ export interface Mention {
 }
 
 interface Withheld extends Suppression {
-  /** The receiver was notified of it afterwards, or will be. */
+  /** Whether the receiver was notified of it afterwards, or will be. */
   readonly isNotifiedLater: boolean;
 }
 
 interface Forwarding {
   readonly receiver: string;
-  /** Without any it waits, or the receiver takes no events. */
+  /** If empty, the event still waits, or the receiver takes no events. */
   readonly deliveries: readonly Delivery[];
   readonly isWaiting: boolean;
 }
@@ -82,7 +82,7 @@ export async function explain(
   if (!event) return undefined;
   const isOfRegionsPast = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
   const isHistoric = isOfRegionsPast || event.attributes[BEFORE_WATCH] === true;
-  // As if it were new: that it is not is a reason of its own.
+  // Evaluated as if it were new: that it is historic is reported separately.
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);
   const linked = await tx.alerts.ofEvent(key);
@@ -126,7 +126,7 @@ function isNotifiedLater(
   notifications: readonly Mention[],
   waiting: readonly Waiting[],
 ): boolean {
-  // The group may have another receiver since, in the place of one that the configuration no longer has.
+  // The group may have a new receiver since, if the configuration no longer has the old one.
   const isFor = (one: { readonly receiver: string; readonly groupKey: string }) =>
     one.receiver === receiver || one.groupKey === groupKey;
   return (
@@ -167,7 +167,10 @@ async function waitingGroups(
   return waiting;
 }
 
-/** What another group than a route's will make of an alert; one that it forgets at its next flush counts as notified. */
+/**
+ * What a group other than a route's will do with an alert. If the group drops it at its next flush, it counts as
+ * notified.
+ */
 function asGathered(root: Route, group: Group, alertInGroup: AlertInGroup) {
   const sort = SORTS[group.sort];
   const route = sort.routeOf(group, root);

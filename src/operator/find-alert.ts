@@ -1,7 +1,7 @@
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Transaction } from '../store/store.ts';
 
-/** Who does something to an alert, and why. */
+/** Who acts on an alert, and why. */
 export interface Signature {
   readonly createdBy: string;
   readonly comment: string;
@@ -11,7 +11,7 @@ export type FoundAlert =
   | { readonly ok: true; readonly alert: Alert }
   | { readonly ok: false; readonly problem: 'not_found' | 'invalid'; readonly message: string };
 
-/** The alert that somebody means; `startsAtUs` is of the episode that is meant, where that is known. */
+/** Finds an alert. `startsAtUs` names the intended episode, if it is known. */
 export async function findAlert(tx: Transaction, id: string, startsAtUs?: number): Promise<FoundAlert> {
   const alert = await tx.alerts.find(id);
   if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };

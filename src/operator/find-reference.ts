@@ -1,4 +1,4 @@
-/** What a person means by an id, whatever it is of, or by a link to a page: for the search, and to be explained. */
+/** Finds what a person means by an id of any kind, or by a link to a page: for the search and for `explain`. */
 import { idOfPath } from '../http/page-path.ts';
 import type { Transaction } from '../store/store.ts';
 
@@ -9,7 +9,7 @@ export type Reference =
   | { readonly kind: 'flight'; readonly region: string; readonly id: string }
   | { readonly kind: 'bird'; readonly region: string; readonly id: string };
 
-/** Undefined for what is kept nowhere. */
+/** Undefined if nothing with this id is kept. */
 export async function findReference(
   tx: Transaction,
   text: string,
@@ -32,7 +32,7 @@ export async function findReference(
   return undefined;
 }
 
-/** The newest event of what is meant: an alert's last one, the end of a Flight, the last one that a Bird had. */
+/** The newest event of a reference: the last event of an alert or a Bird, or the end of a Flight. */
 export async function newestEventOf(tx: Transaction, meant: Reference): Promise<string | undefined> {
   switch (meant.kind) {
     case 'event':
@@ -57,7 +57,7 @@ export async function newestEventOf(tx: Transaction, meant: Reference): Promise<
   }
 }
 
-/** Of a link to a page, what the page is about; any other text is an id itself. */
+/** The id in a link to a page; any other text is taken as an id. */
 function idOfLink(text: string): string {
   const [, path] =
     /^https?:\/\/[^?#]*?\/(?:events|alerts|deliveries|flights|birds)\/([^?#]+)/.exec(text) ?? [];

@@ -1,6 +1,7 @@
 /**
- * Silences by the filters that all lists have. A silence knows matchers, and neither Nests nor Birds: so it meets what
- * it would hide. One of `severity="critical"` hides alerts of each region, so each region has it.
+ * Finds silences by the filters that all lists share. A silence has matchers, not Nests or Birds, so it is found when
+ * it could mute what the filter asks for. For example, a silence of `severity="critical"` applies to all regions, so
+ * it is found for each of them.
  */
 import { formatMatcher, type Matcher } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
@@ -9,17 +10,17 @@ import type { Filter } from '../store/filter.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 
-/** The filters that ask for the value of a label, and those that ask for an id or a part of a name. */
+/** Filters that ask for the value of a label, and filters that ask for an id or a part of a name. */
 const OF_A_LABEL = { region: 'region', severity: 'severity', name: 'alertname' } as const;
 const OF_A_PLACE = { nest: ['nest_id', 'nest'], bird: ['bird_id', 'bird'] } as const;
 
-/** What a silence takes however short it is. */
+/** The least work of one silence, however short. */
 const LEAST_READING = 20;
 
-/** Alerts of one Flight. */
+/** The most alerts of one Flight. */
 const MOST_ALERTS = 1_000;
 
-/** Those that meet the filter, in the order in which they came. */
+/** The silences that match the filter, in their given order. */
 export async function silencesThatMeet(
   tx: Transaction,
   muting: Muting,
@@ -38,12 +39,12 @@ export async function silencesThatMeet(
   return meeting;
 }
 
-/** How much work it is to go through the texts of a silence. */
+/** The estimated work of searching a silence's texts. */
 export function readingWork({ matchers, comment }: Silence): number {
   return matchers.reduce((sum, { value }) => sum + value.length, comment.length) / 10 + LEAST_READING;
 }
 
-/** The ids of the silences that hide an alert that has an event of the Flight. */
+/** The ids of the silences that mute an alert with an event of the Flight. */
 async function silencesOfFlight(
   tx: Transaction,
   muting: Muting,
@@ -86,12 +87,12 @@ function fits(matcher: Matcher, value: string): boolean {
   try {
     return matcher.matches({ [matcher.name]: value });
   } catch {
-    // A stored one that is not valid after all hides nothing.
+    // An invalid stored matcher mutes nothing.
     return false;
   }
 }
 
-/** Whether it asks for something of such a name, of which `part` is a part. */
+/** Whether the matcher asks for a name that contains `part`. */
 function names({ op, value }: Matcher, part: string): boolean {
   return (op === '=' || op === '=~') && hasPart(value, part);
 }

@@ -1,4 +1,4 @@
-/** All that is known of one Flight, for whoever asks by page, API or command. */
+/** Reads everything known about one Flight, for the page, the API and commands. */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
@@ -8,17 +8,17 @@ import type { Transaction } from '../store/store.ts';
 
 export interface FlightReport {
   readonly flight: FlightOverview;
-  /** The event of its last end, with the whole of its error; absent while it is active, or no longer kept. */
+  /** The event of its last end, with the full error; undefined while the Flight is active, or when no longer kept. */
   readonly event: Event | undefined;
-  /** The alerts that its end is part of. One that was over long ago is no longer kept. */
+  /** The alerts that its end belongs to. An alert that ended long ago is no longer kept. */
   readonly alerts: readonly Alert[];
-  /** What was sent about it, the oldest first. */
+  /** What was sent about it, oldest first. */
   readonly deliveries: readonly Delivery[];
   /** Who was not notified of it, and why. */
   readonly suppressions: readonly Suppression[];
 }
 
-/** Undefined for a Flight that is not known. */
+/** Undefined for an unknown Flight. */
 export async function readFlightReport(
   tx: Transaction,
   region: string,

@@ -1,4 +1,4 @@
-/** Why an event is part of no alert, as facts; each language words them. */
+/** Finds out why an event belongs to no alert, as facts that each language can word. */
 import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
@@ -12,22 +12,22 @@ export type NoAlert =
   | { readonly why: 'nest_excluded' }
   | { readonly why: 'no_kind'; readonly type: string }
   | { readonly why: 'no_rule'; readonly kinds: string }
-  /** `lasting` is the alert that says what still held when the watch began. */
+  /** `lasting` is the alert for a state that still held when nestwatch began to watch. */
   | {
       readonly why: 'past';
-      /** What was not watched yet. */
+      /** What was not watched yet when it happened. */
       readonly of: 'region' | 'Bird';
       readonly lasting: { readonly alertname: string; readonly id: string } | undefined;
     }
   | { readonly why: 'not_fired'; readonly each: readonly NotFired[] };
 
-/** By a rule that decided about the event; `forMs` is its `for`. */
+/** A rule that decided about the event without firing; `forMs` is the rule's `for`. */
 export interface NotFired {
   readonly kind: string;
   readonly forMs: number;
-  /** When it fires, unless it is over before; undefined where it waits for no instant. */
+  /** When the alert will fire unless the cause ends first; undefined if no time is set. */
   readonly firesAtUs: number | undefined;
-  /** It counts towards the threshold of its rule, which is not reached yet. */
+  /** Whether the event counts towards its rule's threshold, which is not reached yet. */
   readonly isCounted: boolean;
   /** Otherwise, what may have kept it from firing. */
   readonly reasons: readonly ('threshold' | 'start_unknown' | 'too_short' | 'over')[];
@@ -36,7 +36,7 @@ export interface NotFired {
 type Decisions = ReturnType<typeof rulesConcerning>;
 
 interface Known {
-  /** Alerts that have the event and await their time. */
+  /** Alerts that have the event and are still waiting for their `for`. */
   readonly awaiting: readonly Alert[];
   readonly ofScope: readonly Alert[];
   readonly rules: readonly Rule[];
@@ -55,7 +55,7 @@ export function whyNoAlert(event: Event, isHistoric: boolean, decisions: Decisio
   return { why: 'not_fired', each: decided.map((rule) => whyNotFired(event, rule, known)) };
 }
 
-/** What is past is no news; but a state that lasted until the watch began raises its alert. */
+/** Historic events raise no alerts, but a state that lasted until nestwatch began to watch does. */
 function lastingOf({ occurredAtUs }: Event, decisions: Decisions, ofScope: readonly Alert[]) {
   const lasting = ofScope.find(
     ({ alertname, startsAtUs, endsAtUs }) =>
@@ -67,7 +67,7 @@ function lastingOf({ occurredAtUs }: Event, decisions: Decisions, ofScope: reado
   return lasting && { alertname: lasting.alertname, id: lasting.id };
 }
 
-/** Why an alert of this rule's kind has not taken up the event. */
+/** Why no alert of this rule's kind contains the event. */
 function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): NotFired {
   const { kind, forMs } = rule;
   const own = ofScope.filter(({ alertname }) => alertname === kind);
@@ -90,7 +90,7 @@ function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, o
   };
 }
 
-/** In English, as API and commands say it. */
+/** The explanation in English, as the API and commands give it. */
 export function sayNoAlert(noAlert: NoAlert, instant: (us: number) => string = dayAndTime): string {
   switch (noAlert.why) {
     case 'nest_excluded':

@@ -1,30 +1,30 @@
-/** The replicas that share the store, with what each of them does. */
+/** Lists the replicas that share the store, and what each of them does. */
 import { ALERTING, type OwnershipView, regionOf } from '../store/ownership-store.ts';
 import type { Transaction } from '../store/store.ts';
 
 export interface ReplicaView {
-  /** Its number: never given twice, also to another life of the same process. */
+  /** Its number, which is never reused, not even by a restart of the same process. */
   readonly replica: number;
-  /** Differs from that of all others that are there. */
+  /** Unique among the replicas that are present. */
   readonly name: string;
   readonly version: string;
   readonly startedUs: number;
-  /** `silent`: it has not said in time that it lives, and is removed if it does not. */
+  /** `silent`: it did not renew its entry in time, and is removed unless it still does. */
   readonly state: 'working' | 'leaving' | 'silent';
   readonly isAlerting: boolean;
-  /** Those that it reads. */
+  /** The regions that it reads. */
   readonly regions: readonly OwnedRegionView[];
 }
 
 interface OwnedRegionView {
   readonly region: string;
-  /** Grows each time that the region goes from one replica to another. */
+  /** Grows each time the region passes from one replica to another. */
   readonly epoch: number;
-  /** Since when the replica has it. */
+  /** Since when the replica has owned the region. */
   readonly sinceUs: number;
 }
 
-/** The oldest first; none where a process has the store to itself. Instants are those of the store's clock. */
+/** Oldest first; empty if a process has its own store. Instants are by the store's clock. */
 export async function readReplicas(tx: Transaction): Promise<readonly ReplicaView[]> {
   return replicasOf(await tx.ownership.view());
 }

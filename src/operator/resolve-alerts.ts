@@ -1,4 +1,4 @@
-/** Ends alerts by hand in the store: one transaction each, after which alerting looks again. */
+/** Resolves alerts by hand in the store, in one transaction each, and then has alerting look again. */
 
 import type { Rule } from '../domain/alert/rule.ts';
 import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
@@ -9,7 +9,7 @@ import type { Clock } from '../time/clock.ts';
 import { type FoundAlert, findAlert, type Signature } from './find-alert.ts';
 
 export interface AlertResolver {
-  /** Ends the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
+  /** Resolves the current episode of a firing alert. `startsAtUs` names the intended episode, if it is known. */
   resolve(alertId: string, by: Signature, startsAtUs?: number): Promise<FoundAlert | ResolvedByHand>;
 }
 
@@ -18,9 +18,9 @@ interface AlertResolverOptions {
   readonly rules: readonly Rule[];
   readonly clock: Clock;
   readonly report: Report;
-  /** Has a region asked at once that is only probed now and then. */
+  /** Makes intake probe at once a region that it otherwise probes only now and then. */
   readonly probe: (region: string) => void;
-  /** Called after an alert was ended. */
+  /** Called after an alert was resolved. */
   readonly changed: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** The alerts that fire as the routes, silences and inhibitions of this moment see them. */
+/** Reads the alerts that fire, with their receivers and what mutes them now. */
 
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
@@ -9,22 +9,22 @@ import { pausing } from '../time/pause-after.ts';
 
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
 
-/** An alert with the receivers that it is routed to, and what mutes it. */
+/** An alert with the receivers that it is routed to and what mutes it. */
 export interface RoutedAlert extends Pick<Mutes, 'inhibitedBy'> {
   readonly alert: Alert;
-  /** Ids of the silences that hide it. */
+  /** Ids of the silences that mute it. */
   readonly silencedBy: readonly string[];
   /** In the order of the routes. */
   readonly receivers: readonly string[];
 }
 
-/** Beyond it the oldest are left out. */
+/** When more alerts fire, the oldest are left out. */
 const MOST = 100_000;
 
-/** Read at once. */
+/** Alerts per read. */
 const STEP = 500;
 
-/** All that fire, the newest first: a client that sees a part of them would take the others as over. */
+/** All firing alerts, newest first. Partial results would mislead: a client takes the missing alerts for resolved. */
 export async function readRoutedAlerts(
   tx: Transaction,
   muting: Muting,

@@ -1,4 +1,4 @@
-/** Alerts as people look at them: each with what was said last and what mutes it. */
+/** Reads alerts for people, each with its latest event and what mutes it. */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Event } from '../domain/alert/event.ts';
 import type { Muting } from '../domain/muting/muting.ts';
@@ -9,22 +9,23 @@ import { pausing } from '../time/pause-after.ts';
 
 export interface ShownAlert {
   readonly alert: Alert;
-  /** Of its present episode. */
+  /** The last event of its current episode. */
   readonly lastEvent: Event | undefined;
-  /** The silences that hide it now. */
+  /** The silences that mute it now. */
   readonly silencedBy: readonly Silence[];
   /** Whether another alert inhibits it. */
   readonly isInhibited: boolean;
 }
 
-/** Alerts looked at for one page where only silenced ones, or only others, are asked for. */
+/** The most alerts examined for one page when filtering by `isSilenced`. */
 const MAX_LOOKED_AT = 2_000;
-/** Read at once. */
+/** Alerts per read. */
 const STEP = 100;
 
 /**
- * A page of alerts. `isSilenced` asks for those that a plain silence hides, or does not hide; since only each alert
- * itself can tell, a page may then hold fewer than `limit`, even none, and have a `next`.
+ * Reads a page of alerts. `isSilenced` selects those that a silence (not an acknowledgement) mutes, or those that
+ * none does. Since each alert must be examined for that, such a page may hold fewer than `limit` alerts, or none, and
+ * still have a `next`.
  */
 export async function readAlerts(
   tx: Transaction,

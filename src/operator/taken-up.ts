@@ -1,4 +1,4 @@
-/** Birds about which alerts fire that somebody has acknowledged, all of them: nobody need look at those now. */
+/** Finds Birds whose firing alerts are all acknowledged, so that nobody else needs to look at them. */
 import type { Alert } from '../domain/alert/alert.ts';
 import { birdScope } from '../domain/alert/fact.ts';
 import { acknowledgementsByAlert, isAcknowledgementOver, type Silence } from '../domain/muting/silence.ts';
@@ -6,7 +6,7 @@ import type { BirdOverview } from '../store/bird-store.ts';
 import type { Transaction } from '../store/store.ts';
 
 export interface ShownBird extends BirdOverview {
-  /** Alerts about it fire, and each is acknowledged. */
+  /** Whether alerts about it fire and each is acknowledged. */
   readonly isTakenUp: boolean;
 }
 
