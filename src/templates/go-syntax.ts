@@ -1,9 +1,6 @@
-/**
- * Finds what stands in a template because it was pasted from Alertmanager, whose templates are Go's, and says what to
- * write instead.
- */
+/** Finds Go template syntax that was pasted from Alertmanager, and says what to write instead. */
 
-/** An action of Go's templates: it begins with a dot, a variable, a keyword or a function of theirs. */
+/** An action of a Go template: it begins with a dot, a variable, a keyword or one of Go's functions. */
 const ACTION =
   /\{\{-?\s*((?:\.|\$|(?:range|template|define|block|with|if|else|end|len|index|printf|and|or|not|eq|ne|toUpper|toLower|safeHtml|reReplaceAll)\b|(?:title|join)\s+[.$"]|routeLabels\s+["`])[^}]*?)\s*-?\}\}/;
 
@@ -25,7 +22,7 @@ const FIELDS: readonly (readonly [from: RegExp, to: string])[] = [
   [/^\$?\.?Status/, 'status'],
 ];
 
-/** The first one, as `line:column: what to write`; undefined where there is none. */
+/** The first action found, as `place: what to write`; undefined if there is none. */
 export function findGoSyntax(text: string): string | undefined {
   const match = ACTION.exec(text);
   if (!match) return undefined;
@@ -60,7 +57,7 @@ function insteadOf(action: string): string {
   }
 }
 
-/** The field in Liquid, with Go's filters `toUpper` and `toLower` left to the reader; empty for what is not known. */
+/** The field in Liquid; empty if unknown. Go's filters such as `toUpper` are dropped; the author must replace them. */
 function liquid(field: string): string {
   for (const [from, to] of FIELDS) {
     const match = from.exec(field);

@@ -1,41 +1,41 @@
 /**
- * People's own templates, in Liquid (https://liquidjs.com). A template only reads the values that it is given: there
- * are no files, no code, no prototypes, and a limit on its length, processor time, memory and result. Every value that
- * it prints is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
+ * Compiles and renders people's own templates, written in Liquid (https://liquidjs.com). A template can only read the
+ * values it is given: there is no access to files, code or prototypes, and there are limits on its length, processor
+ * time, memory and result. Every printed value is escaped for its destination, and no filter turns this off, so text
+ * from outside stays text.
  */
 import { Context, type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
 import { LIMITS } from '../limits.ts';
 import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
 
-/** Where the result goes: it decides how values are escaped. */
+/** Where the result is used; this decides how values are escaped. */
 export type TemplateUse = 'text' | 'html' | 'slack' | 'json' | 'address';
 
 export interface Template {
   readonly use: TemplateUse;
   /**
-   * Throws `TemplateError` for a variable or label that is not there, and for what goes beyond a limit. When it is
-   * `lenient`, what is not there is empty. `limit` is that of several renderings together; without it, this one has its
-   * own.
+   * Throws `TemplateError` for an unknown variable or label, and for exceeding a limit. When `lenient`, what is
+   * unknown is empty. Several renderings may share one `limit`; by default each has its own.
    */
   render(variables: object, how?: 'strict' | 'lenient', limit?: ProcessorLimit): string;
 }
 
-/** To be called again and again: throws once what was done since the first time took the processor for too long. */
+/** To be called repeatedly; throws once the work since the first call has taken too much processor time. */
 export type ProcessorLimit = () => void;
 
-/** What is wrong with a template or with one rendering of it, in words for the person who wrote it. */
+/** What is wrong with a template or one of its renderings, in words for the person who wrote it. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
 }
 
-/** Characters of a template, and of what it makes. */
+/** The most characters in a template and in its result. */
 export const MAX_TEMPLATE_LENGTH = 100_000;
 export const MAX_OUTPUT_LENGTH = 500_000;
-/** liquidjs counts characters and items that filters and loops create. */
+/** liquidjs counts the characters and items that filters and loops create. */
 const MEMORY = 2_000_000;
 
-/** Tags that read other templates: there are none. */
+/** Tags that read other templates, of which there are none. */
 const NO_TAGS = ['include', 'render', 'layout', 'block'];
 
 const ESCAPES: Readonly<Record<TemplateUse, ((value: unknown) => string) | undefined>> = {
@@ -70,7 +70,7 @@ function createEngine(use: TemplateUse): Liquid {
     ownPropertyOnly: true,
     strictFilters: true,
     strictVariables: true,
-    // A condition and `default` may ask for a label that not every alert has.
+    // Allows conditions and `default` to use a label that some alerts lack.
     lenientIf: true,
     timezoneOffset: 0,
     locale: 'en',
@@ -82,7 +82,7 @@ function createEngine(use: TemplateUse): Liquid {
   if (escaping) delete engine.filters.raw;
   for (const name of Object.keys(engine.filters)) engine.registerFilter(name, timed(engine.filters[name]!));
   if (use === 'json') {
-    // A whole value as JSON, which is not to be escaped again.
+    // Writes a whole value as JSON, which must not be escaped again.
     engine.registerFilter('json', { raw: true, handler: (value: unknown) => JSON.stringify(value ?? null) });
     delete engine.filters.jsonify;
     delete engine.filters.inspect;
@@ -91,8 +91,8 @@ function createEngine(use: TemplateUse): Liquid {
 }
 
 /**
- * The filter, with a look at the limit at each use. liquidjs looks at it only between tags: a filter that evaluates an
- * expression for each item, such as `group_by_exp`, would have all the time that it likes.
+ * Makes a filter check the limit each time it is used. liquidjs only checks between tags, so a filter that evaluates
+ * an expression for each item, such as `group_by_exp`, would otherwise have no limit.
  */
 function timed(filter: FilterImplOptions): FilterImplOptions {
   const handler = typeof filter === 'function' ? filter : filter.handler;
@@ -108,10 +108,9 @@ function timed(filter: FilterImplOptions): FilterImplOptions {
 const clock = systemClock();
 
 /**
- * A check for liquidjs to call between tags; it throws once the thread has worked for too long, in all renderings that
- * have it. The limit that liquidjs
- * has itself is one of time that passes: on a machine that is busy with other things a harmless template would fail.
- * A thread cannot work for longer than time passes, so the clock, which costs less, says when to look next.
+ * A check for liquidjs to call between tags. It throws once the thread has used too much processor time in all
+ * renderings that share it. liquidjs' own limit measures elapsed time, so on a busy machine a harmless template would
+ * fail. Processor time never exceeds elapsed time, so the cheaper clock decides when to measure it next.
  */
 export function processorLimit(): ProcessorLimit {
   const { most } = LIMITS.template_ms;
@@ -137,9 +136,9 @@ function engineOf(use: TemplateUse): Liquid {
 }
 
 /**
- * Parses a template and tries it with `sample`, whose keys are the variables that it may use, and with one of a group
- * whose alerts differ; labels that a sample does not have are taken as empty. Throws `TemplateError` with line and
- * column.
+ * Parses a template and tries it with two samples: `sample`, whose keys are the variables it may use, and
+ * `differing`, a group whose alerts differ. Labels missing from a sample are empty. Throws `TemplateError` with line
+ * and column.
  */
 export function compileTemplate(
   text: string,
@@ -213,7 +212,7 @@ function checkJson(text: string): void {
 
 const MAX_WORDS = 200;
 
-/** The first line of what the engine says: further ones quote the template. */
+/** The first line of the engine's message; further lines quote the template. */
 function words(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const [first = ''] = message.split('\n');

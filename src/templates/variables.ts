@@ -1,6 +1,6 @@
 /**
- * What a template may use: the body of Alertmanager's webhook under its own names, and what nestwatch's own messages
- * say. Texts are clean and capped; times are RFC 3339.
+ * Defines what a template may use: the body of Alertmanager's webhook under its own names, and the texts of
+ * nestwatch's own messages. Texts are cleaned and limited in length; times are RFC 3339.
  */
 export interface TemplateVariables {
   /** `firing` or `resolved`. */
@@ -9,7 +9,7 @@ export interface TemplateVariables {
   readonly title: string;
   /** Where, since when and for how long. */
   readonly context: string;
-  /** What the only alert, or the largest cause, says; empty where there is nothing. */
+  /** The text of the only alert, or of the most frequent cause; empty if there is none. */
   readonly message: string;
   /** The subject of a mail. */
   readonly subject: string;
@@ -23,7 +23,7 @@ export interface TemplateVariables {
   readonly routeLabels: object;
   readonly truncatedAlerts: number;
   readonly alerts: readonly object[];
-  /** Those of `alerts` that fire, and that are over. */
+  /** The alerts that fire, and those that are resolved. */
   readonly firing: readonly object[];
   readonly resolved: readonly object[];
   readonly notices: readonly string[];
@@ -63,7 +63,7 @@ const ALERT = {
 
 const OTHER_ALERT = { ...ALERT, labels: { ...ALERT.labels, bird_id: '148891', bird: 'Translate news' } };
 
-/** What templates are tried with when the configuration is read: one alert. */
+/** The sample with which templates are tried when the configuration is read: one alert. */
 export const SAMPLE_VARIABLES: TemplateVariables = {
   status: 'firing',
   title: 'Flight failed: Translate blog',
@@ -85,7 +85,7 @@ export const SAMPLE_VARIABLES: TemplateVariables = {
   notices: [],
 };
 
-/** And a group of two Birds: the labels that differ are not among those that are common. */
+/** A second sample: a group of two Birds, where labels that differ are not in `commonLabels`. */
 export const SAMPLE_OF_SEVERAL: TemplateVariables = {
   ...SAMPLE_VARIABLES,
   title: 'Flight failed: 2 Birds',
