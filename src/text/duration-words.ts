@@ -15,23 +15,23 @@ const UNITS = [
 export type Unit = (typeof UNITS)[number][1];
 
 /**
- * How much of a duration is said:
+ * How precisely a duration is written:
  *
- * - `two units`: the two largest, cut: `3 days 4 h`, `2 h 10 min`, `12 min`, `45 s`
- * - `one unit`: the largest of which there are at least two, cut: `3 days`, `47 h`, `119 s`
- * - `rounded`: for what was measured: `26 h`, `1.5 h`, `42 min`
- * - `exact`: for what was configured: `26 h`, `10 min`, `90 s`
+ * - `two units`: the two largest units, rounded down: `3 days 4 h`, `2 h 10 min`, `12 min`, `45 s`
+ * - `one unit`: the largest unit of which there are at least two, rounded down: `3 days`, `47 h`, `119 s`
+ * - `rounded`: for measured values: `26 h`, `1.5 h`, `42 min`
+ * - `exact`: for configured values: `26 h`, `10 min`, `90 s`
  */
 export type Precision = 'two units' | 'one unit' | 'rounded' | 'exact';
 
-/** A duration for people; one below 0 is said as 0. */
+/** A duration for people; negative ones count as 0. */
 export function durationWords(durationMs: number, precision: Precision): string {
   if (precision === 'two units') return twoUnits(Math.max(0, durationMs));
   const { count, unit } = durationParts(durationMs, precision);
   return precision === 'one unit' ? inUnit(count, unit) : `${count} ${unit}`;
 }
 
-/** How much of which unit is said of a duration, for languages that say it otherwise. */
+/** The number and unit of a duration, for languages with words of their own. */
 export function durationParts(
   durationMs: number,
   precision: Exclude<Precision, 'two units'>,
@@ -54,7 +54,7 @@ export function durationParts(
   }
 }
 
-/** Seconds are said only where there are no minutes. */
+/** Seconds appear only for durations under a minute. */
 function twoUnits(ms: number): string {
   const [size, unit] = largestUnit((unitMs) => ms >= unitMs);
   const first = inUnit(Math.floor(ms / size), unit);

@@ -1,4 +1,4 @@
-/** Whether a text fits a glob: `*` stands for any run of characters, `?` for one; case counts, as in file names. */
+/** Whether a text matches a glob: `*` is any run of characters, `?` is one. Case-sensitive, as for file names. */
 export function matchesGlob(glob: string, text: string): boolean {
   const pattern = [...glob]
     .map((char) => (char === '*' ? '.*' : char === '?' ? '.' : char.replace(/[\\^$.|+()[\]{}]/, '\\$&')))

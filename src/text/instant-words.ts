@@ -1,4 +1,4 @@
-/** Instants for people, in UTC: what is written does not know where it is read. */
+/** Writes instants for people, in UTC because the reader's time zone is unknown. */
 import { durationWords } from './duration-words.ts';
 import { exactZoneTime } from './zone-time.ts';
 
@@ -9,7 +9,7 @@ export function dayAndTime(us: number): string {
   return dayAndClock(us, 'HH:MM'.length);
 }
 
-/** `2 Jul 2026, 13:59:34 UTC`: fine enough to find a Flight by it in the service. */
+/** `2 Jul 2026, 13:59:34 UTC`: precise enough to find a Flight by it in the service. */
 export function dayAndSecond(us: number): string {
   return dayAndClock(us, 'HH:MM:SS'.length);
 }
@@ -26,8 +26,8 @@ const WRITTEN = new RegExp(
 );
 
 /**
- * The text with each instant that `dayAndTime` or `dayAndSecond` wrote as it is in another zone: `2 Jul 2026, 15:59 CEST`.
- * What a text is made of may have been written long before anybody knew its reader.
+ * Converts each instant that `dayAndTime` or `dayAndSecond` wrote in the text to another zone: `2 Jul 2026, 15:59
+ * CEST`. Stored texts may have been written before their reader was known.
  */
 export function instantsIn(text: string, zone: string): string {
   return text.replace(WRITTEN, (_, day: string, month: string, year: string, clock: string, seconds = '') => {
@@ -44,12 +44,12 @@ function clockOf(text: string): [hours: number, minutes: number, seconds: number
   return [hours, minutes, seconds];
 }
 
-/** `2026-07-02 13:59:34 UTC`: of one width, for tables. */
+/** `2026-07-02 13:59:34 UTC`: of constant width, for tables. */
 export function exactTime(us: number): string {
   return `${new Date(us / 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 }
 
-/** `12 min ago`. Clocks differ a little: what is less than a minute ahead counts as now. */
+/** `12 min ago`. Clocks differ a little: up to a minute in the future counts as now. */
 export function ago(us: number, nowUs: number): string {
   if (us > nowUs + 60e6) return `in ${durationWords((us - nowUs) / 1000, 'one unit')}`;
   return `${durationWords((nowUs - us) / 1000, 'one unit')} ago`;

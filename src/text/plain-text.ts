@@ -1,23 +1,23 @@
 /**
- * Text from outside, made fit to be shown, kept and compared, by one rule for all of nestwatch:
+ * Cleans text from outside for display, storage and comparison, by one rule for all of nestwatch:
  *
- * - removed: what is invisible or turns the direction of what follows (zero-width and format characters, bidi
+ * - removed: characters that are invisible or change the direction of text (zero-width and format characters, bidi
  *   controls, tags, fillers, annotation marks, variation selectors);
- * - kept: joiners and the two selectors that words and emoji need, at most two behind a character that is seen;
- * - a space instead: control characters, so that no two words become a new one; on one line also every line end;
- * - U+FFFD instead: half a surrogate pair.
+ * - kept: joiners and the two selectors that words and emoji need, at most two after a visible character;
+ * - replaced by a space: control characters, so that words do not run together; on one line also line ends;
+ * - replaced by U+FFFD: half a surrogate pair.
  *
- * Every function gives its own result back unchanged, and looks only at the beginning of a text of megabytes. Markup
- * is not the concern of these functions: a format (HTML, headers, JSON) still has to escape.
+ * Every function returns its own result unchanged when applied again, and reads only the beginning of a very long
+ * text. These functions do not escape markup: each format (HTML, headers, JSON) still has to.
  */
 
-/** On one line, every run of white space a single space; cut at `maxCodePoints` with a last `…`. */
+/** One line, with each run of white space reduced to one space; cut at `maxCodePoints`, ending in `…`. */
 export function plainText(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints && PLAIN.test(text)) return text;
   return cleaned(text, maxCodePoints, (visible) => visible.replace(SPACES_AND_CONTROLS, ' '));
 }
 
-/** The same with its tabs, spaces and line ends, which become line feeds. */
+/** The same, but keeps tabs, spaces and line ends; the latter become line feeds. */
 export function manyLines(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints && PLAIN_LINES.test(text)) return text;
   return cleaned(text, maxCodePoints, (visible) =>
@@ -25,7 +25,7 @@ export function manyLines(text: string, maxCodePoints: number): string {
   );
 }
 
-/** The first lines that say something, each as `plainText`; a last line `…` stands for what is left out. */
+/** The first non-empty lines, each as `plainText`; a last line `…` stands for what is left out. */
 export function firstLines(text: string, maxLines: number, maxCodePoints: number): string[] {
   const bounded = text.slice(0, maxLines * boundOf(maxCodePoints));
   const lines = bounded
@@ -36,7 +36,7 @@ export function firstLines(text: string, maxLines: number, maxCodePoints: number
   return isCut ? [...lines.slice(0, maxLines), '…'] : lines;
 }
 
-/** At most `maxCodePoints` code points; the last one is `…` where something was cut. Nothing else changes. */
+/** At most `maxCodePoints` code points, ending in `…` if the text was cut; otherwise unchanged. */
 export function cap(text: string, maxCodePoints: number): string {
   if (text.length <= maxCodePoints) return text;
   let units = 0;
@@ -58,17 +58,17 @@ function cleaned(text: string, maxCodePoints: number, layOut: (visible: string) 
   return cap(bounded.length < text.length ? `${clean}…` : clean, maxCodePoints);
 }
 
-/** How much of a text is looked at: code points have up to two units, and some are removed. */
+/** How many UTF-16 units are read: a code point has up to two, and some are removed. */
 function boundOf(maxCodePoints: number): number {
   return 4 * maxCodePoints + 1000;
 }
 
-/** What most texts are, and what nothing needs to be done to: one test in place of many replacements. */
+/** Most texts already have this form and need no change: one test instead of many replacements. */
 const PLAIN = /^[!-~]+(?: [!-~]+)*$/;
 const PLAIN_LINES = /^[!-~](?:[ -~\n]*[!-~])?$/;
 
 const HIDDEN = /[[\p{Cf}\p{Default_Ignorable_Code_Point}]--[\u200C\u200D\uFE0E\uFE0F]]/gv;
-/** Where they join nothing, and more of them than any script or emoji needs. */
+/** Joiners and selectors after nothing visible, or more than any script or emoji needs. */
 const IDLE_JOINERS = /(?<=^|[\s\p{Cc}]|[\u200C\u200D\uFE0E\uFE0F]{2})[\u200C\u200D\uFE0E\uFE0F]+/gv;
 const SPACES_AND_CONTROLS = /[\p{Cc}\s]+/gv;
 const CONTROLS_WITHIN_LINES = /[\p{Cc}--[\n\t]]+/gv;

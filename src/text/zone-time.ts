@@ -1,4 +1,4 @@
-/** Instants in the zone of whoever reads them. */
+/** Writes instants in the reader's time zone. */
 import { createZoneFormats } from '../time/zone-format.ts';
 
 const MAX_ZONE_LENGTH = 64;
@@ -19,12 +19,12 @@ export function isZone(name: string): boolean {
   }
 }
 
-/** `02.07.2026, 15:59:34 MESZ`, as `locale` writes it; `zone` must be one. */
+/** `02.07.2026, 15:59:34 MESZ`, in the format of `locale`; `zone` must be valid. */
 export function zoneTime(us: number, locale: string, zone: string): string {
   return formatOf(locale, zone).format(us / 1000);
 }
 
-/** `2026-07-02 15:59:34 CEST`: of one width, for tables. */
+/** `2026-07-02 15:59:34 CEST`: of constant width, for tables. */
 export function exactZoneTime(us: number, zone: string): string {
   const parts = formatOf('en-GB', zone).formatToParts(us / 1000);
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
