@@ -1,20 +1,20 @@
 /**
- * Time as an argument. Only the process's edge creates `systemClock`; tests and the simulation bring a virtual
- * one, so that days pass in milliseconds and in the same order every time.
+ * Time as an argument. Only the process's edge creates `systemClock`; tests and the simulation pass a virtual clock,
+ * so that days pass in milliseconds and events always happen in the same order.
  */
 export interface Clock {
-  /** Wall clock: whole microseconds since 1970-01-01T00:00:00Z. May jump either way. */
+  /** The wall clock, in whole microseconds since 1970-01-01T00:00:00Z. It may jump forward or back. */
   nowUs(): number;
-  /** Milliseconds of a clock that never jumps, for durations only. */
+  /** A clock that never jumps, in milliseconds; for durations only. */
   monotonicMs(): number;
-  /** Calls `wake` once, no sooner than `ms` milliseconds from now; the returned function cancels it. */
+  /** Calls `wake` once, no sooner than `ms` milliseconds from now. The returned function cancels it. */
   setTimer(ms: number, wake: () => void): () => void;
 }
 
 /** Chance as an argument: a number in [0, 1). */
 export type Random = () => number;
 
-/** Resolves after `ms` milliseconds, or as soon as `signal` aborts; it never rejects. */
+/** Resolves after `ms` milliseconds, or as soon as `signal` aborts. Never rejects. */
 export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal?.aborted) return resolve();
@@ -28,11 +28,12 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
-/** Wakes a loop that waits: a ring while nobody waits is kept for the next wait, so none is missed. */
+/** Wakes a waiting loop. A ring while nobody waits is kept for the next wait, so none is missed. */
 export interface Bell {
   ring(): void;
   /**
-   * Resolves at the next ring, after `ms` milliseconds (Infinity: only then), or when `signal` aborts; to whether it rang.
+   * Resolves at the next ring, after `ms` milliseconds (Infinity: never by time), or when `signal` aborts. The result
+   * says whether it rang.
    */
   wait(ms: number, signal?: AbortSignal): Promise<boolean>;
 }
@@ -68,7 +69,7 @@ export function createBell(clock: Clock): Bell {
   };
 }
 
-/** The longest delay that Node's timers keep; a longer one would fire at once. */
+/** The longest delay that Node's timers support; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's own clock. */

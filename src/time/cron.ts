@@ -1,25 +1,25 @@
 /**
- * The instants of a cron expression of five fields in a time zone, in whole minutes. node-cron reads the expression;
- * nothing here waits for an instant, so that any clock can drive it. An instant is found by search: days, hours and
- * minutes that do not fit are passed over whole, so that an expression which hardly ever fits costs no more than others.
+ * Computes the instants of a cron expression of five fields in a time zone, in whole minutes. node-cron parses the
+ * expression. Nothing here waits for an instant, so any clock can drive it. The search skips whole days, hours and
+ * minutes that do not match, so that an expression that rarely matches costs no more than others.
  */
 import { createTask, type ParsedFields, parse, type ScheduledTask } from 'node-cron';
 import { LIMITS } from '../limits.ts';
 import { isTimezone, wallClock } from './zone-format.ts';
 
 const MINUTE_MS = 60_000;
-/** All time zones of today change their hour at a multiple of it. */
+/** All present time zones change their offset at a multiple of this. */
 const QUARTER_MS = 15 * MINUTE_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
-/** Clocks of no place differ more from UTC. */
+/** No zone's offset from UTC is larger. */
 const LARGEST_OFFSET_MS = 15 * HOUR_MS;
-/** How far back an instant is looked for: longer than any month. */
+/** How far back the search goes: longer than any month. */
 const LONGEST_LOOK_MS = 35 * DAY_MS;
-/** How far ahead: 29 February is eight years away at the most (2096 to 2104). */
+/** How far ahead the search goes: the next 29 February is at most eight years away (2096 to 2104). */
 const LONGEST_AHEAD_MS = 9 * 366 * DAY_MS;
 
-/** What is wrong with an expression or its time zone, as a sentence for people; undefined for nothing. */
+/** What is wrong with an expression or its time zone, as a sentence for people; undefined when both are valid. */
 export function cronProblem(cron: string, timezone: string): string | undefined {
   if (timezone.length > LIMITS.cron_characters.most || !isTimezone(timezone)) {
     return `${shown(timezone)} is not a time zone such as Europe/Amsterdam or UTC`;
@@ -30,7 +30,7 @@ export function cronProblem(cron: string, timezone: string): string | undefined 
   if (cron.trim().split(/\s+/).length !== 5) {
     return 'the cron expression must have five fields: minute, hour, day of month, month, day of week';
   }
-  // node-cron writes ranges out before it looks at their bounds.
+  // node-cron expands ranges before it checks their limits.
   if (/\d{3}/.test(cron)) {
     return `the cron expression ${JSON.stringify(cron)} is not valid: no number of it has more than two digits`;
   }
@@ -50,15 +50,15 @@ function shown(text: string): string {
 
 export interface Cron {
   /**
-   * The newest instant of the expression in (afterUs, untilUs], not further back than 35 days; undefined for none. An
-   * hour that a change of the clock skips has none, one that it repeats has them twice.
+   * The newest matching instant in (afterUs, untilUs], at most 35 days back; undefined if there is none. An hour that
+   * a clock change skips has no instants; an hour that it repeats has them twice.
    */
   latest(afterUs: number, untilUs: number): number | undefined;
-  /** The first instant of the expression in [fromUs, beforeUs), not further ahead than 9 years; undefined for none. */
+  /** The first matching instant in [fromUs, beforeUs), at most 9 years ahead; undefined if there is none. */
   next(fromUs: number, beforeUs: number): number | undefined;
 }
 
-/** Throws for an expression that `cronProblem` would name. */
+/** Throws `RangeError` for an expression that `cronProblem` would refuse. */
 export function createCron(cron: string, timezone: string): Cron {
   const problem = cronProblem(cron, timezone);
   if (problem !== undefined) throw new RangeError(problem);
@@ -69,7 +69,7 @@ export function createCron(cron: string, timezone: string): Cron {
   };
 }
 
-/** Forward or backward in time. */
+/** Forwards or backwards in time. */
 type Direction = 1 | -1;
 
 class CronSearch {
@@ -108,12 +108,12 @@ class CronSearch {
     return undefined;
   }
 
-  /** The first or last instant from `firstMs` to `lastMs`, which are whole minutes and less than a day apart. */
+  /** The first or last instant from `firstMs` to `lastMs`, which are whole minutes less than a day apart. */
   #findWithinDay(firstMs: number, lastMs: number, direction: Direction): number | undefined {
     if (!this.#isSomeDayFitting(firstMs, lastMs)) return undefined;
     const offsetMs = this.#offsetMs(firstMs);
     if (offsetMs === this.#offsetMs(lastMs)) return this.#find(firstMs, lastMs, offsetMs, direction);
-    // The clocks change meanwhile: each quarter of an hour has an offset of its own.
+    // The offset changes within this time, so each quarter of an hour is searched with its own offset.
     const quarters: number[] = [];
     for (let atMs = Math.floor(firstMs / QUARTER_MS) * QUARTER_MS; atMs <= lastMs; atMs += QUARTER_MS) {
       quarters.push(atMs);
@@ -126,7 +126,7 @@ class CronSearch {
     return undefined;
   }
 
-  /** Whether the expression fits one of the days that the clocks may show meanwhile, wherever they stand. */
+  /** Whether the expression matches any of the local dates that this time may fall on, in whatever zone. */
   #isSomeDayFitting(firstMs: number, lastMs: number): boolean {
     for (
       let dayMs = dayOf(firstMs - LARGEST_OFFSET_MS);
@@ -138,9 +138,9 @@ class CronSearch {
     return false;
   }
 
-  /** As `#findWithinDay`, while the clocks have one offset. */
+  /** Like `#findWithinDay`, for a time with a single offset. */
   #find(firstMs: number, lastMs: number, offsetMs: number, direction: Direction): number | undefined {
-    /** The nearest minute that lies past a part of the local day. */
+    /** The nearest minute beyond a part of the local day, in the direction of the search. */
     const past = (localMs: number, lengthMs: number) =>
       direction === 1
         ? Math.ceil((localMs + lengthMs - offsetMs) / MINUTE_MS) * MINUTE_MS
@@ -163,13 +163,16 @@ function dayOf(localMs: number): number {
   return Math.floor(localMs / DAY_MS) * DAY_MS;
 }
 
-/** Whether an expression fits a day, given as its midnight in UTC. Day of month and day of week must both fit. */
+/**
+ * Tests whether an expression matches a day, given as its midnight in UTC. Day of month and day of week must both
+ * match.
+ */
 function createDayTest(
   cron: string,
   { dayOfMonth, month, dayOfWeek }: ParsedFields,
 ): (dayMs: number) => boolean {
   const [days, months, weekdays] = [dayOfMonth, month, dayOfWeek].map((list) => new Set<unknown>(list));
-  // `L`, `15W`, `5#2` and the like: node-cron itself says which day is meant.
+  // For `L`, `15W`, `5#2` and the like, node-cron itself decides which day is meant.
   const isPlain = [...dayOfMonth, ...dayOfWeek].every((one) => typeof one === 'number');
   const task = isPlain ? undefined : dayTask(cron);
   return (dayMs) => {
@@ -179,7 +182,7 @@ function createDayTest(
   };
 }
 
-/** A task for all minutes of the expression's days. It is never started, and the library must not keep it in its list. */
+/** A task for all minutes of the expression's days. It is never started, and is removed from the library's registry. */
 function dayTask(cron: string): ScheduledTask {
   const task = createTask(['*', '*', ...cron.trim().split(/\s+/).slice(2)].join(' '), () => {}, {
     timezone: 'UTC',
@@ -188,7 +191,7 @@ function dayTask(cron: string): ScheduledTask {
   return task;
 }
 
-/** How far the clocks of a place are ahead of UTC at an instant. */
+/** Returns a zone's offset from UTC at an instant, in milliseconds; positive when ahead. */
 function createOffset(timezone: string): (atMs: number) => number {
   const clock = wallClock(timezone);
   return (atMs) => {

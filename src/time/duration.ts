@@ -1,4 +1,7 @@
-/** Durations as Prometheus writes them: units from the largest to the smallest, each at most once: `1h30m`, `500ms`. */
+/**
+ * Reads and writes durations in Prometheus' format: units from largest to smallest, each at most once: `1h30m`,
+ * `500ms`.
+ */
 const UNITS = [
   ['y', 365 * 86_400_000],
   ['w', 7 * 86_400_000],
@@ -11,7 +14,7 @@ const UNITS = [
 
 export const DURATION = new RegExp(`^(?=.)${UNITS.map(([unit]) => `(?:(\\d+)${unit})?`).join('')}$|^0$`);
 
-/** Beyond this, sums with an instant would leave what microseconds in a double can hold. */
+/** Adding a longer duration to an instant would exceed the exact microseconds of a double. */
 export const LONGEST_MS = 100 * 365 * 86_400_000;
 
 /** Milliseconds; undefined for anything that is not a duration. */
@@ -21,12 +24,12 @@ export function parseDuration(text: string): number | undefined {
   return UNITS.reduce((sum, [, ms], index) => sum + Number(match[index + 1] ?? 0) * ms, 0);
 }
 
-/** The shortest text that `parseDuration` reads back as `ms`: whole milliseconds from 0. */
+/** A short text that `parseDuration` reads back as `ms`, which must be whole milliseconds from 0. */
 export function formatDuration(ms: number): string {
   let rest = ms;
   let text = '';
   for (const [unit, size] of UNITS) {
-    // Weeks and years are exact but unusual to read: `26h` and `30d` stay hours and days.
+    // Weeks and years are exact but unusual: `26h` and `30d` stay in hours and days.
     if (unit === 'y' || unit === 'w' || rest < size || (unit === 'd' && rest % size !== 0)) continue;
     text += `${Math.floor(rest / size)}${unit}`;
     rest %= size;

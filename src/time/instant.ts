@@ -1,12 +1,12 @@
 /**
- * Instants. Inside the program an instant is a whole number of microseconds since 1970 (`…Us`), which a double
- * holds exactly until the year 2255. A JavaScript `Date` would lose the last three digits; the service's own text
- * may carry up to nine, so where an instant is shown its text is kept beside the number.
+ * Reads and writes instants. In the program an instant is a whole number of microseconds since 1970 (`…Us`), which a
+ * double holds exactly until the year 2255. A JavaScript `Date` would lose the last three digits. The service's own
+ * text may have up to nine fraction digits, so the text is kept beside the number for display.
  */
 export interface Instant {
-  /** Microseconds since 1970; digits beyond the sixth are cut, never rounded up. */
+  /** Microseconds since 1970; further digits are cut off, never rounded up. */
   readonly us: number;
-  /** RFC 3339 in UTC with a `Z` and every fraction digit that came. */
+  /** RFC 3339 in UTC with a `Z` and every fraction digit received. */
   readonly text: string;
 }
 
@@ -16,22 +16,22 @@ const RFC3339 =
 /** The form in which the service writes nearly every instant. */
 const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
 
-/** The years whose microseconds a double holds exactly; .NET's "not set" (year 1) and "never" (9999) lie outside. */
+/** The years whose microseconds a double holds exactly. .NET's "not set" (year 1) and "never" (9999) lie outside. */
 const FIRST_YEAR = 1685;
 const LAST_YEAR = 2254;
 
 /**
- * Reads an RFC 3339 date-time with 0 to 9 fraction digits. Without an offset it is UTC (the service's `startDate`
- * may lack the `Z`). Returns undefined for anything else, also for a date that does not exist or that microseconds
- * do not hold exactly.
+ * Reads an RFC 3339 date-time with 0 to 9 fraction digits. Without an offset it is taken as UTC (the service's
+ * `startDate` may lack the `Z`). Returns undefined for anything else, including dates that do not exist and instants
+ * that a double cannot hold exactly.
  */
 export function parseInstant(text: string): Instant | undefined {
   return (CANONICAL.test(text) ? parseCanonical(text) : undefined) ?? parseAny(text);
 }
 
 /**
- * Every entry carries an instant, so the usual form is read without captures and without writing it anew: ten times
- * as fast. It leaves the ends of months and everything doubtful to `parseAny`.
+ * Every entry carries an instant, so the usual form is parsed without captures and without rewriting it, ten times as
+ * fast. Days after the 28th and anything unusual are left to `parseAny`.
  */
 function parseCanonical(text: string): Instant | undefined {
   const two = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
@@ -70,7 +70,7 @@ function parseAny(text: string): Instant | undefined {
   return { us, text: `${seconds}${fraction ? `.${fraction}` : ''}Z` };
 }
 
-/** Of the text of an instant: whether `formatInstant` writes it so. */
+/** Whether `formatInstant` would write this text of an instant identically. */
 export function hasSixDigits(text: string): boolean {
   return text.length === '2026-07-02T13:59:34.590833Z'.length;
 }

@@ -1,19 +1,19 @@
-/** What goes on with other things and then comes back, as a transaction of the store does. */
+/** Something that can let other work run, such as a transaction of the store. */
 interface Pausing {
   pause(): Promise<unknown>;
 }
 
 /**
- * Work between two turns of the event loop, in comparisons of a text with one instruction of a regular expression, or
- * in steps as simple. It takes some milliseconds; with the longest texts that an alert has, and the slowest expressions,
- * 20, and as much again while those are compiled.
+ * How much work is done between two turns of the event loop. The unit is a comparison of a text with one instruction
+ * of a regular expression, or a step as simple. It takes some milliseconds. With the longest texts of alerts and the
+ * slowest expressions it takes 20 ms, and as much again while those are compiled.
  */
 const MOST_AT_ONCE = 5_000;
 
-/** To be called after each piece of work, with how much it was. What it gives, if anything, is to be waited for. */
+/** Call this after each piece of work with its amount. If it returns a promise, await it. */
 export type PauseAfter = (work: number) => Promise<unknown> | undefined;
 
-/** Lets the process turn to other things now and then in work that may be long. */
+/** Makes long work pause now and then, so that the process can do other things. */
 export function pausing(at: Pausing): PauseAfter {
   let done = 0;
   return (work) => {

@@ -1,18 +1,18 @@
-/** Work that goes on beside other work until it is ended: one task by itself, or all of them. */
+/** Runs work in the background until it is ended: one task alone, or all of them. */
 
 export interface Task {
-  /** Asks the work to end, and resolves when it has. */
+  /** Asks the work to end, and resolves when it has ended. */
   end(): Promise<void>;
 }
 
 export interface Tasks {
-  /** Begins work that is to run until the signal that it is given aborts. */
+  /** Starts work that runs until the given signal aborts. */
   begin(work: (signal: AbortSignal) => Promise<void>): Task;
-  /** Resolves when all were asked to end and none runs any more; rejects as soon as the work of one rejects. */
+  /** Resolves when all tasks were asked to end and have ended; rejects as soon as one task's work rejects. */
   readonly done: Promise<void>;
 }
 
-/** All tasks are asked to end when `signal` aborts. The first must be begun in the same turn. */
+/** Asks all tasks to end when `signal` aborts. The first task must be begun in the same turn of the event loop. */
 export function createTasks(signal: AbortSignal): Tasks {
   const { promise: done, resolve, reject } = Promise.withResolvers<void>();
   let underWay = 0;

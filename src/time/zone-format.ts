@@ -1,9 +1,9 @@
 import { parseInstant } from './instant.ts';
 
 /**
- * Writes instants as the clocks of a time zone show them. A format takes 60 kB of which the garbage collector knows
- * nothing, and a hundred times as long to make as to use: each is made once and kept. There are some 600 names of zones,
- * which are the same in letters of either case, so what others ask for is bounded.
+ * Caches formats that write instants in a time zone. A format takes 60 kB that the garbage collector does not know
+ * about, and creating it takes a hundred times as long as using it. There are about 600 zone names, compared without
+ * case, so the cache is limited even if its keys come from outside.
  */
 export function createZoneFormats(
   options: Intl.DateTimeFormatOptions,
@@ -32,7 +32,7 @@ const clockOf = createZoneFormats({
   second: 'numeric',
 });
 
-/** What the clocks of a zone show at an instant; throws for what is no zone. */
+/** Returns what the clocks of a zone show at an instant. Throws for an unknown zone. */
 export function wallClock(zone: string): (atMs: number) => {
   readonly year: number;
   /** From 1. */
@@ -53,13 +53,13 @@ export function wallClock(zone: string): (atMs: number) => {
   };
 }
 
-/** What people write of a day and its time, without an offset. */
+/** A day, optionally with a time, as people write it, without an offset. */
 const WALL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)?)?$/i;
 
 /**
- * The microseconds of `2026-07-02`, `2026-07-02 13:59` or `2026-07-02T13:59:34` by the clocks of a zone, which must be
- * one. An hour that comes twice is the first, and in one that is left out the clocks count on. Undefined for any other
- * text, and for a day that there is not.
+ * Reads `2026-07-02`, `2026-07-02 13:59` or `2026-07-02T13:59:34` as a wall-clock time in a zone, which must be
+ * valid, and returns microseconds since 1970. In an hour that occurs twice the first is meant; a time in a skipped
+ * hour is moved forward. Undefined for any other text and for a day that does not exist.
  */
 export function parseWallTime(text: string, zone: string): number | undefined {
   const [, day, minute = '00:00', second = ':00'] = WALL_TIME.exec(text) ?? [];
@@ -69,7 +69,7 @@ export function parseWallTime(text: string, zone: string): number | undefined {
   return Number(epochNanoseconds / 1000n);
 }
 
-/** Whether a name of a time zone is known here. Only names: an offset does not know when its clocks change. */
+/** Whether a time zone of this name is known. Plain offsets are refused, because they have no daylight saving time. */
 export function isTimezone(name: string): boolean {
   try {
     return /^[a-z]/i.test(name) && wallClock(name) !== undefined;
