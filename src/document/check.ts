@@ -9,26 +9,26 @@ import { whyUnreadable } from './why-unreadable.ts';
 
 interface SecretOptions {
   readonly isRequired?: boolean;
-  /** What is wrong with the text, said without quoting it. */
+  /** What is wrong with the text, without quoting it. */
   readonly mistake?: (text: string) => string | undefined;
 }
 
-/** Whether a key, or the file in its place, is given; also when it is wrong, which is known already. */
+/** Whether the key or its `_file` twin is given, even if its value is wrong, which is reported elsewhere. */
 export function isGiven(check: Check, path: Path, key: string): boolean {
   return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
 }
 
 interface CheckOptions {
   readonly document: ConfigDocument;
-  /** The file's own path: secret files are found from its folder. */
+  /** The path of the configuration file; secret files are relative to its folder. */
   readonly file: string;
   readonly readFile: (path: string) => string;
   readonly environment: Environment;
 }
 
 /**
- * Reads parts of a document and collects what is wrong with them. It never throws: a part that is wrong reads as
- * undefined, and the others are checked all the same. Of each place it keeps at most one problem, the first.
+ * Reads parts of a document and collects what is wrong with them. It does not throw for mistakes: a part that is
+ * wrong reads as undefined, and the others are still checked. For each place only the first problem is kept.
  */
 export class Check {
   readonly #document: ConfigDocument;
@@ -36,7 +36,7 @@ export class Check {
   readonly #readFile: (path: string) => string;
   readonly #environment: Environment;
   readonly #problems: Problem[];
-  /** Paths that have their problem. */
+  /** Paths that already have a problem. */
   readonly #settled = new Set<string>();
 
   constructor({ document, file, readFile, environment }: CheckOptions) {
@@ -47,7 +47,7 @@ export class Check {
     this.#problems = [...document.problems];
   }
 
-  /** The value as it stands, unchecked; undefined where there is none. */
+  /** The value as written, unchecked; undefined if there is none. */
   raw(path: Path): unknown {
     return path.reduce<unknown>((value, step) => {
       if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
@@ -55,13 +55,13 @@ export class Check {
     }, this.#document.value);
   }
 
-  /** Whether the key is written there, be it without a value. */
+  /** Whether the key is written, even without a value. */
   #hasKey(path: Path): boolean {
     const parent = this.raw(path.slice(0, -1));
     return typeof parent === 'object' && parent !== null && Object.hasOwn(parent, path.at(-1)!);
   }
 
-  /** The value as the shape gives it, with its defaults. */
+  /** The value as the shape parses it, including defaults; undefined if it is wrong. */
   read<Shape extends z.ZodType>(shape: Shape, path: Path): z.output<Shape> | undefined {
     const value = this.raw(path);
     let result = shape.safeParse(value, { error: messageOf });
@@ -73,7 +73,7 @@ export class Check {
       if (converted !== undefined) result = shape.safeParse(converted, { error: messageOf });
     }
     for (const issue of result.error?.issues ?? []) this.#addIssue(shape, path, issue);
-    // Where keys are names of people's own, a shape would leave this one out without a word.
+    // Where people choose the names of keys, zod would silently drop this one.
     for (const at of placesOfKey('__proto__', value)) {
       if (!takesNames(shape, at.slice(0, -1))) continue;
       this.keyProblem([...path, ...at], 'cannot be a name here: choose another');
@@ -85,12 +85,12 @@ export class Check {
     this.#add(path, message, 'value');
   }
 
-  /** A problem with the name of a key, placed at the key instead of at its value. */
+  /** A problem with the name of a key, placed at the key rather than its value. */
   keyProblem(path: Path, message: string): void {
     this.#add(path, message, 'key');
   }
 
-  /** No problem of this place is kept any more: what is wrong there is a problem of another. */
+  /** Drops further problems at this place, because another problem already explains them. */
   settle(path: Path): void {
     this.#settled.add(formatPath(path));
   }
@@ -100,7 +100,7 @@ export class Check {
     return this.#document.isExpanded(path);
   }
 
-  /** A variable of the environment; undefined where it is not set. */
+  /** An environment variable; undefined if it is not set. */
   variable(name: string): string | undefined {
     return Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined;
   }
@@ -109,7 +109,7 @@ export class Check {
     return this.#problems;
   }
 
-  /** The secret of `key` or of the file that `key_file` names; null where neither is given, or it is wrong. */
+  /** The secret in `key`, or in the file that `key_file` names; null if neither is given or it is wrong. */
   secret(path: Path, key: string, { isRequired = false, mistake }: SecretOptions): Secret | null {
     const own = [...path, key];
     const twin = [...path, `${key}_file`];
@@ -121,7 +121,7 @@ export class Check {
     }
     if (text === undefined && name === undefined) {
       if (isRequired) this.problem(own, `is missing: give \`${key}\` or \`${key}_file\``);
-      // What is to be kept secret or to keep others out must not silently be nothing.
+      // An empty secret must not silently mean "none": it may be there to keep others out.
       for (const empty of [own, twin]) {
         if (this.#hasKey(empty)) this.problem(empty, 'is empty: give it a value, or leave the key out');
       }
@@ -134,7 +134,7 @@ export class Check {
     return secret(text);
   }
 
-  /** The secret in the file that the value names; null where it is wrong. */
+  /** The secret in the file named at `path`; null if it is wrong. */
   secretFile(path: Path, mistake: SecretOptions['mistake']): Secret | null {
     const name = this.raw(path);
     if (typeof name !== 'string' || name === '') return null;
@@ -154,8 +154,8 @@ export class Check {
       return null;
     }
     let refused = '';
-    // Read at every use: a file replaced in the same second is seen as well. A file that is being replaced, that is
-    // gone, or that holds what cannot be such a secret must not stop what works: the last good text stays.
+    // The file is read at each use, so that even a replacement within the same second is seen. A file that is being
+    // replaced, is gone or holds an invalid secret must not stop what works: the last valid text stays in use.
     return secretFrom(() => {
       try {
         const text = read();
@@ -190,12 +190,12 @@ export class Check {
   }
 }
 
-/** Editors end files with a newline, and some begin them with a byte order mark: neither belongs to the secret. */
+/** Removes the final newline that editors add and a leading byte order mark: neither is part of the secret. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
 }
 
-/** Where a key stands in a value, however deep. */
+/** All paths at which a key occurs in a value, at any depth. */
 function placesOfKey(key: string, value: unknown): Path[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = !Array.isArray(value) && Object.hasOwn(value, key) ? [[key]] : [];
@@ -206,7 +206,7 @@ function placesOfKey(key: string, value: unknown): Path[] {
   return [...own, ...below];
 }
 
-/** A copy in which texts stand as the numbers and booleans that the issues ask for; undefined without any. */
+/** A copy in which texts are converted to the numbers and booleans that the issues ask for; undefined if none is. */
 function withConverted(value: unknown, issues: readonly z.core.$ZodIssue[]): unknown {
   let copy: unknown;
   for (const issue of issues) {

@@ -1,4 +1,4 @@
-/** How connections are made, in the keys of Prometheus and Alertmanager: `tls_config` and the proxy. */
+/** Reads how connections are made, under the keys of Prometheus and Alertmanager: `tls_config` and the proxy. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import * as z from 'zod';
 import type {
@@ -38,7 +38,7 @@ const tlsShape = z
   })
   .meta({ id: 'tls_config' });
 
-/** Keys of whatever asks others over HTTP. */
+/** Keys of every section that makes HTTP requests. */
 export const connectionKeys = {
   ...twins(
     'proxy_url',
@@ -56,7 +56,7 @@ export const connectionKeys = {
   tls_config: tlsShape.optional(),
 };
 
-/** What the keys below `path` say. */
+/** The connection settings in the section at `path`. */
 export function readConnection(check: Check, path: Path): ConnectionSettings {
   const tls = readTls(check, [...path, 'tls_config']);
   const proxy = readProxy(check, path);
@@ -139,7 +139,7 @@ function isKeyOf(cert: Secret, key: Secret): boolean {
   try {
     return new X509Certificate(cert.reveal()).checkPrivateKey(createPrivateKey(key.reveal()));
   } catch {
-    // What is wrong with either is said at its own place.
+    // An invalid certificate or key is reported at its own place.
     return true;
   }
 }
@@ -160,7 +160,7 @@ function readProxy(check: Check, path: Path): ProxySettings | undefined {
   return { http: proxy, https: proxy, ...(typeof noProxy === 'string' && { noProxy }) };
 }
 
-/** Either case of each name, as Go reads them. */
+/** Each name in upper or lower case, as Go reads them. */
 function environmentProxy(check: Check, path: Path): ProxySettings {
   const variable = (name: string) => check.variable(name) || check.variable(name.toLowerCase()) || '';
   const proxyOf = (name: string): Secret | undefined => {
@@ -176,7 +176,7 @@ function environmentProxy(check: Check, path: Path): ProxySettings {
   return { ...(http && { http }), ...(https && { https }), noProxy: variable('NO_PROXY') };
 }
 
-/** Of SOCKS, version 5: the proxy looks names up itself. */
+/** Of SOCKS only version 5, where the proxy resolves names itself. */
 const PROXIES = ['http:', 'https:', 'socks5:', 'socks5h:'];
 
 function mistakeInProxy(text: string): string | undefined {

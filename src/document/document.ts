@@ -8,7 +8,7 @@ interface Place {
   readonly column: number;
 }
 
-/** The parser's own messages quote the text, which may be a secret: these say as much without it. */
+/** The parser's own messages quote the text, which may be a secret. These say the same without quoting. */
 const SYNTAX: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_ALIAS: '`*` here begins an alias: put the value in quotes',
   BAD_DQ_ESCAPE: 'in double quotes a backslash begins an escape: write two, or use single quotes',
@@ -31,19 +31,19 @@ const REPEATED_KEY = 'the key stands here twice';
 const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
 
 /**
- * What other encodings leave in a text that was read as UTF-8. Taken as it is, a name with such a letter would never be
- * found again, and its rule or route do nothing without a word.
+ * Characters that another encoding leaves in a text read as UTF-8. A name with such a character would never match,
+ * and its rule or route would silently do nothing.
  */
 const FOREIGN_BYTES = /[\0\uFFFD]/;
 
-/** Aliases resolved at the most, so that a few lines cannot unfold to gigabytes. */
+/** The most aliases resolved, so that a few lines cannot expand to gigabytes. */
 const MAX_ALIASES = 1000;
 
 /** A YAML file as plain data, with the place of everything in it and `${NAME}` already expanded. */
 export class ConfigDocument {
-  /** Maps, lists and scalars; a key without a value is undefined, as if it were left out. */
+  /** Maps, lists and scalars. A key without a value is undefined, as if it were left out. */
   readonly value: unknown;
-  /** Whether there is a value: false when the text is not YAML, and anything else said of it would be a guess. */
+  /** False if the text is not valid YAML: then there is no value, and further problems would be guesses. */
   readonly isReadable: boolean;
   readonly #document: Document<Node>;
   readonly #lines = new LineCounter();
@@ -58,7 +58,7 @@ export class ConfigDocument {
       logLevel: 'error',
       merge: true,
       stringKeys: true,
-      // The parser compares each key with each other: `repeatedKeys` does not.
+      // The parser compares every key with every other; `repeatedKeys` is faster.
       uniqueKeys: false,
     });
     const isYaml = this.#checkSyntax(text);
@@ -69,19 +69,19 @@ export class ConfigDocument {
     this.value = read?.value;
   }
 
-  /** What came to light on the way. */
+  /** The problems found while parsing and expanding. */
   get problems(): readonly Problem[] {
     return this.#problems;
   }
 
-  /** Where the value stands; for one that is absent, the key of what it is missing from. */
+  /** The place of a value. If it is absent, the place of the closest key above it. */
   placeOf(path: Path): Place {
     const { node, key, isWhole } = locate(this.#document, path);
     const isThere = isWhole && node && !(isScalar(node) && node.value === null);
     return this.#placeOfNode(isThere ? node : (key ?? node));
   }
 
-  /** Where the last key of the path stands. */
+  /** The place of the last key of a path. */
   placeOfKey(path: Path): Place {
     const { node, key } = locate(this.#document, path);
     return this.#placeOfNode(key ?? node);
@@ -92,7 +92,7 @@ export class ConfigDocument {
     return this.#isIn(this.#expanded, path);
   }
 
-  /** Whether there is already a problem with exactly this value. */
+  /** Whether this very value already has a problem. */
   isFaulty(path: Path): boolean {
     return this.#isIn(this.#faulty, path);
   }
@@ -103,7 +103,7 @@ export class ConfigDocument {
     return isWhole && target !== undefined && nodes.has(target);
   }
 
-  /** False for a text that is not YAML. What follows the first break in one only repeats it. */
+  /** False for a text that is not valid YAML. Only its first error is reported, since later ones follow from it. */
   #checkSyntax(text: string): boolean {
     const foreign = text.search(FOREIGN_BYTES);
     if (foreign !== -1) {
@@ -129,7 +129,7 @@ export class ConfigDocument {
     return false;
   }
 
-  /** False where one leads nowhere, or into itself. */
+  /** False if an alias has no target or refers to a node that contains it. */
   #checkAliases(): boolean {
     let areGood = true;
     visit(this.#document, {
@@ -146,7 +146,7 @@ export class ConfigDocument {
     return areGood;
   }
 
-  /** Keys are not expanded. */
+  /** Expands values, not keys. */
   #expandScalars(environment: Environment): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
@@ -179,12 +179,12 @@ export class ConfigDocument {
 
   #placeAt(offset: number): Place {
     const { line, col } = this.#lines.linePos(offset);
-    // An offset at the end of a file without any line has no place of its own.
+    // In a file without any line, the parser's position is 0.
     return { line: Math.max(1, line), column: Math.max(1, col) };
   }
 }
 
-/** A key that is written without a value counts as left out, yet stays to be seen when nobody knows it. */
+/** Makes keys without a value undefined. They count as left out, but unknown ones can still be reported. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (typeof value !== 'object' || value === null) return value;

@@ -4,12 +4,12 @@ type Expansion =
   | { readonly ok: true; readonly text: string; readonly isExpanded: boolean }
   | { readonly ok: false; readonly message: string };
 
-/** `$$`, or `${NAME}`, or `${NAME:-default}`; a bare `${` is found too, so that it can be refused. */
+/** `$$`, `${NAME}` or `${NAME:-default}`. A bare `${` matches too, so that it can be refused. */
 const REFERENCE = /\$\$|\$\{(?:([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\})?/g;
 
 /**
- * Puts variables of the environment into a text. What comes from the environment is final: it is never expanded
- * again, so a token may hold any character. As in a shell, `:-` also stands in for a variable that is empty.
+ * Expands environment variables in a text. The values are not expanded again, so a token may contain any character.
+ * As in a shell, the default after `:-` also replaces an empty variable.
  */
 export function expand(text: string, environment: Environment): Expansion {
   const unset: string[] = [];

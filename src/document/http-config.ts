@@ -1,4 +1,4 @@
-/** `http_config`, in Alertmanager's keys: how requests are made and what they say of who asks. */
+/** Reads `http_config`, with Alertmanager's keys: how requests are made and authenticated. */
 import * as z from 'zod';
 import type { Credentials, HeaderSetting, HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
@@ -9,10 +9,10 @@ import type { Path } from './problem.ts';
 import { refused, refusedKeys } from './refused-key.ts';
 import { twins, words } from './value-shape.ts';
 
-/** A name or a scheme as RFC 9110 (5.6.2) has it. */
+/** A token as in RFC 9110 (5.6.2), such as a header name or an authentication scheme. */
 const TOKEN = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 
-/** Headers that the request itself needs, or that other keys write. */
+/** Headers that nestwatch sets itself or that other keys configure. */
 const OWN_HEADERS: ReadonlySet<string> = new Set([
   ...['accept-encoding', 'authorization', 'connection', 'content-encoding', 'content-length', 'content-type'],
   ...['expect', 'host', 'keep-alive', 'proxy-authenticate', 'proxy-authorization', 'te', 'trailer'],
@@ -82,7 +82,7 @@ export const httpShape = z
     description: 'Settings for HTTP requests, as in Alertmanager: credentials, proxy, certificates, headers.',
   });
 
-/** The settings for the integration at a path: its own `http_config`, or else that of `global`. */
+/** Returns the settings for the integration at a path: its own `http_config`, or else that of `global`. */
 export type HttpReader = (path: Path) => HttpSettings | undefined;
 
 export function httpReader(check: Check): HttpReader {
@@ -93,7 +93,7 @@ export function httpReader(check: Check): HttpReader {
   };
 }
 
-/** The settings at a path; undefined where there are none, or they are wrong. */
+/** The settings at a path; undefined if there are none or they are wrong. */
 export function readHttp(check: Check, path: Path): HttpSettings | undefined {
   if (check.raw(path) === undefined) return undefined;
   const connection = readConnection(check, path);
@@ -194,7 +194,7 @@ function readFiles(check: Check, path: Path) {
   return files.flatMap((_, index) => check.secretFile([...path, index], mistakeInValue) ?? []);
 }
 
-/** What stands in a header. */
+/** What is wrong with the value of a header; undefined if it is valid. */
 function mistakeInValue(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
   return /[\u0000-\u001f\u007f]/.test(text) ? 'must be one line without control characters' : undefined;

@@ -2,7 +2,7 @@ import type { Check } from './check.ts';
 import { nearest } from './nearest.ts';
 import type { Path } from './problem.ts';
 
-/** Adds a problem when no receiver has the name that stands at `path`; `names` are those that exist. */
+/** Adds a problem if no receiver has the name written at `path`; `names` are those that exist. */
 export function checkReceiver(check: Check, path: Path, name: string, names: readonly string[]): void {
   if (name === '' || names.includes(name)) return;
   const shown = check.isExpanded(path) ? 'this name' : `the name ${JSON.stringify(name)}`;
@@ -13,8 +13,8 @@ export function checkReceiver(check: Check, path: Path, name: string, names: rea
 }
 
 /**
- * Names of all receivers in their order, also of those that are wrong otherwise: a route to one of them is not a
- * mistake. Empty where one has no name.
+ * The names of all receivers in order, including receivers with other mistakes, so that a route to one of them is not
+ * reported as well. A missing name is ''.
  */
 export function receiverNames(check: Check): string[] {
   const list = check.raw(['receivers']);

@@ -1,4 +1,4 @@
-/** The candidate that a person most likely meant, if one is near enough to be worth a guess. */
+/** The candidate that a person most likely meant; undefined if none is close enough. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
   const limit = Math.max(1, Math.floor(word.length / 3));
   let best: string | undefined;
@@ -14,7 +14,7 @@ export function nearest(word: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours (the optimal string alignment distance). */
+/** Counts insertions, deletions, substitutions and swaps of neighbours (the optimal string alignment distance). */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, j) => j);

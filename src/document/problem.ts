@@ -6,12 +6,12 @@ export type Path = readonly (string | number)[];
 export interface Problem {
   readonly line: number;
   readonly column: number;
-  /** As in `receivers[0].name`; empty where the text is not YAML at all. */
+  /** Such as `receivers[0].name`; empty if the text is not valid YAML. */
   readonly path: string;
   readonly message: string;
 }
 
-/** Every mistake of one file; its message is all of them, one a line as `file:line:column: path: what`. */
+/** All mistakes of one file. The message has one line for each: `file:line:column: path: what`. */
 export class ConfigError extends NestwatchError {
   readonly file: string;
   readonly problems: readonly Problem[];

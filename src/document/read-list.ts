@@ -4,7 +4,7 @@ import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 import { words } from './value-shape.ts';
 
-/** The paths of a list's items; a problem where there is no list. */
+/** The paths of a list's items. Adds a problem if the value is not a list. */
 export function readList(check: Check, path: Path): Path[] {
   const list = check.raw(path);
   if (list === undefined) return [];
@@ -13,7 +13,7 @@ export function readList(check: Check, path: Path): Path[] {
   return [];
 }
 
-/** The matchers of a list of texts, each of which may hold several. */
+/** Parses a list of texts, each of which may contain several matchers. */
 export function readMatchers(check: Check, path: Path): Matcher[] {
   const list = check.raw(path);
   if (!Array.isArray(list)) return [];
@@ -32,7 +32,7 @@ export function readMatchers(check: Check, path: Path): Matcher[] {
   });
 }
 
-/** Alertmanager's older keys: maps of names and values, whose end says the operator that they stand for. */
+/** Alertmanager's older keys: maps of names and values. The key determines the operator. */
 const OLD_MATCHERS = [
   ['match', '='],
   ['match_re', '=~'],
@@ -40,7 +40,9 @@ const OLD_MATCHERS = [
 
 type Prefix = '' | 'source_' | 'target_';
 
-/** The shapes of the older keys beside `matchers`, or `source_matchers` with that prefix. */
+/**
+ * The shapes of the older keys beside `matchers`, or beside `source_matchers` or `target_matchers` with that prefix.
+ */
 export function oldMatcherKeys<P extends Prefix>(prefix: P) {
   const map = () => z.record(words, z.union([z.string(), z.number(), z.boolean()])).optional();
   return {
@@ -49,7 +51,7 @@ export function oldMatcherKeys<P extends Prefix>(prefix: P) {
   } as Record<`${P}match` | `${P}match_re`, ReturnType<typeof map>>;
 }
 
-/** The matchers of the list and of the older keys beside it. */
+/** All matchers: those of the list and those of the older keys. */
 export function readAllMatchers(check: Check, path: Path, prefix: Prefix = ''): Matcher[] {
   const older = oldMatchers(check, path, prefix).flatMap(({ at, matchers }) =>
     matchers.flatMap(({ name, op, value }) => {
@@ -65,7 +67,7 @@ export function readAllMatchers(check: Check, path: Path, prefix: Prefix = ''): 
   return [...older, ...readMatchers(check, [...path, `${prefix}matchers`])];
 }
 
-/** Adds a problem for each of the older keys, with what to write instead. Values from the environment are not quoted. */
+/** Adds a problem for each older key, with what to write instead. Values from the environment are not quoted. */
 export function nameNewMatchers(check: Check, path: Path, prefix: Prefix = ''): void {
   for (const { at, matchers } of oldMatchers(check, path, prefix)) {
     const texts = matchers.map(({ name, op, value }) =>
@@ -85,7 +87,7 @@ function oldMatchers(check: Check, path: Path, prefix: Prefix) {
   });
 }
 
-/** In single quotes, as YAML reads it back. */
+/** The text in single quotes, as YAML reads it. */
 function yamlText(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }

@@ -4,12 +4,12 @@ import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 import { words } from './value-shape.ts';
 
-/** A key that takes a template; `what` says of which text. */
+/** The shape of a key that takes a template. `what` completes its description. */
 export function template(what: string) {
   return words.optional().describe(`A Liquid template ${what}that replaces the built-in one.`);
 }
 
-/** The template at a path, tried with a sample; undefined where there is none, or it is wrong. */
+/** The template at a path, tried with samples; undefined if there is none or it is wrong. */
 export function readTemplate(check: Check, path: Path, use: TemplateUse): Template | undefined {
   const text = check.raw(path);
   if (typeof text !== 'string' || text === '') return undefined;
@@ -17,7 +17,7 @@ export function readTemplate(check: Check, path: Path, use: TemplateUse): Templa
     return compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
-    // What the engine says may quote the template.
+    // The engine's message may quote the template.
     check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
     return undefined;
   }

@@ -1,10 +1,10 @@
-/** What people read of a mistake that a shape found. */
+/** Words the mistakes that a shape finds. */
 import * as z from 'zod';
 import { nearest } from './nearest.ts';
 import type { Path } from './problem.ts';
 import { isRefused } from './refused-key.ts';
 
-/** What people read where a shape says nothing itself. Values are never quoted: they may be secrets. */
+/** The message for a mistake if the shape has none of its own. Values are never quoted, because they may be secrets. */
 export function messageOf(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'invalid_type':
@@ -33,13 +33,13 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   ['record', 'must be a map of keys and values'],
 ]);
 
-/** `known` are the keys that may stand there. */
+/** `known` are the keys allowed there. */
 export function unknownKey(key: string, known: readonly string[]): string {
   const meant = nearest(key, known);
   return meant ? `unknown key; did you mean \`${meant}\`?` : `unknown key; known here: ${known.join(', ')}`;
 }
 
-/** The keys that a shape knows at a path and supports; refused ones are not worth a suggestion. */
+/** The supported keys of a shape at a path. Refused keys are not worth suggesting. */
 export function keysOf(shape: z.ZodType, path: Path): string[] {
   const object = shapeAt(shape, path);
   if (!(object instanceof z.ZodObject)) return [];
@@ -48,7 +48,7 @@ export function keysOf(shape: z.ZodType, path: Path): string[] {
     .map(([key]) => key);
 }
 
-/** Whether keys are names of people's own at a path of a shape. */
+/** Whether people choose the names of keys at a path of a shape. */
 export function takesNames(shape: z.ZodType, path: Path): boolean {
   return shapeAt(shape, path) instanceof z.ZodRecord;
 }

@@ -1,22 +1,22 @@
 import * as z from 'zod';
 import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../time/duration.ts';
 
-/** The shapes of single values. A message given here is what people read; all others come from `check.ts`. */
+/** The shapes of single values. Messages given here are shown as they are; `shape-message.ts` words all others. */
 
 export const words = z.string().min(1);
 
-/** `LONGEST_MS`, as people write it. */
+/** `LONGEST_MS` in words. */
 const LONGEST = '100y';
 const NOT_A_DURATION = 'must be a duration such as 30s, 5m or 1h30m';
 
-/** The bounds of every shape of a duration, for the document of the keys. */
+/** The limits of every duration's shape, for the generated documentation. */
 export const DURATION_BOUNDS = z.registry<{
   readonly leastMs: number;
   readonly mostMs: number;
   readonly never: boolean;
 }>();
 
-/** A duration in milliseconds, from `leastMs` to `mostMs`; the number 0 is one as well. */
+/** A duration from `leastMs` to `mostMs`, parsed to milliseconds. The number 0 is accepted as well. */
 export function duration(leastMs = 0, mostMs = LONGEST_MS) {
   const longest = mostMs === LONGEST_MS ? LONGEST : formatDuration(mostMs);
   return z
@@ -27,7 +27,7 @@ export function duration(leastMs = 0, mostMs = LONGEST_MS) {
     .register(DURATION_BOUNDS, { leastMs, mostMs, never: false });
 }
 
-/** A duration from 1s for which `never` stands as null. */
+/** A duration of at least 1s, parsed to milliseconds, or `never`, parsed to null. */
 export function durationOrNever() {
   const error = `${NOT_A_DURATION}, or never`;
   return z
@@ -39,7 +39,7 @@ export function durationOrNever() {
     .register(DURATION_BOUNDS, { leastMs: 1000, mostMs: LONGEST_MS, never: true });
 }
 
-/** A text that must not be printed, or the path of a file that holds it: `name` and `name_file`. */
+/** Two keys for a secret: `name` holds the text, `name_file` the path of a file that holds it. */
 export function twins<Name extends string>(name: Name, what: string) {
   return {
     [name]: words.optional().describe(what),
@@ -54,12 +54,12 @@ const NOT_A_LABEL = 'is not a label name: letters, digits and underscores, no di
 
 export const labelName = z.string().regex(LABEL_NAME, { error: NOT_A_LABEL });
 
-/** What `group_by` lists. */
+/** An item of `group_by`. */
 export const groupLabel = z.string().regex(/^(?:[a-zA-Z_][a-zA-Z0-9_]*|\.\.\.)$/, {
   error: 'must be a label name, or `...` for all',
 });
 
-/** Label or annotation names and their texts. */
+/** Label or annotation names with their values. */
 export const labelMap = z.record(labelName, z.string());
 
 export const matcherList = z.array(words);

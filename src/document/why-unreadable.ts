@@ -1,4 +1,4 @@
-/** Why a file could not be read, as the end of a sentence that begins with its name. */
+/** Why a file could not be read, to complete a sentence that begins with its name. */
 export function whyUnreadable(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
   if (code === 'ENOENT') return 'does not exist';

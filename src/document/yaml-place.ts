@@ -1,4 +1,4 @@
-/** Finds the nodes of a parsed YAML file by their paths, and the paths of its nodes. */
+/** Finds the nodes of a parsed YAML file by path, and the paths of nodes. */
 import {
   type Alias,
   type Document,
@@ -12,11 +12,11 @@ import {
 } from 'yaml';
 import type { Path } from './problem.ts';
 
-/** How far a path leads: its last node and key that are there. */
+/** How far a path exists: its last existing node and key. */
 interface Located {
   readonly node: Node | undefined;
   readonly key: Node | undefined;
-  /** Whether the path leads to its end. */
+  /** Whether the whole path exists. */
   readonly isWhole: boolean;
 }
 
@@ -34,7 +34,7 @@ export function locate(document: Document<Node>, path: Path): Located {
   return { node, key, isWhole: true };
 }
 
-/** The node itself, behind an alias of it. */
+/** The node itself, or the target of an alias. */
 export function resolved(document: Document<Node>, node: Node | undefined): Node | undefined {
   return isAlias(node) ? (node as Alias).resolve(document) : node;
 }
@@ -47,7 +47,7 @@ interface MapIndex {
   readonly merges: readonly AnyPair[];
 }
 
-/** Maps and lists may have tens of thousands of entries, and as many mistakes: each is searched once. */
+/** Maps and lists may have tens of thousands of entries and as many mistakes, so each gets an index. */
 const mapIndexes = new WeakMap<AnyMap, MapIndex>();
 const listIndexes = new WeakMap<AnyMap, ReadonlyMap<unknown, number>>();
 
@@ -71,7 +71,7 @@ function positionOf(list: AnyMap, item: unknown): number {
   return positions.get(item) ?? -1;
 }
 
-/** The pair of a key, which a merge (`<<: *base`) may have brought. The last one counts, as in the value. */
+/** The pair of a key, which may come from a merge (`<<: *base`). The last one counts, as it does in the value. */
 function pairOf(document: Document<Node>, map: AnyMap, name: string): AnyPair | undefined {
   const { byName, merges } = indexOf(map);
   const own = byName.get(name);
@@ -91,7 +91,7 @@ function pairOf(document: Document<Node>, map: AnyMap, name: string): AnyPair | 
 
 type Ancestors = readonly (Document | Node | Pair)[];
 
-/** The path of a node from what `visit` says of its ancestors. */
+/** The path of a node, from the ancestors that `visit` passes. */
 export function pathOf(ancestors: Ancestors, node: unknown): Path {
   const chain = [...ancestors, node];
   return chain.flatMap((one, index): (string | number)[] => {
@@ -101,7 +101,7 @@ export function pathOf(ancestors: Ancestors, node: unknown): Path {
   });
 }
 
-/** The keys that stand in their map a second time, with their paths. */
+/** Keys that occur twice in their map, with their paths. */
 export function repeatedKeys(document: Document<Node>): { readonly key: Scalar; readonly path: Path }[] {
   const found: { readonly key: Scalar; readonly path: Path }[] = [];
   visit(document, {
