@@ -1,4 +1,4 @@
-/** What is said of findings in English. */
+/** The English words for each finding. */
 import { howMany } from '../text/counts.ts';
 import { durationWords } from '../text/duration-words.ts';
 import { regionName } from '../text/region-name.ts';
@@ -162,7 +162,7 @@ export const ENGLISH_FINDINGS: FindingWords = {
   },
 };
 
-/** With the full stop of a sentence, which may have brought its own. */
+/** Adds a full stop, unless the text ends with its own punctuation. */
 function ended(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,10 +1,10 @@
 /**
- * Findings: what was seen of the watch, as facts. A language puts each in words: English here in `health/`, for logs,
- * commands and the API; the others in the catalogues of the pages.
+ * Defines findings: observations about the watch, as facts. Each language words them: English here, for the log,
+ * commands and the API; the other languages in the catalogues of the pages.
  */
 import type { Feed } from '../domain/alert/event.ts';
 
-/** Texts from outside are cleaned and cut already. */
+/** Texts from outside are already cleaned and cut. */
 export interface Findings {
   readonly store_full: object;
   readonly store_fails: { readonly message: string };
@@ -12,14 +12,17 @@ export interface Findings {
   readonly disk_low: { readonly freeMib: number; readonly usedMib: number };
   readonly nobody_notified: object;
   readonly dead_end: { readonly receiver: string; readonly path: string };
-  /** `first` is the first mistake, with its place; `replicas` names those that refuse, empty where there are none. */
+  /**
+   * `first` is the first mistake with its place. `replicas` names the replicas that refuse the file; empty without
+   * replicas.
+   */
   readonly config_refused: {
     readonly mistakes: number;
     readonly first: string;
     readonly replicas: string;
     readonly many: boolean;
   };
-  /** `replicas` use another configuration than `newest`, which has read its own last. */
+  /** `replicas` use another configuration than `newest`, the replica that loaded its configuration last. */
   readonly configs_differ: { readonly replicas: string; readonly many: boolean; readonly newest: string };
   readonly receiver_failing: {
     readonly receiver: string;
@@ -32,26 +35,26 @@ export interface Findings {
   readonly set_aside: { readonly count: number; readonly first: string };
   readonly region_down: OfRegion & { readonly said: string };
   readonly region_unauthorized: OfRegion & { readonly said: string };
-  /** `known` Birds are those of an earlier life; `address` is that of the service, as it is configured. */
+  /** `known` counts the Birds known from before the start. `address` is the service's, as configured. */
   readonly unlisted: OfRegion & {
     readonly what: 'Nests' | 'Birds';
     readonly said: string;
     readonly address: string;
     readonly known: number;
   };
-  /** Streams, once they are counted; `untilUs` where that can be foreseen. */
+  /** `progress` is undefined until the streams are counted. `untilUs` is its estimated end, if it can be estimated. */
   readonly first_pass: OfRegion & {
     readonly progress:
       | { readonly read: number; readonly streams: number; readonly untilUs: number | undefined }
       | undefined;
   };
-  /** `globs` are some of those that say which Nests are watched. */
+  /** `globs` are some of the `nests.include` patterns. */
   readonly no_birds: OfRegion & {
     readonly nests: number;
     readonly excludedNests: number;
     readonly globs: string;
   };
-  /** `oldestMs` is how old the oldest reading is; undefined where something was never read. */
+  /** `oldestMs` is the age of the oldest reading; undefined if something was never read. */
   readonly overdue: OfRegion & {
     readonly feed: Feed | 'inventory';
     readonly streams: number;
@@ -59,10 +62,10 @@ export interface Findings {
     readonly oldestMs: number | undefined;
   };
   readonly being_proven: OfRegion;
-  /** `sinceUs` is undefined where it was never proven. */
+  /** `sinceUs` is undefined if it was never proven. */
   readonly not_proven: OfRegion & { readonly feed: Feed; readonly sinceUs: number | undefined };
   readonly clock_wrong: OfRegion & {
-    /** Replicas date everything by the clock of their store's server. */
+    /** True with replicas: they date everything by the clock of the store's server. */
     readonly isServers: boolean;
     readonly byMs: number;
     readonly isBehind: boolean;
@@ -70,7 +73,7 @@ export interface Findings {
 }
 
 interface OfRegion {
-  /** As the configuration names it. */
+  /** As named in the configuration. */
   readonly region: string;
 }
 
@@ -80,7 +83,7 @@ export type Finding = {
 
 /** A finding in words. */
 export interface Said {
-  /** A few words for a headline, without a full stop. */
+  /** A headline of a few words, without a full stop. */
   readonly title: string;
   /** One sentence. */
   readonly summary: string;
@@ -88,7 +91,7 @@ export interface Said {
   readonly action: string;
 }
 
-/** What a language says of each finding; `instant` puts an instant in words. */
+/** The words of a language for each finding; `instant` formats an instant. */
 export type FindingWords = {
   readonly [Sort in keyof Findings]: (facts: Findings[Sort], instant: (us: number) => string) => Said;
 };

@@ -1,6 +1,6 @@
 /**
- * Gathers what is known of the watch and has it judged, whenever somebody asks and every few seconds besides, so that
- * each impairment has its beginning, and the log has both its ends.
+ * Gathers the state of the watch and judges it: whenever somebody asks, and every few seconds, so that each
+ * impairment has a start and the log records both its start and end.
  */
 import type { Config } from '../config/config.ts';
 import { findDeadEnds, isAnybodyNotified } from '../config/dead-ends.ts';
@@ -23,58 +23,64 @@ import { createStoreRoom } from './store-room.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
 export interface HealthAnswer {
-  /** The gravest first; nothing impairs the watch where there is none. */
+  /** Most severe first. If empty, nothing impairs the watch. */
   readonly impairments: readonly Impairment[];
-  /** What the store takes; undefined while that cannot be seen. */
+  /** The space that the store takes; undefined while it cannot be measured. */
   readonly space: StoreSpace | undefined;
 }
 
 export interface Health {
   read(): Promise<HealthAnswer>;
-  /** The same, where what the store keeps may have been read a few seconds ago: for who asks again and again. */
+  /** The same, but data from the store may be a few seconds old. For callers that ask repeatedly. */
   readOften(): Promise<HealthAnswer>;
-  /** What alerts are to hear of the last answer; another list after each, empty before the first. */
+  /** The facts for alerts from the last answer. Each answer makes a new list; empty before the first. */
   facts(): readonly WatchFact[];
-  /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
+  /**
+   * Why the store accepts nothing, so that the watch stands still, although it may recover by itself. Undefined while
+   * it works.
+   */
   storeRefusal(): StoreRefusal | undefined;
-  /** Why the configuration in the file is not in force; undefined where it is. */
+  /** Why the configuration file is not in force; undefined if it is. */
   refusedConfig(): RefusedConfig | undefined;
-  /** Hears what is reported. */
+  /** Receives every report. */
   hear(happening: Happening): void;
-  /** Looks every few seconds until `signal` aborts. */
+  /** Checks every few seconds until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
 interface HealthOptions {
-  /** The one that is in force. */
+  /** The configuration in force. */
   readonly config: () => Pick<Config, 'route' | 'receivers' | 'forward' | 'poll'>;
   readonly store: Store;
   readonly regions: () => readonly RegionSnapshot[];
   readonly replicas: () => readonly ReplicaSnapshot[];
   readonly clock: Clock;
   readonly report: Report;
-  /** Called when alerts have to hear of an answer. */
+  /** Called when alerting should look at a new answer. */
   readonly changed: () => void;
-  /** Whether alerts are raised here: another replica does so where it is false. */
+  /** Whether this replica raises alerts; if false, another one does. */
   readonly isAlerting: () => boolean;
 }
 
-/** What is found by two looks is mailed: with the usual `group_wait` within a minute. */
+/** An impairment is notified after two checks: with the usual `group_wait` that is within a minute. */
 const LOOK_EVERY_MS = 10_000;
-/** Where nobody is mailed for it, and the store answers, so many of those go by; whoever asks has a look of their own. */
+/**
+ * How many checks are skipped while another replica alerts and the store works. Anyone who asks triggers a check
+ * anyway.
+ */
 const LOOKS_SPARED = 2;
 
 /**
- * Alerting looks for itself every minute; before that it has to hear what is new, and what may be about to fire because
- * it has lasted for a moment.
+ * Alerting looks by itself once a minute. Until then it must be told about new impairments, and about those that will
+ * soon have lasted long enough to fire.
  */
 const NEWS_US = 120_000_000;
 
-/** Audits are due at their interval, after a poll; what is late by more turns than that is not proven. */
+/** Audits are due at their interval, after a poll. A feed more than this many turns late is not proven. */
 const PROOF_TURNS = 3;
 const LEAST_PROOF_MS = 3_600_000;
 
-/** Enough for a place and a sentence; it goes to the store, for other replicas to see. */
+/** Enough for a place and a sentence. The text is kept in the store, where other replicas see it. */
 const MAX_MISTAKE_CODE_POINTS = 300;
 
 const NO_FACTS: readonly WatchFact[] = [];
@@ -85,7 +91,7 @@ export function createHealth(options: HealthOptions): Health {
   let kept = NOTHING_KEPT;
   let keptMs = Number.NEGATIVE_INFINITY;
   let refusedConfig: RefusedConfig | undefined;
-  /** What was found by the last look. */
+  /** The impairments found by the last check. */
   let known = new Map<string, Impairment>();
   const toFacts = createWatchFacts();
   let facts = NO_FACTS;
@@ -101,7 +107,7 @@ export function createHealth(options: HealthOptions): Health {
       keptMs = clock.monotonicMs();
       room.answered();
     } catch (error) {
-      // What was known before still is, and the room hears of this.
+      // The previous data stays in use, and `room` receives this report.
       report({ what: 'trouble', stage: 'store', error });
     }
   }
@@ -122,7 +128,7 @@ export function createHealth(options: HealthOptions): Health {
     };
   }
 
-  /** What lasts has begun when it was first seen, where it says nothing better itself. */
+  /** An impairment began when it was first seen, or earlier if the finding knows better. */
   function follow(found: readonly Impairment[]): Impairment[] {
     const followed = found.map((one) => {
       const before = known.get(impairmentKey(one));
@@ -152,7 +158,7 @@ export function createHealth(options: HealthOptions): Health {
     const seen = snapshot();
     const impairments = follow(judgeHealth(seen));
     const before = facts;
-    // Who begins to alert begins with what it sees then: what it saw as one of the others may be over.
+    // A replica that starts alerting begins with what it sees now: what it saw before may be over.
     const seenNow = toFacts(seen, impairments);
     facts = isAlerting() ? seenNow : NO_FACTS;
     const isYoung = ({ isImpaired, sinceUs }: WatchFact) => isImpaired && seen.nowUs - sinceUs < NEWS_US;
@@ -196,7 +202,7 @@ function routeOf(config: Pick<Config, 'route' | 'receivers' | 'forward'>) {
   };
 }
 
-/** What alerts say by them; of what does not impair the watch, that it was seen. */
+/** What alerts would show of these facts. For a fact that says "not impaired" only its subject counts. */
 function saidBy(facts: readonly WatchFact[]): string {
   return JSON.stringify(
     facts.map(({ reason, region, isImpaired, severity, title, sentences }) =>

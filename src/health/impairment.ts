@@ -1,6 +1,6 @@
 /**
- * Impairments: what keeps the watch from being worth what people take it for. The list of reasons is closed; each is a
- * value of `nestwatch_watch_impaired{reason}`. "All quiet" is said only where there is none.
+ * Defines impairments: what keeps the watch from being worth what people take it for. The list of reasons is closed;
+ * each is a value of `nestwatch_watch_impaired{reason}`. The page says "All quiet" only if there is none.
  */
 import type { Feed } from '../domain/alert/event.ts';
 import type { AlertKind } from '../domain/kinds/kinds.ts';
@@ -10,15 +10,15 @@ import { ENGLISH_FINDINGS } from './finding-words.ts';
 
 interface Meaning {
   readonly means: string;
-  /** When the outside watchdog is no longer called. */
+  /** When the heartbeat to the outside watchdog stops. */
   readonly stopsHeartbeat: string;
-  /** The kind of the alert by which receivers are notified of it; null where none can be raised. */
+  /** The kind of alert that notifies receivers of it; null if none can be raised. */
   readonly alert: AlertKind | null;
-  /** Mostly; so it is news only when it does not, and nothing else explains it. */
+  /** Set if it usually ends by itself. Then it is notified only if it does not, and nothing else explains it. */
   readonly endsByItself?: true;
 }
 
-/** Every reason, as the documentation shows it; the gravest stand first. */
+/** Every reason, as documented; most severe first. */
 export const IMPAIRMENTS = {
   store_failing: {
     means: 'the store is full, or cannot be read or written: nothing new can be kept or sent',
@@ -116,44 +116,44 @@ export const IMPAIRMENT_REASONS = Object.keys(IMPAIRMENTS) as readonly Impairmen
 
 /**
  * - `critical`: what happens may reach nobody until a person acts
- * - `warning`: the watch works, with a limit
+ * - `warning`: the watch works, but with a limitation
  * - `info`: it ends by itself
  */
 export type ImpairmentSeverity = 'critical' | 'warning' | 'info';
 
-/** Whom or what an impairment concerns; all of it absent: nestwatch as a whole. */
+/** Whom or what an impairment concerns. Without any of these fields it concerns nestwatch as a whole. */
 export interface Concern {
   readonly region?: string;
   readonly feed?: Feed | 'inventory';
   readonly receiver?: string;
-  /** Names of replicas. */
+  /** Names of replicas, separated by commas. */
   readonly replica?: string;
-  /** A place in the configuration, such as `route.routes[1]`. */
+  /** A path in the configuration, such as `route.routes[1]`. */
   readonly path?: string;
 }
 
 export interface Impairment extends Concern, Said {
   readonly reason: ImpairmentReason;
   readonly severity: ImpairmentSeverity;
-  /** When it began, as far as that is known; otherwise when it was first seen. */
+  /** When it began, if known; otherwise when it was first seen. */
   readonly sinceUs: number;
-  /** What was found; `title`, `summary` and `action` say it in English. */
+  /** What was found; `title`, `summary` and `action` word it in English. */
   readonly finding: Finding;
-  /** Whether the outside watchdog is no longer called. */
+  /** Whether it stops the heartbeat to the outside watchdog. */
   readonly stopsHeartbeat: boolean;
 }
 
-/** An impairment with what is said of it. */
+/** Creates an impairment with the English words of its finding. */
 export function impairment(finding: Finding, rest: Omit<Impairment, keyof Said | 'finding'>): Impairment {
   return { ...rest, finding, ...sayFinding(ENGLISH_FINDINGS, finding, dayAndTime) };
 }
 
-/** One impairment from another, also of different moments. */
+/** Identifies an impairment over time and tells it from all others. */
 export function impairmentKey({ reason, region, feed, receiver, replica, path }: Impairment): string {
   return JSON.stringify([reason, region, feed, receiver, replica, path]);
 }
 
-/** By gravity, then as the reasons are listed. */
+/** Orders by severity, then in the order of the reasons. */
 export function byGravity(a: Impairment, b: Impairment): number {
   return (
     SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||

@@ -1,6 +1,6 @@
 /**
- * The one answer to "is all well?": a pure function from what is known to what impairs the watch. The page, `status`,
- * the API, the heartbeat and the metrics all show this answer and no other.
+ * Gives the one answer to "is all well?": a pure function from the state of the watch to its impairments. The page,
+ * `status`, the API, the heartbeat and the metrics all show this answer and no other.
  */
 import { plainText } from '../text/plain-text.ts';
 import type { Finding } from './finding.ts';
@@ -17,15 +17,15 @@ import type {
 
 const MIB = 1024 * 1024;
 
-/** Less than that is little on any disk; on a small one, less than a tenth. */
+/** Less free space than this is little on any disk; on a small disk, less than a tenth of it. */
 const LEAST_FREE_BYTES = 512 * MIB;
 const LEAST_FREE_PART = 1 / 10;
 
-/** For so long replicas may read a new configuration, or start with it, one after the other. */
+/** How long replicas may differ while they load a new configuration one after the other. */
 const UNLIKE_FOR_US = 900e6;
 const MAX_TEXT_LENGTH = 300;
 
-/** What impairs the watch, the gravest first; empty where nothing does. */
+/** All impairments, most severe first; empty if there is none. */
 export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
   const { nowUs, regions, route, store, kept, refusedConfig, replicas } = snapshot;
   return [
@@ -39,9 +39,9 @@ export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
   ].toSorted(byGravity);
 }
 
-/** Whether there is so little room that a person should make some. */
+/** Whether free space is so low that a person should make some. */
 export function isDiskLow(space: StoreSnapshot['space']): boolean {
-  // A store in memory has no disk, and that of a server is not seen.
+  // A store in memory has no disk, and a server's disk cannot be seen.
   if (space?.free === undefined || space.whole === 0) return false;
   return space.free < Math.min(LEAST_FREE_BYTES, space.whole * LEAST_FREE_PART);
 }
@@ -77,7 +77,7 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs
   });
 }
 
-/** Replicas that refuse for the same reason are named together: mostly all have the same file. */
+/** Replicas that refuse their file for the same reason are reported together: usually all have the same file. */
 function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
   if (replicas.length === 0) return own ? [refusedBy(own, [])] : [];
   const refusing = replicas.flatMap(({ name, refused }) => (refused ? [{ name, refused }] : []));
@@ -92,8 +92,9 @@ function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaS
 }
 
 /**
- * Replicas of one version that go by different configurations, though none refuses what is in its file: those that
- * differ from the one that took up its own last. What each of them does then depends on which it is.
+ * Finds replicas of one version with different configurations, although none refuses its file. Reported are those
+ * that differ from the replica that loaded its configuration last. What is watched and sent then depends on which
+ * replica does the work.
  */
 function judgeAlike(replicas: readonly ReplicaSnapshot[], nowUs: number): Impairment[] {
   const known = replicas.filter(({ refused, config }) => !refused && config.digest !== '');

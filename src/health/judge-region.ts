@@ -1,4 +1,4 @@
-/** What impairs the watch of one region. A region that does not answer explains all else that is late in it. */
+/** Judges the watch of one region. If the region does not answer, that explains everything else that is late in it. */
 import { plainText } from '../text/plain-text.ts';
 import { type Impairment, impairment } from './impairment.ts';
 import type { RegionSnapshot } from './snapshot.ts';
@@ -9,20 +9,20 @@ interface Bounds {
   readonly replicas: readonly unknown[];
 }
 
-/** Clocks that differ by less do no harm: answers take seconds, and `Date` headers know only whole ones. */
+/** Smaller differences between clocks do no harm: answers take seconds, and `Date` headers have whole seconds. */
 const MOST_SKEW_US = 60e6;
 
-/** For so long after a start it is no trouble that something is not proven yet. */
+/** How long after a start unproven feeds are expected. */
 const EARLY_US = 1800e6;
 
-/** From that part of a feed's streams on the feed as a whole is not read. */
+/** If this share of a feed's streams is overdue, the feed as a whole counts as unread. */
 const MOST_OF_A_FEED = 1 / 2;
 
 const MAX_REASON_LENGTH = 300;
 const MAX_GLOBS = 5;
 const MAX_GLOB_LENGTH = 80;
 
-/** Those of a region, in no order. */
+/** The impairments of one region, in no particular order. */
 export function judgeRegion(region: RegionSnapshot, bounds: Bounds): Impairment[] {
   if (region.health.health !== 'up') return [unreachable(region, bounds)];
   return [
@@ -44,7 +44,7 @@ function unreachable({ region, health }: RegionSnapshot, { nowUs }: Bounds): Imp
   );
 }
 
-/** It explains that the first reading is under way still. */
+/** Replaces `first_pass`, since it explains why the first reading has not finished. */
 function unlisted(
   { region, birds, beganUs }: RegionSnapshot,
   { what, said, address }: NonNullable<RegionSnapshot['unlisted']>,
@@ -80,7 +80,8 @@ function firstPass(
   return [
     impairment(
       { sort: 'first_pass', facts: { region, progress } },
-      // A large region takes an hour, for which nobody should be woken; one that is never listed is no watch.
+      // The first reading of a large region takes an hour, which should wake nobody. Until the region was listed,
+      // though, the watch is worth nothing.
       { reason: 'first_pass', region, severity: 'info', sinceUs: beganUs, stopsHeartbeat: !started },
     ),
   ];
@@ -88,7 +89,7 @@ function firstPass(
 
 function noBirds(snapshot: RegionSnapshot, { nowUs }: Bounds): Impairment[] {
   const { region, started, birds, nests, excludedNests, include } = snapshot;
-  // Known Birds count as gone at a second reading only, but not those whose Nests the configuration leaves out.
+  // Known Birds count as gone only at the second reading, but Birds of Nests that the configuration excludes at once.
   const areLeftOut = nests === 0 && excludedNests > 0;
   if (!started || (birds > 0 && !areLeftOut)) return [];
   const globs = include
@@ -124,12 +125,12 @@ function overdue({ region, reads }: RegionSnapshot, { nowUs }: Bounds): Impairme
     });
 }
 
-/** What was not read once is not proven either: the first pass says so. */
+/** Streams that were never read are not proven either; `first_pass` says so already. */
 function unproven(snapshot: RegionSnapshot, bounds: Bounds): Impairment[] {
   if (snapshot.firstPass) return [];
   const { nowUs, proofMs } = bounds;
   const late = snapshot.proofs.filter(({ verifiedUntilUs }) => nowUs - verifiedUntilUs > proofMs * 1000);
-  // Audits begin when all is read, and take a while.
+  // Audits begin when everything was read, and take a while.
   const isEarly = nowUs - snapshot.beganUs < EARLY_US;
   return isEarly
     ? beingProven(snapshot, late)

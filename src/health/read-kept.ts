@@ -1,4 +1,4 @@
-/** What the store knows of how the watch stands, so that a restart forgets nothing of it. */
+/** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
 import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
@@ -8,7 +8,7 @@ import type { KeptSnapshot } from './snapshot.ts';
 const DEAD_FOR_US = 7 * 86_400_000_000;
 const QUARANTINED_FOR_US = 3_600_000_000;
 
-/** Before the store has answered. */
+/** Used until the store has answered. */
 export const NOTHING_KEPT: KeptSnapshot = {
   failing: [],
   isNobodyReached: false,
@@ -42,7 +42,7 @@ export async function readKept(
   };
 }
 
-/** One that is no longer configured has nobody who waits for it. */
+/** An integration that is no longer configured does not count. */
 function isConfigured(
   receivers: Config['receivers'],
   { receiver, position, integration }: FailingIntegration,
@@ -52,8 +52,9 @@ function isConfigured(
 }
 
 /**
- * Of the receivers that take alerts and were tried at all, one must accept them by one of its integrations. Which of them
- * was tried is not kept: where the receiver has never accepted anything, what does not fail was not tried.
+ * Whether no receiver is reached: of the receivers that take alerts and were tried, none accepts them through any
+ * integration. The store does not record which integrations were tried. So if a receiver has never accepted anything,
+ * those of its integrations that do not fail count as untried.
  */
 function isNobodyReached(
   receivers: Config['receivers'],

@@ -1,4 +1,4 @@
-/** What is known of the watch at one moment: all that the health answer is made from. */
+/** Defines the state of the watch at one moment, from which the health answer is made. */
 import type { Feed } from '../domain/alert/event.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { StoreSpace } from '../store/store.ts';
@@ -7,15 +7,15 @@ import type { QuarantinedFeed } from '../store/stream-store.ts';
 export interface HealthSnapshot {
   readonly nowUs: number;
   readonly regions: readonly RegionSnapshot[];
-  /** A feed should be proven to be complete up to so long ago. */
+  /** How recently every feed should have been proven complete. */
   readonly proofMs: number;
   readonly route: DeadEnds;
   readonly store: StoreSnapshot;
-  /** Why the configuration that is in the file is not in force; undefined where it is. */
+  /** Why the configuration file is not in force; undefined if it is. */
   readonly refusedConfig: RefusedConfig | undefined;
-  /** Those that share the store, this one among them; none where a process has it to itself. */
+  /** The replicas that share the store, including this one; empty if this process has its own store. */
   readonly replicas: readonly ReplicaSnapshot[];
-  /** What the store knows; of the last time that it answered. */
+  /** What the store last said. */
   readonly kept: KeptSnapshot;
 }
 
@@ -26,52 +26,52 @@ export interface RegionSnapshot {
     readonly reason: string;
     readonly sinceUs: number;
   };
-  /** The inventory was read in this life. */
+  /** Whether its inventory was read since the start. */
   readonly started: boolean;
-  /** Watched ones. */
+  /** Watched Nests. */
   readonly nests: number;
-  /** Those that the configuration leaves out. */
+  /** Nests that the configuration excludes. */
   readonly excludedNests: number;
   readonly birds: number;
-  /** Globs of the Nests that are watched. */
+  /** The patterns of `nests.include`. */
   readonly include: readonly string[];
-  /** By how much the service's clock is ahead of that by which everything is dated here. */
+  /** By how much the service's clock is ahead of the clock that dates everything here. */
   readonly clockAheadUs: number;
-  /** When this life of the process began to read it. */
+  /** When this process began to read the region. */
   readonly beganUs: number;
-  /** Why its Nests and Birds could not be listed in this life, although it answers; absent where they were. */
+  /** Why its Nests and Birds could not be listed since the start, although it answers; undefined once they were. */
   readonly unlisted?:
     | { readonly what: 'Nests' | 'Birds'; readonly said: string; readonly address: string }
     | undefined;
-  /** As long as the first reading of all streams in this life is under way. */
+  /** The progress of the first reading of all streams since the start; undefined when it is done. */
   readonly firstPass: { readonly streams: number; readonly read: number } | undefined;
   readonly reads: readonly {
     readonly feed: Feed | 'inventory';
     readonly streams: number;
     readonly overdue: number;
-    /** 0 for never. */
+    /** 0 if something was never read. */
     readonly oldestReadUs: number;
   }[];
-  /** Feeds of which something is polled. */
+  /** Feeds with streams that are polled. */
   readonly proofs: readonly { readonly feed: Feed; readonly verifiedUntilUs: number }[];
 }
 
 export interface DeadEnds {
-  /** Whether any route leads to somebody. */
+  /** Whether any route leads to a receiver that notifies somebody. */
   readonly isAnybodyNotified: boolean;
-  /** Whether events go to somebody, who may have no use for alerts. */
+  /** Whether events are forwarded somewhere. Such a setup may have no use for alerts. */
   readonly isForwarded: boolean;
   readonly routes: readonly { readonly path: string; readonly receiver: string }[];
 }
 
 export interface StoreSnapshot {
   readonly space: StoreSpace | undefined;
-  /** Why it takes nothing, and since when; undefined while it does. */
+  /** Why the store accepts nothing, and since when; undefined while it works. */
   readonly refusal: StoreRefusal | undefined;
 }
 
 export interface StoreRefusal {
-  /** `away`: it is on a server that does not answer. */
+  /** `away`: the store's server does not answer. */
   readonly why: 'full' | 'away' | 'fails';
   readonly message: string;
   readonly sinceUs: number;
@@ -79,27 +79,27 @@ export interface StoreRefusal {
 
 export interface RefusedConfig {
   readonly mistakes: number;
-  /** The first of them, with its place. */
+  /** The first mistake, with its place. */
   readonly first: string;
   readonly sinceUs: number;
 }
 
 export interface ReplicaSnapshot {
-  /** For people: mostly the name of its host; differs from that of all others that are there. */
+  /** A name for people, usually the host's; unique among the replicas that are present. */
   readonly name: string;
-  /** Why the configuration that is in its file is not in force there; undefined where it is. */
+  /** Why its configuration file is not in force there; undefined if it is. */
   readonly refused: RefusedConfig | undefined;
   readonly version: string;
-  /** By which configuration it goes, by a digest that is empty where it is not known, and since when. */
+  /** A digest of the configuration in force (empty if unknown), and since when it is in force. */
   readonly config: { readonly digest: string; readonly sinceUs: number };
 }
 
 export interface KeptSnapshot {
-  /** Those that are configured. */
+  /** Configured integrations that fail. */
   readonly failing: readonly FailingIntegration[];
-  /** Whether receivers of alerts were tried, and none of them works. */
+  /** Whether receivers of alerts were tried and none of them works. */
   readonly isNobodyReached: boolean;
-  /** Deliveries of the last days that were given up. */
+  /** Deliveries of the last seven days that were given up. */
   readonly dead: readonly { readonly receiver: string; readonly count: number }[];
   /** Of the last hour. */
   readonly quarantined: readonly QuarantinedFeed[];

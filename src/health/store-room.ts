@@ -3,13 +3,16 @@ import type { Happening } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { StoreRefusal } from './snapshot.ts';
 
-/** Each region writes at least so often: where nobody is refused for longer and there is room again, it works. */
+/**
+ * Each region writes at least this often. If no write was refused for longer and there is free space, the store
+ * works.
+ */
 const QUIET_MS = 60_000;
 
-/** Where the room cannot be seen, as with a quota, this is waited for. */
+/** The same if the free space cannot be measured, for example under a quota. */
 const BLIND_QUIET_MS = 600_000;
 
-/** What is reported only after its transaction was written. */
+/** These are reported only after their transaction was committed. */
 const WRITTEN: ReadonlySet<Happening['what']> = new Set(['event', 'alert', 'notified']);
 
 const WHY: ReadonlyMap<string, StoreRefusal['why']> = new Map([
@@ -18,18 +21,19 @@ const WHY: ReadonlyMap<string, StoreRefusal['why']> = new Map([
 ]);
 
 export interface StoreRoom {
-  /** Hears what the stages report. */
+  /** Receives the reports of the stages. */
   hear(happening: Happening): void;
-  /** It answered: then its server is not away. */
+  /** Call this when the store answered, which means that its server is reachable. */
   answered(): void;
   /**
-   * Why the store takes nothing: from a refused write on until one is accepted, or none was refused for a minute while
-   * there is room, or for ten minutes; where its server was away, until it answers.
+   * Why the store accepts nothing. This lasts from a refused write until one is accepted, or until none was refused
+   * for a minute while there is free space, or for ten minutes without. If the server was away, it also ends when the
+   * server answers.
    */
   refusal(hasRoom: boolean): StoreRefusal | undefined;
 }
 
-/** Whether the store takes what is written: without it the watch stands still, although the process lives. */
+/** Tracks whether the store accepts writes. Without that the watch stands still, although the process lives. */
 export function createStoreRoom(clock: Clock): StoreRoom {
   let refused: (StoreRefusal & { readonly lastMs: number }) | undefined;
 

@@ -1,7 +1,8 @@
 /**
- * What alerts hear of the health answer: of each reason without an alert of its own, and of each region where it is of
- * regions, that it impairs the watch or that it was seen not to. Nothing where neither can be seen: shortly after a
- * start, or while a region is away, an alert stays as it is, so that a restart notifies nobody.
+ * Turns the health answer into facts for alerts. For each reason without an alert of its own (and for each region, if
+ * the reason is about regions) a fact says that it impairs the watch, or that it was seen not to. There is no fact if
+ * neither can be seen: shortly after a start, or while a region is away, an alert stays as it is, so that a restart
+ * notifies nobody.
  */
 import type { FactOf } from '../domain/alert/fact.ts';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS, type Impairment, type ImpairmentReason } from './impairment.ts';
@@ -10,7 +11,7 @@ import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
 
 export type WatchFact = FactOf<'watch_health'>;
 
-/** From what is known and what was found in it to the facts; it remembers since when each lasts. */
+/** Turns a snapshot and its impairments into facts. It remembers since when each impairment lasts. */
 export type WatchFacts = (snapshot: HealthSnapshot, found: readonly Impairment[]) => readonly WatchFact[];
 
 const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
@@ -23,7 +24,7 @@ const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
 const REPORTED = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
 
 export function createWatchFacts(): WatchFacts {
-  /** When each was first seen, of those that were not seen to be over since. */
+  /** When each current impairment was first seen. */
   const firstSeenUs = new Map<string, number>();
 
   return (snapshot, found) => {
@@ -36,7 +37,7 @@ export function createWatchFacts(): WatchFacts {
       const endsByItself = 'endsByItself' in IMPAIRMENTS[reason];
       if (impairments.length > 0) {
         if (!impairments.every((one) => isNews(one, snapshot, found))) return [];
-        // A clock that was set back must not make it wait.
+        // If the clock was set back, the impairment must not have to wait longer.
         const sinceUs = Math.min(firstSeenUs.get(subject) ?? nowUs, nowUs);
         firstSeenUs.set(subject, sinceUs);
         return [{ ...about, isImpaired: true, endsByItself, sinceUs, ...said(impairments) }];
@@ -73,8 +74,9 @@ function subjectOf({
 }
 
 /**
- * Where nobody at all is notified, nobody would hear of that either, but for its end. What was just read is still being
- * proven, and what is read late is proven late: that has an alert of its own.
+ * Whether an impairment should raise an alert. If nobody at all is notified, nobody would be told of it, except of
+ * its end. Feeds just read are still being proven, and feeds read late are proven late; the latter has an alert of
+ * its own.
  */
 function isNews(
   { reason, finding, region }: Impairment,
@@ -87,7 +89,7 @@ function isNews(
   return finding.sort !== 'being_proven' && !isLate;
 }
 
-/** The gravest first, and what else there is of the same sort. */
+/** The most severe first, then the others with the same subject. */
 function said(impairments: readonly Impairment[]): Pick<WatchFact, 'severity' | 'title' | 'sentences'> {
   const { severity, title, action } = impairments[0]!;
   return {
@@ -97,14 +99,14 @@ function said(impairments: readonly Impairment[]): Pick<WatchFact, 'severity' | 
   };
 }
 
-/** Whether it would be known if it impaired the watch. */
+/** Whether an impairment for this reason would be noticed now. */
 function isSeen({ store, kept }: HealthSnapshot, reason: ImpairmentReason): boolean {
   if (reason === 'disk_low') return store.space !== undefined && store.refusal === undefined;
   const isOfStore = reason === 'deliveries_dead' || reason === 'faults_set_aside';
   return !isOfStore || kept !== NOTHING_KEPT;
 }
 
-/** The same of a region, which must have been read since the start. */
+/** The same for a region, which must have been read since the start. */
 function isSeenOf({ health, started, firstPass }: RegionSnapshot, reason: ImpairmentReason): boolean {
   return health.health === 'up' && started && (reason !== 'feed_unproven' || !firstPass);
 }
