@@ -1,27 +1,29 @@
 /**
- * What V8 made of the modules is kept for the next start. Whoever can write to that directory has nestwatch run their
- * code, so it is never Node's default, which all users of the machine share: it is this user's own, or there is none.
+ * Keeps V8's compiled code of the modules for the next start. Whoever can write to that directory can run code in
+ * nestwatch. So Node's default, which all users of the machine share, is never used: the directory belongs to this
+ * user, or there is none.
  *
- * Each place that nestwatch is installed in has a folder there, some 6 MB; those that were not started for longest go.
+ * Each installed copy of nestwatch has a folder there of about 6 MB. The folders that were started least recently are
+ * removed.
  */
 import { lstatSync, mkdirSync, readdirSync, rmSync, type Stats, utimesSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
 import { homedir } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 
-/** As many folders are kept. */
+/** The most folders that are kept. */
 export const KEPT_PLACES = 8;
 
 /**
- * `program` is the path of the file that Node was started with.
- * Whatever goes wrong here costs a fraction of a second at each start, and nothing else.
+ * Enables the cache. `program` is the path of the file that Node was started with. A failure here only costs a
+ * fraction of a second at each start.
  */
 export function keepCompiled(
   environment: Readonly<Record<string, string | undefined>>,
   program: string,
   now: Date,
 ): void {
-  // A directory that was named on purpose is Node's own affair, and in use by now: the image has one.
+  // If a directory was set explicitly, Node already uses it; the image sets one.
   if (environment.NODE_COMPILE_CACHE || environment.NODE_DISABLE_COMPILE_CACHE) return;
   try {
     const base = environment.XDG_CACHE_HOME ?? '';
@@ -34,21 +36,24 @@ export function keepCompiled(
     enableCompileCache(join(directory, place));
     removeOldest(directory);
   } catch {
-    // No home, or nothing can be written there.
+    // There is no home directory, or it is not writable.
   }
 }
 
-/** Whether nobody but this user can write there. A link would lead to where this says nothing of. */
+/** Whether only this user can write there. A link is refused, because its target was not checked. */
 export function isOwn(stats: Pick<Stats, 'isDirectory' | 'uid' | 'mode'>, uid: number | undefined): boolean {
   return stats.isDirectory() && stats.uid === uid && (stats.mode & 0o077) === 0;
 }
 
-/** Another Node starts anew. Places whose names look alike share a folder, which harms nobody: Node asks for paths. */
+/**
+ * Each version of Node has its own folder. Similar paths may share one, which is harmless: Node looks up files by
+ * path.
+ */
 function placeOf(program: string): string {
   return `${process.version}${program.replaceAll(/[^\w.-]+/g, '-').slice(-100)}`;
 }
 
-/** A process that runs out of a folder that goes here compiles what it still loads. */
+/** A process whose folder is removed here compiles what it still loads. */
 function removeOldest(directory: string): void {
   const names = readdirSync(directory);
   if (names.length <= KEPT_PLACES) return;

@@ -1,8 +1,8 @@
 import type { LimitName } from './limits.ts';
 
 /**
- * Every failure that nestwatch foresees, in one closed table. The code is the log's `code`, the metrics' `reason`
- * and a row of `observe/README.md`. Anything that is not a `NestwatchError` is a bug and is treated as one.
+ * Lists every failure that nestwatch foresees, in one closed table. The code is the log's `code`, the metrics'
+ * `reason` and a row of `observe/README.md`. Anything that is not a `NestwatchError` is treated as a bug.
  */
 export const ERRORS = {
   // The watched service and receivers, over HTTP.
@@ -142,21 +142,21 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
-/** What a failed call carries beside its code. */
+/** What a failed call carries besides its code. */
 export interface ErrorFacts {
-  /** HTTP status, where one came. */
+  /** The HTTP status, if there was an answer. */
   readonly status?: number;
-  /** Of an answer that did not come whole: what its headers say of time (`server-time.ts`), where they say it. */
+  /** For an incomplete answer: its headers about time (`server-time.ts`), if any. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** The service's ProblemDetails, whole. */
+  /** The service's complete ProblemDetails. */
   readonly problem?: Readonly<Record<string, unknown>>;
-  /** The beginning of a body of the service that is no JSON; never logged. */
+  /** The beginning of a non-JSON body from the service; never logged. */
   readonly text?: string;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
-  /** The service fails at this or refuses it alone, while it answers everything else (`failing-alone.ts`). */
+  /** The service fails or refuses only this request, and answers everything else (`failing-alone.ts`). */
   readonly isAlone?: boolean;
-  /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */
+  /** With `too_large`: the limit that was exceeded; by default the one on an answer's bytes. */
   readonly limit?: LimitName;
 }
 
@@ -176,7 +176,7 @@ export class NestwatchError extends Error {
   }
 }
 
-/** The running daemon did not answer a command as it should: that exits with 1, whatever the exit of the code is. */
+/** The running daemon did not answer a command as it should. The exit code is 1, whatever the error's code. */
 export class DaemonError extends NestwatchError {}
 
 /** The code of a failure, or `bug` for anything that the table does not foresee. */
@@ -184,7 +184,7 @@ export function codeOf(error: unknown): ErrorCode | 'bug' {
   return error instanceof NestwatchError ? error.code : 'bug';
 }
 
-/** True for an error of the store itself, after which nothing that it was to do can be trusted to be done. */
+/** Whether the store itself failed. Then nothing that it was asked to do can be assumed to be done. */
 export function isStoreFailure(error: unknown): boolean {
   return error instanceof NestwatchError && (error.code === 'disk_full' || error.code.startsWith('store_'));
 }

@@ -1,14 +1,15 @@
 /**
- * Signals that come before a command hears them: Node would end the process at most of them, and the first process of
- * a container would never learn of them. Here they are held from the process's first moment on, and handed over when
- * the command begins to hear. The second one that asks for the end does end the process where nobody hears it.
+ * Holds signals that arrive before a command listens for them. By default Node would end the process at most of them,
+ * and as the first process of a container it would never receive them. Here they are held from the process's first
+ * moment on, and delivered when the command starts to listen. If nobody listens yet, a second SIGINT or SIGTERM does
+ * end the process.
  */
 import type { SignalName } from './process-io.ts';
 
 const HELD: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const ENDING: ReadonlySet<SignalName> = new Set(['SIGINT', 'SIGTERM']);
 
-/** What is needed of `process`. */
+/** The part of `process` that is needed. */
 export interface SignalledProcess {
   on(name: SignalName, listener: () => void): unknown;
   off(name: SignalName, listener: () => void): unknown;
@@ -18,9 +19,15 @@ export interface SignalledProcess {
 }
 
 export interface HeldSignals {
-  /** Calls `listener` each time the signal comes, and soon where it came unheard; the returned function stops that. */
+  /**
+   * Calls `listener` each time the signal arrives, and soon if it arrived earlier and was held. The returned function
+   * stops that.
+   */
   onSignal(name: SignalName, listener: () => void): () => void;
-  /** The command will hear no others than these: from now on, and if one came already, the others do what they do by default. */
+  /**
+   * The command listens for no other signals. From now on the others have their default effect; held ones take effect
+   * now.
+   */
   holdOnly(names: readonly SignalName[]): void;
 }
 
@@ -47,7 +54,7 @@ export function holdSignals(process: SignalledProcess): HeldSignals {
     onSignal(name, listener) {
       const heard = listeners.get(name)!;
       heard.add(listener);
-      // Not at once: who registers is not ready to hear before it has done so.
+      // Asynchronously, since the caller is not ready before the registration returns.
       if (unheard.delete(name)) {
         queueMicrotask(() => {
           if (heard.has(listener)) listener();

@@ -1,10 +1,10 @@
 /**
- * Every bound on what comes from outside, in one place. A bound keeps one answer, one person or one name from taking
- * the time, memory or disk that all the others need. `src/observe/README.md` shows this table.
+ * Lists every limit on what comes from outside, in one place. A limit keeps one answer, one person or one name from
+ * taking the time, memory or disk that everything else needs. `src/observe/README.md` shows this table.
  */
 
 interface Limit {
-  /** The most that is taken. */
+  /** The most that is accepted. */
   readonly most: number;
   readonly unit:
     | 'bytes'
@@ -14,13 +14,13 @@ interface Limit {
     | 'connections'
     | 'instructions'
     | 'milliseconds';
-  /** Of what that is the most. */
+  /** What the limit applies to. */
   readonly of: string;
-  /** Why there is a bound, and why this one. */
+  /** Why there is a limit, and why this one. */
   readonly reason: string;
-  /** What happens to what goes beyond. */
+  /** What happens beyond the limit. */
   readonly beyond: string;
-  /** Whether `nestwatch_limit_reached_total{limit}` counts each time that it is reached. */
+  /** Whether `nestwatch_limit_reached_total{limit}` counts each time it is reached. */
   readonly counted: boolean;
 }
 
@@ -360,5 +360,5 @@ export const LIMITS = {
 
 export type LimitName = keyof typeof LIMITS;
 
-/** Limits that are reached while nestwatch runs, and counted then. */
+/** Limits that can be reached at runtime and are counted. */
 export const COUNTED_LIMITS = (Object.keys(LIMITS) as LimitName[]).filter((name) => LIMITS[name].counted);

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The process's edge: its arguments, streams and signals, the real clock and chance, and its exit code. */
+/** The process's edge: its arguments, streams and signals, the real clock and randomness, and its exit code. */
 import { hostname } from 'node:os';
 import { keepCompiled } from './compile-cache.ts';
 import { holdSignals } from './held-signals.ts';
@@ -10,23 +10,23 @@ process.on('SIGUSR1', () => {});
 
 keepCompiled(process.env, process.argv[1] ?? '', new Date());
 
-// What is imported statically would be compiled before the cache is there, and the heap is small for good only if it
-// is kept so before the program's modules fill it.
+// Static imports would be compiled before the cache is enabled, and the heap stays small only if its flags are set
+// before the program's modules fill it.
 await import('./small-heap.ts');
 const [{ runCommandLine }, { systemClock }] = await Promise.all([
   import('./cli/program.ts'),
   import('./time/clock.ts'),
 ]);
 
-/** The daemon alone hears this signal. */
+/** Only the daemon listens for this signal. */
 const OF_THE_DAEMON = 'SIGHUP';
 let isDaemon = false;
 
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    // It watches and notifies all the same where whoever reads its log has ended, or the disk has no room for it.
+    // The daemon keeps watching and notifying if the reader of its log has ended or the disk is full.
     if (isDaemon) return;
-    // A reader that has seen enough, such as `head`, is no failure.
+    // A reader that has seen enough, such as `head`, is not a failure.
     process.exit(error.code === 'EPIPE' ? 0 : 1);
   });
 }
@@ -49,10 +49,10 @@ const exit = await runCommandLine(
   process.argv.slice(2),
 );
 
-/** Whoever reads the log of a daemon may stand still; that must not keep it from ending. */
+/** A daemon must end even if the reader of its log stands still. */
 const LOG_GRACE_MS = 1_000;
 
-// Everything is written before the process ends, also into a slow pipe.
+// Everything is written before the process ends, even into a slow pipe.
 const written = (async () => {
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
   await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));

@@ -3,7 +3,7 @@ import type { Clock, Random } from './time/clock.ts';
 
 export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR2';
 
-/** All that a command may touch of its process: `main.ts` gives the real one, tests give their own. */
+/** Everything that a command may use of its process. `main.ts` passes the real one; tests pass their own. */
 export interface Edge {
   readonly clock: Clock;
   readonly random: Random;
@@ -11,15 +11,15 @@ export interface Edge {
   readonly hostName: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
-  /** Results. */
+  /** For results. */
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  /** Messages. */
+  /** For messages. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
   /**
-   * Calls `listener` each time the signal comes, and soon where it came before anybody heard it; the returned function
+   * Calls `listener` each time the signal arrives, and soon if it arrived earlier and was held. The returned function
    * stops that.
    */
   onSignal(name: SignalName, listener: () => void): () => void;
-  /** The command will hear no other signals than these: the others end the process as they do by default. */
+  /** The command listens for no other signals; the others have their default effect and end the process. */
   holdOnly(names: readonly SignalName[]): void;
 }

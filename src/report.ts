@@ -7,8 +7,8 @@ import type { LimitName } from './limits.ts';
 export type FailureReason = ErrorCode | 'bug';
 
 /**
- * What the stages report of their work: typed facts about the work, never about people's data. Only `observe/`
- * knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
+ * Everything that the stages report about their work: typed facts about the work, never people's data. Only
+ * `observe/` knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
  */
 export type Happening =
   | {
@@ -46,22 +46,22 @@ export type Happening =
       readonly nestId: string;
       readonly birdId: string;
       readonly status: string;
-      /** When it ended, or for `active` when it started. */
+      /** When it ended; for `active`, when it started. */
       readonly atUs: number;
-      /** Of its end; absent for a start. */
+      /** The event of its end; absent for a start. */
       readonly eventKey?: string;
-      /** Absent where the service does not say when it started. */
+      /** Absent if the service does not say when it started. */
       readonly durationMs?: number;
-      /** Of one that failed, the stable part of its message; empty where there is none. */
+      /** For a failed Flight, the stable part of its message; empty if there is none. */
       readonly error?: string;
     }
-  /** The service notified that a connection is lost: it still tries by itself, or has given up. */
+  /** The service notified that a connection is lost: it is still retrying, or has given up. */
   | {
       readonly what: 'connection_lost';
       readonly region: string;
       readonly state: 'retrying' | 'given_up';
     }
-  /** Somebody asked over HTTP for a change: one line for each, for whoever wants to know later who did what. */
+  /** Somebody requested a change over HTTP. Each is logged in one line, so that it is known later who did what. */
   | ({ readonly what: 'write' } & WriteRecord)
   | { readonly what: 'duplicates'; readonly region: string; readonly feed: Feed; readonly count: number }
   | {
@@ -71,11 +71,11 @@ export type Happening =
       readonly count: number;
       readonly reason: string;
     }
-  /** Entries that polls had missed, found by an audit: late, not lost. */
+  /** Entries that polls had missed and an audit found: late, not lost. */
   | { readonly what: 'recovered'; readonly region: string; readonly feed: Feed; readonly count: number }
   /** Entries that the service counts but does not return. */
   | { readonly what: 'missing'; readonly region: string; readonly feed: Feed; readonly count: number }
-  /** The service's counts of a stream contradict its entries: audits read the entries instead. */
+  /** The service's counts of a stream contradict its entries; audits read the entries instead. */
   | {
       readonly what: 'counts_untrue';
       readonly region: string;
@@ -122,14 +122,14 @@ export type Happening =
       readonly error?: string;
       readonly latencyMs?: number;
     }
-  /** A message was accepted with a built-in text, because a template of people's own failed. */
+  /** A message was accepted with a built-in text, because the configured template failed. */
   | {
       readonly what: 'template_failed';
       readonly receiver: string;
       readonly integration: string;
       readonly error: string;
     }
-  /** A call to the outside watchdog was made, or was left out, and why. */
+  /** The heartbeat to the outside watchdog was sent, failed, or was withheld, and why. */
   | {
       readonly what: 'heartbeat';
       readonly outcome: 'sent' | 'failed' | 'silent';
@@ -137,7 +137,7 @@ export type Happening =
       readonly reason: string;
       readonly atUs: number;
     }
-  /** Something began to impair the watch, or does so no longer. */
+  /** An impairment of the watch began or ended. */
   | {
       readonly what: 'impaired';
       readonly reason: string;
@@ -147,9 +147,9 @@ export type Happening =
       readonly region?: string | undefined;
       readonly receiver?: string | undefined;
     }
-  /** More came from outside than is taken; what happens then stands in the table of limits. */
+  /** A limit was reached; the table of limits says what happens then. */
   | { readonly what: 'limit_reached'; readonly limit: LimitName; readonly region?: string }
-  /** Something failed while it was evaluated, and everything else goes on without it. */
+  /** Something failed while it was evaluated and is set aside; everything else continues. */
   | {
       readonly what: 'set_aside';
       readonly sort: FaultSort;
@@ -162,19 +162,19 @@ export type Happening =
       readonly atUs: number;
       /** Why it was refused. */
       readonly mistakes?: readonly string[];
-      /** Keys that changed and change nothing before a restart. */
+      /** Keys that changed but take effect only after a restart. */
       readonly needsRestart?: readonly string[];
     }
-  /** Where several replicas share a store: this one takes part from now on, under that number. */
+  /** This replica joined those that share the store, under this number. */
   | { readonly what: 'joined'; readonly replica: number }
-  /** Where several replicas share a store: this one takes a region from another that does not reach its service. */
+  /** This replica takes over a region from another one that cannot reach its service. */
   | { readonly what: 'relieves'; readonly region: string }
-  /** Where several replicas share a store: this one began or ended what only one at a time does. */
+  /** This replica took on or gave up a duty that only one replica has at a time. */
   | {
       readonly what: 'duty';
       /** `alerting`, `repeating`, or the reading of a region. */
       readonly duty: string;
-      /** The region that is read. */
+      /** The region, if the duty is to read one. */
       readonly region: string | undefined;
       readonly isOwned: boolean;
     }
@@ -197,15 +197,15 @@ export interface ObservedBird {
 
 export type Report = (happening: Happening) => void;
 
-/** What is written down of a request that was to change something. */
+/** The record of a request that was meant to change something. */
 export interface WriteRecord {
-  /** A person's name or a token's; empty where nobody is asked for one. */
+  /** A person's or token's name; empty if no authentication is configured. */
   readonly who: string;
   readonly by: 'proxy' | 'user' | 'token' | 'link' | 'nobody_asked';
-  /** Address of the other end of the connection. */
+  /** Remote address of the connection. */
   readonly from: string;
   readonly action: string;
-  /** The beginning of what was sent, cleaned. */
+  /** The beginning of the request's content, cleaned. */
   readonly asked: string;
   readonly status: number;
   readonly atUs: number;

@@ -1,29 +1,29 @@
 /**
- * Room for objects while a storm lasts. The heap is kept small (`small-heap.ts`), which a storm pays for: what lives
- * until its batch is committed is copied again and again, and all that lives is marked every few hundred milliseconds.
- * That took up to half of the processor time. V8 takes the room back by itself once little is going on; that it favours
- * speed ends a while after the storm.
+ * Gives objects more room while a storm of alerts lasts. The heap is normally kept small (`small-heap.ts`), which is
+ * expensive in a storm: what lives until its batch is committed is copied repeatedly, and the whole heap is marked
+ * every few hundred milliseconds. That took up to half of the processor time. V8 reclaims the room by itself once
+ * little is going on; the flags are set back a while after the storm.
  */
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Report } from './report.ts';
 import type { Clock } from './time/clock.ts';
 
-/** Alerts that begin or end within a second: what is taken for a storm. */
+/** A storm: this many alerts that fire or resolve within a second. */
 const STORM_ALERTS = 100;
-/** As `small-heap.ts` has it: by how much of itself the heap grows until the next collection of all that lives. */
+/** By how much the heap may grow before the next full collection; the value of `small-heap.ts`. */
 const SMALL_GROWTH_PERCENT = 20;
-/** The same in a storm, where the heap is small enough that this is no more than `STORM_GROWTH_BYTES`. */
+/** The same in a storm, limited so that the growth is at most `STORM_GROWTH_BYTES`. */
 const STORM_GROWTH_PERCENT = 60;
 const STORM_GROWTH_BYTES = 20 * 1024 * 1024;
-/** What a storm has queued is sent within this, or goes slower. */
+/** By then the notifications of a storm are sent, or their sending has slowed down. */
 const STORM_LASTS_MS = 60_000;
 const ROOM_BYTES = 6 * 1024 * 1024;
-/** V8 decides at a collection, which is never further away than this. */
+/** The new size takes effect at a collection, which comes within this many objects. */
 const MOST_OBJECTS = 4_096;
 
 interface Engine {
   setFlag(flag: string): void;
-  /** What all objects take. */
+  /** The bytes that all objects take. */
   usedBytes(): number;
 }
 
@@ -32,7 +32,7 @@ const V8: Engine = {
   usedBytes: () => getHeapStatistics().used_heap_size,
 };
 
-/** Hears of alerts, and makes room once very many of them change. The engine is V8, but in a test. */
+/** Counts reported alerts, and makes room when very many of them change. The engine is V8, except in tests. */
 export function createStormHeap(
   { monotonicMs }: Pick<Clock, 'monotonicMs'>,
   { setFlag, usedBytes }: Engine = V8,
@@ -66,7 +66,9 @@ function growthPercent(usedBytes: number): number {
   return Math.min(STORM_GROWTH_PERCENT, Math.max(SMALL_GROWTH_PERCENT, percent));
 }
 
-/** V8 lets the space for new objects grow by a factor where many of them outlive a collection: so some have to. */
+/**
+ * V8 grows the space for new objects by a factor when many of them survive a collection, so this makes some survive.
+ */
 function makeRoom(): void {
   const before = roomBytes();
   if (before >= ROOM_BYTES) return;
@@ -76,7 +78,7 @@ function makeRoom(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
 }
 
-/** What new objects may take until they are collected. */
+/** The bytes that new objects may take until they are collected. */
 function roomBytes(): number {
   const space = getHeapSpaceStatistics().find((one) => one.space_name === 'new_space');
   return space ? space.space_used_size + space.space_available_size : Number.POSITIVE_INFINITY;
