@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { PostgresServer } from './postgres-server.ts';
+import type { PostgresDatabase } from './postgres-server.ts';
 
 const SOCKET = '.s.PGSQL.5432';
 const STARTUP = '\0\x03\0\0user\0nestwatch\0database\0postgres\0\0';
@@ -35,7 +35,7 @@ function split(data: Buffer): { readonly messages: Buffer[]; readonly rest: Buff
   }
 }
 
-export async function openPooler(server: PostgresServer): Promise<Pooler> {
+export async function openPooler(server: PostgresDatabase): Promise<Pooler> {
   const host = mkdtempSync(join(tmpdir(), 'nestwatch-pooler-'));
   const upstream = createConnection(join(server.host, SOCKET));
   const clients: Client[] = [];

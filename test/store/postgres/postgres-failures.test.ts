@@ -13,15 +13,12 @@ import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { event, NOW_US } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
 import { openPooler } from './pooler.ts';
-import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
 const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
-/** What is longer than a server that was away is left alone. */
-const LATER_MS = 1_500;
-
 describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
-  let server: PostgresServer;
+  let server: PostgresDatabase;
   let admin: pg.Client;
   let wire: Wire;
   let clock: VirtualClock;
@@ -30,7 +27,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   const opened: Store[] = [];
 
   beforeAll(async () => {
-    server = await startServer(bin!);
+    server = await openDatabase(bin!);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(async () => {
@@ -47,7 +44,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   });
 
   async function connect(user = 'nestwatch'): Promise<pg.Client> {
-    const client = new pg.Client({ host: server.host, user, database: 'postgres' });
+    const client = new pg.Client({ host: server.host, user, database: server.database });
     client.on('error', () => {});
     await client.connect();
     return client;
@@ -156,20 +153,6 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual([]);
     await putNest(store, 'c');
     expect(await nests(store)).toEqual(['c']);
-  });
-
-  test('is left alone for a second while it is away, and is there again by itself', async () => {
-    const store = await open({ host: server.host });
-    await putNest(store, 'a');
-    await server.stop('immediate');
-    for (let tries = 0; tries < 3; tries += 1) {
-      await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
-    }
-    await server.start();
-    await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
-    await clock.advance(LATER_MS);
-    await putNest(store, 'c');
-    expect(await nests(store)).toEqual(['a', 'c']);
   });
 
   test('does once more, in their order, what stood in another’s way', async () => {

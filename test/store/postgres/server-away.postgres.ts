@@ -1,8 +1,8 @@
-/** A server that lacks what it has confirmed, and one that others hold up. */
+/** A server that is away, one that lacks what it has confirmed, and one that others hold up. */
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LEASE_MS } from '../../../src/replicas/own-life.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { SHARED_LIMITS } from '../../../src/store/postgres/settle-in.ts';
@@ -10,12 +10,12 @@ import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { findServer, ownedByServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
 
-const bin = findServer();
+const bin = findServer()!;
 const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
 /** What is longer than a server that was away is left alone. */
 const LATER_MS = 1_500;
 
-describe.skipIf(bin === undefined)('a server that lacks commits', () => {
+describe('a server', () => {
   let server: PostgresServer;
   let clock: VirtualClock;
   let schema = '';
@@ -23,7 +23,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
   const opened: Store[] = [];
 
   beforeAll(async () => {
-    server = await startServer(bin!, ['fsync=on']);
+    server = await startServer(bin, ['fsync=on']);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(() => {
@@ -86,7 +86,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     }
   }
 
-  test('ends all leases, whose epochs are never given again', async () => {
+  test('that lacks commits ends all leases, whose epochs are never given again', async () => {
     const [a, b] = [await open(true), await open(true)];
     const [replica, other] = [await newReplica(a), await newReplica(b)];
     let lost = { duty: '', epoch: 0 };
@@ -109,10 +109,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     expect(await nests(b)).toEqual(['goes on']);
   });
 
-  // Each of them starts the server anew, or waits until it has lost its patience.
-  if (inject('cases') === 'some') return;
-
-  test('ends the process that has the store to itself, and the next one begins from what there is', async () => {
+  test('that lacks commits ends the process that has the store to itself, and the next one begins from what there is', async () => {
     const store = await open(false);
     await putNest(store, 'kept');
     await forgetting(() => back(() => putNest(store, 'lost')));
@@ -122,7 +119,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     expect(await nests(await open(false))).toEqual(['kept']);
   });
 
-  test('or may lack some, since another one took over, ends all leases, and not a process alone', async () => {
+  test('that may lack some, since another one took over, ends all leases, and not a process alone', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
@@ -137,7 +134,7 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     expect(await back(() => nests(alone))).toEqual(['kept']);
   });
 
-  test('is none that was only away', async () => {
+  test('that was only away ends none', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
@@ -146,7 +143,21 @@ describe.skipIf(bin === undefined)('a server that lacks commits', () => {
     await back(() => a.transaction((tx) => tx.ownership.check(lease)));
   });
 
-  test('a transaction of a process that was stopped is ended before others lose their leases', async () => {
+  test('that is away is left alone for a second, and is there again by itself', async () => {
+    const store = await open(false);
+    await putNest(store, 'a');
+    await server.stop('immediate');
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    }
+    await server.start();
+    await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    await clock.advance(LATER_MS);
+    await putNest(store, 'c');
+    expect(await nests(store)).toEqual(['a', 'c']);
+  });
+
+  test('ends a transaction of a process that was stopped before others lose their leases', async () => {
     const { silenceMs, lockMs, statementMs } = SHARED_LIMITS;
     expect(silenceMs).toBeLessThan(lockMs);
     expect(lockMs).toBeLessThan(statementMs);
