@@ -15,14 +15,15 @@ interface Post {
   readonly digests: readonly DigestMail[];
 }
 
-async function mailsOf({ before, options, steps }: MailStory, restartAfter?: number): Promise<Post> {
+async function mailsOf(story: MailStory, restartAfter?: number): Promise<Post> {
+  const { before, options, steps } = story;
   const cast: Cast = { nests: new Map(), birds: new Map(), flights: new Map() };
   const stage = await openStage({
     regions: ['eu'],
     route: { groupWaitMs: 30_000, groupIntervalMs: 300_000 },
     ...options,
     before(world) {
-      setTheScene(world, cast);
+      setTheScene(world, cast, story);
       before?.(world, cast);
     },
   });
