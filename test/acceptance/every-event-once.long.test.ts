@@ -8,12 +8,12 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const MINUTES = amountOf('every event once: minutes with ties and faults', 60, 20);
+const MINUTES = amountOf('every event once: minutes with ties and faults', 60, 12);
 const MALFORMED_MINUTES = amountOf('every event once: minutes of malformed answers', 60, 15);
 const LIVES = amountOf('every event once: lives of the daemon', 12, 3);
 
 /** When very many entries of one instant come. */
-const TIES = MINUTES < 60 ? [3, 9, 15] : [3, 17, 31];
+const TIES = MINUTES < 60 ? [3, 6, 9] : [3, 17, 31];
 
 /** 3 % of all requests fail, in every way there is. */
 const FAULTS: Partial<Behaviours> = {

@@ -163,7 +163,8 @@ describe('a Bird that is unpublished', () => {
 
   test('is asked for its Flights once a day when they have been read to the end', async () => {
     // What else is polled comes seldom enough that a day passes quickly.
-    const world = await openWithBird({ intervalMs: 1_200_000 });
+    const seldom = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
+    const world = await openWithBird({ ...seldom, auditIntervalMs: 3_600_000 });
     world.unpublish(birdId);
     await stage.minutesPass(120);
     const asked = () => world.requests().byOperation.searchFlights ?? 0;

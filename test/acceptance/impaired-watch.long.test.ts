@@ -130,7 +130,7 @@ test('a token that is refused with 403 everywhere is', async () => {
   expect(received().map(({ labels }) => labels.alertname)).toEqual(['RegionUnauthorized']);
 });
 
-const MANY_NESTS = amountOf('impaired watch: Nests where one answer in five fails', 100, 30);
+const MANY_NESTS = amountOf('impaired watch: Nests where one answer in five fails', 100, 20);
 test('where one answer in five fails, the inventory of many Nests is kept all the same', async () => {
   stage = await openStage({
     regions: ['eu'],
@@ -266,6 +266,11 @@ test('Nests and Birds whose form has changed are told, and do not vanish', async
   });
 });
 
+const MINUTES_BROKEN = amountOf(
+  'impaired watch: minutes in which a Bird is now not found and now refused',
+  120,
+  40,
+);
 const MINUTES_LOST = amountOf('impaired watch: minutes in which listed Birds are not found', 60, 30);
 
 test('Birds that are listed and cannot be found do not make the inventory hot, and are told', async () => {
@@ -314,7 +319,7 @@ test('a Bird that is listed, and now not found and now refused, is told and stay
   );
   await stage.minutesPass(10);
   broken = [...stage.worlds.eu!.birds.keys()][0]!;
-  await stage.minutesPass(120);
+  await stage.minutesPass(MINUTES_BROKEN);
   expect(received().map(({ labels, status }) => [labels.alertname, status])).toEqual([
     ['FeedBehind', 'firing'],
   ]);

@@ -12,7 +12,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { casesOf, spread } from '../cases.ts';
+import { amountOf, casesOf, spread } from '../cases.ts';
 import { nestwatch } from '../cli/test-io.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { aStatus } from '../web/sample.ts';
@@ -615,6 +615,7 @@ describe('a mail about an impaired watch', () => {
     expect(stage.mails).toEqual([]);
   });
 
+  const MINUTES_TO_AND_FRO = amountOf('impairments: minutes in which one comes and goes', 60, 20);
   const MOMENTS_S = [600, 3.3, 7.7, 5.1, 9.9];
   test('comes within a minute at the usual group_wait, whenever it happens', async () => {
     await open({ route: { groupWaitMs: 30_000 } });
@@ -646,7 +647,7 @@ describe('a mail about an impaired watch', () => {
       await stage.secondsPass(120 + second);
     }
     expect(stage.mails).toEqual([]);
-    for (let times = 0; times < 60; times += 1) {
+    for (let times = 0; times < MINUTES_TO_AND_FRO; times += 1) {
       free = times % 2 === 0 ? GIB / 4 : 50 * GIB;
       await stage.minutesPass(1);
     }

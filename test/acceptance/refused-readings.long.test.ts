@@ -3,11 +3,16 @@ import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { casesOf } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
+
+const MANY_BIRDS = amountOf('refused readings: Birds of a region', 40, 16);
+const BIRDS_OF_SLOW_LOGS = amountOf('refused readings: Birds whose logs are slow', 200, 80);
+/** Each takes a minute or more to be awaited. */
+const FAILURES = amountOf('refused readings: failures that are found meanwhile', 10, 4);
 
 const LOGS = /\/birds\/\d+\/logs/;
 
@@ -91,10 +96,12 @@ test('a Bird is watched though the service fails to list anything but its latest
 });
 
 test('a region of which one operation fails is not down: whatever else it answers is read', async () => {
-  const { birdIds, begin } = await openRegion(40, ({ url }) => (LOGS.test(url) ? answered(500) : undefined));
+  const { birdIds, begin } = await openRegion(MANY_BIRDS, ({ url }) =>
+    LOGS.test(url) ? answered(500) : undefined,
+  );
   await stage.minutesPass(2);
   begin();
-  await expectFailuresWithin(1, birdIds.slice(0, 10));
+  await expectFailuresWithin(1, birdIds.slice(0, FAILURES));
   expect(healthsOf(stage)).toEqual(['up']);
 });
 
@@ -109,7 +116,7 @@ const oneOfEach = [refusals[0], refusals[3], refusals[4]];
 test.each(casesOf('refused readings: how an operation is refused', refusals, oneOfEach))(
   'an operation that is answered %s for good holds up nothing else',
   async (_, status, headers) => {
-    const { birdIds, begin } = await openRegion(40, ({ url }) =>
+    const { birdIds, begin } = await openRegion(MANY_BIRDS, ({ url }) =>
       LOGS.test(url) ? answered(status, headers) : undefined,
     );
     await stage.minutesPass(2);
@@ -117,7 +124,7 @@ test.each(casesOf('refused readings: how an operation is refused', refusals, one
     // So long it may be the region that refuses.
     await stage.minutesPass(4);
     const healthsBefore = healthsOf(stage).length;
-    await expectFailuresWithin(1, birdIds.slice(0, 10));
+    await expectFailuresWithin(1, birdIds.slice(0, FAILURES));
     const healths = healthsOf(stage);
     expect(healths.slice(healthsBefore)).toEqual([]);
     expect(healths.at(-1)).toBe('up');
@@ -174,7 +181,7 @@ test.each(casesOf('refused readings: parts of a region that are refused', parts,
     await stage.minutesPass(10);
     const before = healthsOf(stage);
     expect(before.length).toBeLessThanOrEqual(5);
-    await expectFailuresWithin(5, birdIds);
+    await expectFailuresWithin(5, birdIds.slice(0, FAILURES));
     expect(healthsOf(stage)).toEqual(before);
     expect(before.at(-1)).toBe('up');
   },
@@ -187,7 +194,7 @@ const waits = [
 test.each(casesOf('refused readings: operations that take long', waits, waits.slice(1)))(
   'an operation that %s does not keep the others waiting',
   async (_, answerMs, isAnswered) => {
-    const { birdIds, begin } = await openRegion(200, ({ url }, pass) => {
+    const { birdIds, begin } = await openRegion(BIRDS_OF_SLOW_LOGS, ({ url }, pass) => {
       if (!LOGS.test(url)) return undefined;
       return sleep(stage.clock, answerMs).then(() => {
         if (isAnswered) return pass();
@@ -197,6 +204,6 @@ test.each(casesOf('refused readings: operations that take long', waits, waits.sl
     await stage.minutesPass(3);
     begin();
     await stage.minutesPass(5);
-    await expectFailuresWithin(1, birdIds.slice(0, 10));
+    await expectFailuresWithin(1, birdIds.slice(0, FAILURES));
   },
 );

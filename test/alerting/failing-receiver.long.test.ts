@@ -89,7 +89,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     const ends = Array.from({ length: whole.committed() }, (_, at) => at + 1);
     // All of the first, in which everything begins, and some of the many that are tries alone.
     const most = [...ends.slice(0, 60), ...spread(ends.slice(60), 60)];
-    for (const at of casesOf('a failing receiver: ends of the process', most, spread(most, 6))) {
+    for (const at of casesOf('a failing receiver: ends of the process', most, spread(most, 3))) {
       const desk = await story(at);
       try {
         expect(messages(desk), `killed after ${at}`).toEqual(expected);

@@ -143,8 +143,8 @@ describe('the process', () => {
         resolve();
       });
     });
-    // More than the pipe takes: each is a line of the log, and heard before the next is sent.
-    for (let line = 0; line < 400; line += 1) {
+    // More than the pipe takes: each is a line of 2 KB in the log, and heard before the next is sent.
+    for (let line = 0; line < 150; line += 1) {
       const body = JSON.stringify({ comment: 'x'.repeat(4_000) });
       const headers = { 'content-type': 'application/json', origin: page };
       await fetch(`${page}/api/v2/silences`, { method: 'POST', body, headers });

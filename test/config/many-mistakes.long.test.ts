@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { amountOf } from '../cases.ts';
 import type { Work } from './work-of-mistakes.ts';
 
-const MISTAKES = amountOf('configuration: mistakes in one file', 60_000, 400);
+const MISTAKES = amountOf('configuration: mistakes in one file', 60_000, 200);
 
 test('twice as many mistakes are found with twice the work', async () => {
   const options = ['--no-opt', '--no-maglev', '--no-sparkplug'];

@@ -146,8 +146,9 @@ describe('an answer that is read in slices', () => {
 
 /** As much as is passed over between two turns of the event loop. */
 const STRETCH = 512 * 1024;
-const WIDE = ' '.repeat(32 * STRETCH);
-const ESCAPED = `"${'\\n'.repeat(16 * STRETCH)}"`;
+const STRETCHES = 8;
+const WIDE = ' '.repeat(STRETCHES * STRETCH);
+const ESCAPED = `"${'\\n'.repeat((STRETCHES / 2) * STRETCH)}"`;
 
 test.each([
   // How often each of its characters is passed over: to find where an item ends, and to parse it.
@@ -166,7 +167,7 @@ test.each([
   if (expected === SyntaxError) await expect(reading).rejects.toThrow(SyntaxError);
   else if (expected !== undefined) expect(await reading).toEqual(expected);
   else expect(JSON.stringify(await reading) === text).toBe(true);
-  expect(turns()).toBeGreaterThanOrEqual(passes * 32 - 2);
+  expect(turns()).toBeGreaterThanOrEqual(passes * STRETCHES - 2);
 });
 
 describe('what an entry holds', () => {

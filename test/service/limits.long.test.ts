@@ -2,10 +2,11 @@ import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { bucketLimit, keepAsking as refusedNowAndThen, windowLimit } from '../bench/refusals.ts';
-import { casesOf } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openRegion, type Reply } from './region.ts';
 
 const SEEDS = casesOf('limits: services that refuse by chance', [1, 2], [1]);
+const MINUTES_BEFORE_FALL = amountOf('limits: minutes before one falls', 10, 2);
 const QUOTAS = casesOf('limits: requests a second of a quota', [1, 8], [1]);
 
 /** Eight who ask without a pause, until the function that is returned ends it. */
@@ -211,7 +212,7 @@ test('a limit that has fallen is found within two minutes, with few requests ref
   );
   const { clock } = region;
   const leave = keepAsking(region);
-  await clock.advance(600_000);
+  await clock.advance(MINUTES_BEFORE_FALL * 60_000);
   admits = bucketLimit(3, clock.monotonicMs());
   refused = 0;
   await clock.advance(120_000);

@@ -6,7 +6,7 @@ import { amountOf } from '../cases.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, NOW_US, notification, SECOND_US } from './contract/sample-records.ts';
 
-const RUNS = amountOf('states of the outbox: runs of whatever happens', 150, 50);
+const RUNS = amountOf('states of the outbox: runs of whatever happens', 150, 25);
 
 type Action =
   | { readonly does: 'enqueue'; readonly lane: string; readonly suppressed: boolean }

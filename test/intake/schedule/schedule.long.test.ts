@@ -833,7 +833,7 @@ describe('the delay of news', () => {
     },
   );
 
-  test('of Birds that are alike is that of uniform polling', () => {
+  longStory('of Birds that are alike is that of uniform polling', async () => {
     const run = { requestsPerSecond: 4, fromMs: 6 * HOUR, toMs: 12 * HOUR };
     const world = () => createDelayWorld({ shape: 'equal', birds: 200, meanPerHour: 6 });
     const ours = new Measured().add(world(), schedulePolicy(world(), 4, limits), run).delays();

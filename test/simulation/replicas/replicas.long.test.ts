@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { amountOf, casesOf, spread } from '../../cases.ts';
 import { runReplicas } from './run-replicas.ts';
 
-const HOURS = amountOf('simulation: hours of worlds of several replicas', 1.5, 0.7);
+const HOURS = amountOf('simulation: hours of worlds of several replicas', 1.5, 0.45);
 
 /** Together they have every trouble in every part of a lease. */
 const KNOWN_SEEDS = [1, 5, 9, 11, 12];

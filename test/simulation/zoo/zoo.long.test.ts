@@ -33,7 +33,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
 
 /** One each of intake and of delivery, and the shortest world, which shows both. */
 const ONE_OF_EACH = ['no_dedupe', 'settled_before_sending'];
-const SHORT_WORLD = { seed: 2, hours: 0.25 };
+const SHORT_WORLD = { seed: 2, hours: 0.15 };
 const MOST_WORLDS = 40;
 
 const all = VARIANTS.filter(({ name }) => name in FOUND_IN).map((variant) => ({

@@ -370,7 +370,7 @@ describe('what is durable', () => {
   const KILLS = [1, 7, 40, 150, 333];
   test('is whole after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
     let first = 0;
-    for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 3))) {
+    for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 2))) {
       const writer = nestwatch('write', path, String(first));
       expect((await writer.lines.next()).value).toBe('open');
       const acknowledged: number[] = [];

@@ -7,8 +7,10 @@ import {
   type PageView,
   startOf,
 } from '../../../src/intake/logs/sweep.ts';
+import { amountOf } from '../../cases.ts';
 
 const SECOND_US = 1_000_000;
+const RUNS = amountOf('sweeps: services and entries', 300, 75);
 
 interface Entry {
   readonly id: number;
@@ -103,7 +105,7 @@ describe('a sweep', () => {
         // A total that lies low can only end it on a page that is not full: all before that page was seen.
         else expect(seen.size).toBeGreaterThanOrEqual(Math.min(entries.length, rules.pageSize));
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 
@@ -120,7 +122,7 @@ describe('a sweep', () => {
         });
         for (const { id } of sorted.slice(gone)) expect(seen.has(id)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: RUNS },
     );
   });
 
