@@ -1,4 +1,4 @@
-/** Puts the daemon together with all that looks on or goes out: store, log, metrics, page, channels, transports. */
+/** Assembles a running daemon: store, log, metrics, page, channels and transports. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns';
 import { schedule } from 'node-cron';
@@ -33,31 +33,31 @@ import { openFilesAllowed } from './web/connections.ts';
 import { openWeb, type Web } from './web/server.ts';
 import type { Health } from './web/web-options.ts';
 
-/** Of the watchdog's answer only the status counts. */
+/** Limit of the watchdog's response, of which only the status counts. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
-/** Of what was set aside before, so many are named when the process starts. */
+/** How many faults from before are reported when the process starts. */
 const REPORTED_FAULTS = 20;
 
 /**
- * After an I/O error nothing is known of what is on the disk, and what a newer version did to the tables is not known
- * here: the process ends rather than guess.
+ * After an I/O error it is unknown what is on the disk, and this version does not know what a newer one did to the
+ * tables: the process ends rather than guess.
  */
 const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer']);
 
-/** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
+/** Prunes once an hour, but not on the hour, when everybody else's housekeeping runs. */
 const PRUNE_CRON = '17 * * * *';
 
 export interface App {
   readonly daemon: Daemon;
   readonly log: Log;
-  /** Address of the page, with the port that it really has. */
+  /** Address of the page, with the actual port. */
   readonly url: string;
-  /** Reads the configuration again, while the daemon runs. It never rejects. */
+  /** Reads the configuration again while the daemon runs. Never rejects. */
   reload(): Promise<ReloadOutcome>;
-  /** Rejects when the store can no longer be trusted and the process has to end. */
+  /** Rejects when the store can no longer be trusted and the process must end. */
   readonly fatal: Promise<never>;
-  /** Ends what was opened, last opened first. The daemon must have ended before. */
+  /** Closes what was opened, in reverse order. The daemon must have ended before. */
   close(): Promise<void>;
 }
 

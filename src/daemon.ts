@@ -7,15 +7,15 @@
  *                   audit      cursor
  *                   inventory
  *
- * The store is the only meeting point of the three stages. Each wakes the next when it has committed something;
- * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
- * page look on through `report` and `status`; nothing flows through them.
+ * The three stages meet only in the store. Each wakes the next one after a commit. A lost wake costs time but never an
+ * event, because every stage finds its work in the store. Metrics, log and page observe through `report` and the getters
+ * below; nothing flows through them.
  *
- * Several daemons may share one store, as replicas: each region is then read, and alerting done, by one of them at a time
- * (`replicas/ownership.ts`), while all of them send. One that has its store to itself does everything.
+ * Several daemons may share one store, as replicas. Then each region is read, and alerting is done, by one replica at a
+ * time (`replicas/ownership.ts`), while all of them send. A daemon that has its store to itself does everything.
  *
- * So another configuration needs no restart: `follow` ends the stages of the one before and begins those of the new one
- * on the same store. Regions of which both say the same go on, with all that they have learned.
+ * A new configuration needs no restart: `follow` ends the stages of the previous configuration and begins those of the
+ * new one on the same store. Regions whose settings are the same keep running, with everything they have learned.
  */
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
@@ -38,46 +38,46 @@ import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 export type { RegionProgress } from './intake/watched-region.ts';
 export type { Setup } from './stages.ts';
 
-/** Everything that comes from outside: the edge brings the real ones, a simulation virtual ones. */
+/** Everything that comes from outside: real in production, virtual in a simulation. */
 export interface DaemonParts extends StageParts, Setup {
-  /** Where several share the store; absent where this one has it to itself. */
+  /** Set where several replicas share the store; absent where this daemon has it to itself. */
   readonly replica?: ReplicaPart | undefined;
 }
 
 export interface Daemon {
-  /** Runs until `signal` aborts; resolves when what was under way is finished. */
+  /** Runs until `signal` aborts; resolves when the work in progress is finished. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Reads every stream once and notifies of what there is. A region that refuses the token, or is away for longer
-   * than a moment, is left. Nothing more is begun once `signal` aborts.
+   * Reads every stream once, and sends all notifications. A region that refuses the token, or does not answer for longer
+   * than a moment, is skipped. Nothing more is begun once `signal` aborts.
    */
   runOnce(signal: AbortSignal): Promise<OnceOutcome>;
   /**
-   * While it runs: goes on with another configuration. Resolves when that is in force; what is being sent by the one
-   * before may still be under way. To be called one at a time.
+   * Switches the running daemon to another configuration. Resolves when that is in force; deliveries begun under the
+   * previous one may still be in progress. Must not be called again before it resolves.
    */
   follow(setup: Setup): Promise<void>;
-  /** Something was written from outside: silences, deliveries put back. */
+  /** Wakes the stages after a write from outside, such as a silence or a retried delivery. */
   wake(): void;
-  /** Somebody says that a region which is only probed now and then is mended: it is asked at once. */
+  /** Tries a region at once that is otherwise only probed now and then, because somebody says that it is fixed. */
   probe(region: string): void;
-  /** Asks the service for the log of a Flight, where the watch leaves room for that. */
+  /** Reads the log of a Flight from the service, if the watch leaves room for the request. */
   readonly flightLog: WatchedRegion['flightLog'];
-  /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
+  /** Deletes a bounded batch of rows past the retention; resolves to the number of deleted rows. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
-  /** What impairs the watch: the one answer that page, API, command, metrics and heartbeat show. */
+  /** What impairs the watch: the same answer for page, API, commands, metrics and heartbeat. */
   health(): Promise<HealthAnswer>;
-  /** This process among those that share its store; undefined where it has that to itself, or takes no part now. */
+  /** This process among the replicas; undefined where it has its store to itself, or is not taking part now. */
   replica(): ReplicaRecord | undefined;
-  /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
+  /** Why the store accepts no writes, so that the watch stands still until it does again; undefined while it accepts them. */
   storeRefusal(): StoreRefusal | undefined;
-  /** Hears what is reported outside of the stages. */
+  /** Takes in what is reported outside of the stages. */
   hear(happening: Happening): void;
 }
 
 export interface OnceOutcome {
-  /** Regions that were left. */
+  /** Regions that were skipped. */
   readonly left: readonly string[];
   /** Streams of the other regions that could not be read. */
   readonly unread: number;
@@ -90,9 +90,9 @@ const PRUNE_BATCH = 2_000;
 
 export function createDaemon(given: DaemonParts): Daemon {
   const { store, clock } = given;
-  /** Health hears of all that the stages report. */
+  /** Passes everything that the stages report on to health as well. */
   function report(happening: Happening): void {
-    // Another replica has taken over, as it should: what ends by that is no trouble.
+    // Another replica has taken over, as it should: work that ends because of that is not a failure.
     if ('error' in happening && codeOf(happening.error) === 'lease_lost') return;
     given.report(happening);
     health.hear(happening);
@@ -115,7 +115,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     changed: () => inForce.wakeAlerting(),
     isAlerting: () => part.isAlerting(),
   });
-  /** Leads to the stages in force: a region that goes on when another configuration comes commits and wakes by it. */
+  /** Refers to the stages in force, so that a region that outlives a configuration commits to and wakes the new ones. */
   const inForce: InForce = {
     commitTo: (to) => (batch) => stages.commitTo(to)(batch),
     wakeAlerting() {
@@ -127,12 +127,12 @@ export function createDaemon(given: DaemonParts): Daemon {
       part.ring('delivery');
     },
     regions: () => regions,
-    // Where several share the store, they do it for each other.
+    // Replicas recover each other's leases.
     recovery: part.isShared ? async () => {} : createLeaseRecovery(store, clock),
     impairments: async () => (await health.readOften()).impairments,
     watchFacts: health.facts,
     part,
-    // What was moved may have come due.
+    // Groups and deliveries whose instants were moved may be due now.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
     rounds,
     learned: createLearned(),
@@ -144,12 +144,12 @@ export function createDaemon(given: DaemonParts): Daemon {
 
   let tasks: Tasks | undefined;
   const reading = new Map<WatchedRegion, Task>();
-  /** Work within the store. */
+  /** The alerting task, which works only with the store. */
   let deciding: Task;
-  /** Work that waits for others. */
+  /** The sending task, which waits for receivers. */
   let sending: Task;
 
-  /** Begins all three stages. They meet in the store alone: each finds there what the one before it has committed. */
+  /** Begins all three stages. Each finds in the store what the one before it has committed. */
   function begin(these: Tasks): void {
     // Intake: reads the service; events, alerts and cursors in one transaction.
     for (const region of regions) {
@@ -171,7 +171,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     inForce.wakeDelivery();
   }
 
-  /** Hears what another replica has for this one to do. */
+  /** Passes on a wake-up from another replica. */
   function hearWake(what: WakeUp): void {
     if (what === 'alerting') stages.wakeAlerting();
     else if (what === 'delivery') stages.delivery.wake();
@@ -185,7 +185,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     const ending = regions.filter((region) => !kept.includes(region));
     await Promise.all(ending.map((region) => reading.get(region)?.end()));
     for (const region of ending) reading.delete(region);
-    // Each decision is that of one configuration. What is under way here is a transaction, so it ends soon.
+    // Each decision belongs to one configuration. Only a transaction can be in progress here, so this ends soon.
     await deciding.end();
     const [before, stillSending] = [setup, sending];
     setup = next;
@@ -201,7 +201,7 @@ export function createDaemon(given: DaemonParts): Daemon {
         ),
     );
     begin(these);
-    // A receiver that is slow to answer holds up only this.
+    // A slow receiver holds up only this.
     these.begin(async () => {
       await stillSending.end();
       await before.close?.();

@@ -1,6 +1,6 @@
 /**
- * What the flow (`daemon.ts`) is made of, as one configuration has it: its regions and stages. They keep nothing but what
- * saves work, since their state is the store's; so another configuration has others.
+ * Builds the regions and stages of the flow (`daemon.ts`) for one configuration. Their state is in the store, and they
+ * keep only caches, so a new configuration simply gets new ones.
  */
 import { createAlerting } from './alerting/alerting.ts';
 import type { ClockRollback } from './alerting/clock-rollback.ts';
@@ -24,17 +24,17 @@ import type { Report } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './time/clock.ts';
 
-/** A configuration, with the ways out of the process that follow from it. */
+/** A configuration, with the transports and channels that belong to it. */
 export interface Setup {
   readonly config: Config;
-  /** Opens the way to a region's service; who watches the region closes it. */
+  /** Opens the transport to a region's service; the watched region closes it. */
   readonly transportOf: (region: string) => Transport;
   readonly channels: OpenChannels;
-  /** The way to the outside watchdog; needed where a heartbeat is configured. */
+  /** The transport to the external watchdog; required if a heartbeat is configured. */
   readonly watchdog?: Transport;
   /** Signs the links by which alerts are acknowledged from messages; absent for none. */
   readonly links?: AcknowledgeLinks;
-  /** Closes the channels and the way to the watchdog: called when nothing uses them any more. */
+  /** Closes the channels and the transport to the watchdog; called when nothing uses them any more. */
   readonly close?: () => Promise<void>;
 }
 
@@ -46,9 +46,9 @@ export interface StageParts {
   readonly report: Report;
 }
 
-/** What is in force of the daemon: its parts find each other by it, also those of different configurations. */
+/** The parts of the daemon that are in force. Parts find each other through it, even across configurations. */
 export interface InForce {
-  /** Commits what is read to this store. */
+  /** How intake commits to this store. */
   readonly commitTo: (store: Store) => Commit;
   readonly wakeAlerting: () => void;
   readonly wakeDelivery: () => void;
@@ -58,25 +58,25 @@ export interface InForce {
   readonly watchFacts: () => readonly WatchFact[];
   readonly part: Part;
   readonly clockRollback: ClockRollback;
-  /** Of what is sent again and again. */
+  /** State of what is sent repeatedly: alerts to another Alertmanager, and the heartbeat. */
   readonly rounds: Rounds;
-  /** Of the integrations to which is sent. */
+  /** What was learned about the integrations that messages are sent to. */
   readonly learned: Learned;
 }
 
 export interface Stages {
-  /** A region that is to be read; it goes on with the rate of the one before it. */
+  /** Creates a region to be read; it continues with the request rate of `before`. */
   region(region: RegionConfig, before?: WatchedRegion): WatchedRegion;
   /** Commits what is read to this store. */
   commitTo(to: Store): Commit;
-  /** From what changed to what is queued, until `signal` aborts; all that it writes goes to `to`. */
+  /** Runs alerting until `signal` aborts: changed alerts become queued deliveries. Everything is written to `to`. */
   decide(signal: AbortSignal, to: Store): Promise<void>;
-  /** Queues all notifications that there are. */
+  /** Queues all notifications that are due, once. */
   decideOnce(): Promise<void>;
-  /** Something changed; nothing happens while nothing is decided here. */
+  /** Tells alerting that something changed; without effect while alerting does not run here. */
   wakeAlerting(): void;
   readonly delivery: ReturnType<typeof createDelivery>;
-  /** Says again what still fires, and that the watch lives, until `signal` aborts. */
+  /** Repeats firing alerts to Alertmanagers and sends the heartbeat, until `signal` aborts. */
   repeat(signal: AbortSignal): Promise<void>;
 }
 

@@ -22,16 +22,16 @@ function addAlertsList(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
     command
       .command('list', { isDefault: true })
-      .description('the alerts that fire and that nothing hides, as amtool lists them'),
+      .description('list firing alerts that are neither silenced nor inhibited, as amtool does'),
   )
     .argument(
       '[matcher...]',
       'e.g. FlightFailed \'nest=~"Prod.*"\'; nest=, bird=, flight=, name=, text=, since=, until= narrow down as in other lists',
     )
-    .option('-a, --active', 'those that nothing hides, beside others that are asked for')
+    .option('-a, --active', 'active ones, in addition to others that are requested')
     .option('-s, --silenced', 'silenced ones as well')
     .option('-i, --inhibited', 'inhibited ones as well')
-    .option('-r, --receiver <regex>', 'only those that reach such a receiver')
+    .option('-r, --receiver <regex>', 'only alerts that reach a matching receiver')
     .addOption(jsonOption())
     .action(async (matchers: string[], given: Given) => {
       const { alerts } = await import('./commands/alerts-command.ts');
@@ -51,7 +51,9 @@ function addAlertsShow(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
     command
       .command('show')
-      .description('one alert: its labels, events and episodes, and who was notified; also once it is over'),
+      .description(
+        'show one alert, firing or resolved: its labels, events and episodes, and who was notified',
+      ),
   )
     .argument('<id>', 'as messages, pages and the API name it')
     .addOption(jsonOption())
@@ -63,14 +65,10 @@ function addAlertsShow(command: Command, { edge, finish }: CommandLine): void {
 
 function addAlertsResolve(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
-    command
-      .command('resolve')
-      .description(
-        'end each alert that fires and matches, as somebody knows it to be over, and print the ids',
-      ),
+    command.command('resolve').description('resolve each matching firing alert by hand, and print the ids'),
   )
     .argument('<matcher...>', 'e.g. \'entity_name="Phrase TMS"\'; a first word alone is the alertname')
-    .option('-c, --comment <text>', 'how it came to be over')
+    .option('-c, --comment <text>', 'how it was fixed')
     .option('-a, --author <name>', 'who says so; default: $USER')
     .addOption(jsonOption())
     .action(async (matchers: string[], given: Given) => {
@@ -93,17 +91,19 @@ export function addSilence(line: CommandLine): void {
 }
 
 function addSilenceAdd(command: Command, { edge, finish }: CommandLine): void {
-  daemonOptions(command.command('add').description('silence what matches, and print the id of the silence'))
+  daemonOptions(
+    command.command('add').description('silence matching alerts, and print the id of the silence'),
+  )
     .argument('<matcher...>', 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname')
     .option('-d, --duration <duration>', 'for how long', '1h')
     .option('--start <instant>', 'RFC 3339; default: now')
     .option('--end <instant>', 'RFC 3339; in place of --duration')
-    .option('-c, --comment <text>', 'why: needed')
+    .option('-c, --comment <text>', 'why (required)')
     .option('-a, --author <name>', 'default: $USER')
-    .option('--cron <expression>', 'hides only within windows that begin then, e.g. "0 2 * * 6"')
-    .option('--window <duration>', 'with --cron: for how long it hides each time')
+    .option('--cron <expression>', 'mute only in windows that begin at these times, e.g. "0 2 * * 6"')
+    .option('--window <duration>', 'with --cron: length of each window')
     .option('--timezone <name>', 'with --cron; default: UTC')
-    .option('--dry-run', 'only say from when on it would hide which alerts')
+    .option('--dry-run', 'only show which alerts it would mute, and from when')
     .addOption(jsonOption())
     .action(async (matchers: string[], given: Given) => {
       const { silenceAdd } = await import('./commands/silence-command.ts');
@@ -128,7 +128,7 @@ function addSilenceAcknowledge(command: Command, { edge, finish }: CommandLine):
   daemonOptions(
     command
       .command('acknowledge')
-      .description('silence each alert that fires and matches until it is resolved, and print the ids'),
+      .description('silence each matching firing alert until it is resolved, and print the ids'),
   )
     .argument('<matcher...>', 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname')
     .option('-c, --comment <text>', 'what is being done')
@@ -142,12 +142,12 @@ function addSilenceAcknowledge(command: Command, { edge, finish }: CommandLine):
 }
 
 function addSilenceList(command: Command, { edge, finish }: CommandLine): void {
-  daemonOptions(command.command('list').alias('query').description('the silences that are not over'))
+  daemonOptions(command.command('list').alias('query').description('list silences that have not expired'))
     .argument(
       '[matcher...]',
-      'only those that have these matchers; or filters as of other lists, as since=2h',
+      'only silences with these matchers; or filters as for other lists, e.g. since=2h',
     )
-    .option('--expired', 'those that are over instead')
+    .option('--expired', 'expired ones instead')
     .option('--created-by <name>', 'only those of this author')
     .option('--id <id...>', 'only these')
     .option('-q, --quiet', 'only the ids')
@@ -182,7 +182,7 @@ function addSilenceUpdate(command: Command, { edge, finish }: CommandLine): void
 
 function addSilenceExchange(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
-    command.command('export').description('print the silences that are not over as JSON, to be imported'),
+    command.command('export').description('print the silences that have not expired as JSON, for import'),
   ).action(async (given: Given) => {
     const { silenceExport } = await import('./upkeep/silence-exchange.ts');
     finish(await silenceExport(edge, daemonOptionsOf(given)));

@@ -9,7 +9,7 @@ import {
 } from './command-options.ts';
 
 export function addRoutes({ program, edge, finish }: CommandLine): void {
-  const routes = program.command('routes').description('the route tree of a configuration');
+  const routes = program.command('routes').description('show or test the route tree of a configuration');
   routes
     .command('show', { isDefault: true })
     .description('print the tree as amtool prints it')
@@ -34,9 +34,9 @@ export function addRoutes({ program, edge, finish }: CommandLine): void {
 export function addConfig({ program, edge, finish }: CommandLine): void {
   program
     .command('config')
-    .description('the configuration as it counts')
+    .description('show the effective configuration')
     .command('show', { isDefault: true })
-    .description('print it with all defaults, and without its secrets')
+    .description('print it with all defaults and without secrets')
     .addOption(configFileOption())
     .addOption(jsonOption())
     .action(async (given: Given) => {
@@ -48,9 +48,9 @@ export function addConfig({ program, edge, finish }: CommandLine): void {
 export function addCheckConfig({ program, edge, finish }: CommandLine): void {
   program
     .command('check-config')
-    .description('name every mistake of a configuration as file:line:column: path: what')
+    .description('report every mistake in a configuration as file:line:column: path: what')
     .argument('[file...]', 'default: as for --config.file of run')
-    .option('--online', 'also try tokens, mail servers and whether other receivers can be reached')
+    .option('--online', 'also test tokens, mail servers and whether other receivers can be reached')
     .option('--strict', 'exit 3 when there are warnings')
     .addOption(configFileOption())
     .addOption(jsonOption())
@@ -73,7 +73,7 @@ export function addTestReceiver({ program, edge, finish }: CommandLine): void {
     .description('send a sample through every integration of a receiver; exit 4 when one was not accepted')
     .argument('<name>', 'the receiver')
     .addOption(configFileOption())
-    .option('--resolved', 'as if the alert was over: ends the incident that an earlier sample opened')
+    .option('--resolved', 'send the resolved message: ends the incident that an earlier sample opened')
     .option('--dry-run', 'print what would be sent')
     .addOption(jsonOption())
     .action(async (name: string, options: Record<string, string | boolean | undefined>) => {
@@ -95,7 +95,7 @@ export function addRender({ program, edge, finish }: CommandLine): void {
     .description("print what a receiver's integrations, or one template, make of a sample; nothing is sent")
     .argument('[receiver]', 'the receiver; leave it out with --template')
     .addOption(configFileOption())
-    .option('--resolved', 'as if the alert was over')
+    .option('--resolved', 'as if the alert were resolved')
     .option('--template <file>', 'a file with one Liquid template')
     .addOption(
       new Option('--use <use>', 'what the template is for: it decides how values are escaped')
@@ -140,7 +140,7 @@ export function addHashPassword({ program, edge, finish }: CommandLine): void {
 export function addCompletion({ program, edge, finish }: CommandLine): void {
   program
     .command('completion')
-    .description('print a script by which a shell completes the command line')
+    .description('print a completion script for a shell')
     .argument('<shell>', 'bash, zsh or fish')
     .argument('[what]', 'what a script asks for: `completion names regions`')
     .action(async (shell: string, what: string | undefined) => {
@@ -155,7 +155,7 @@ export function addInit({ program, edge, finish }: CommandLine): void {
     .command('init')
     .description('write an annotated first configuration to ./nestwatch.yaml; it never overwrites one')
     .option('--stdout', 'print it instead')
-    .option('--guided', 'ask for a region, a token and a receiver, try each, and write what works')
+    .option('--guided', 'ask for a region, a token and a receiver, test each, and write what works')
     .action(async (options: { stdout?: boolean; guided?: boolean }) => {
       if (options.guided) {
         const { guidedInit } = await import('./guided/guided-init.ts');

@@ -14,7 +14,7 @@ export function addStatus({ program, edge, finish }: CommandLine): void {
   daemonOptions(
     program
       .command('status')
-      .description('how the running daemon stands; exit 1 while something impairs its watch'),
+      .description('show the status of the running daemon; exit 1 while something impairs the watch'),
   )
     .addOption(jsonOption())
     .action(async (options: Given) => {
@@ -37,7 +37,9 @@ export function addHealthcheck({ program, edge, finish }: CommandLine): void {
 }
 
 export function addDeliveries({ program, edge, finish }: CommandLine): void {
-  const deliveries = program.command('deliveries').description('what was sent, to whom, when, and why not');
+  const deliveries = program
+    .command('deliveries')
+    .description('list, show and retry deliveries: what was sent, to whom, when, and why not');
   daemonOptions(deliveries.command('list', { isDefault: true }).description('the newest first'))
     .argument('[filter...]', 'words, or nest=, bird=, region=, flight=, severity=, since=, until=')
     .option('--dead', 'those that were given up')
@@ -58,7 +60,7 @@ export function addDeliveries({ program, edge, finish }: CommandLine): void {
       );
     });
   daemonOptions(
-    deliveries.command('show').description('one delivery: how it stands, and its message as it is sent'),
+    deliveries.command('show').description('show one delivery: its state and its message as sent'),
   )
     .argument('<id>')
     .addOption(jsonOption())
@@ -66,7 +68,7 @@ export function addDeliveries({ program, edge, finish }: CommandLine): void {
       const { deliveriesShow } = await import('./commands/deliveries-command.ts');
       finish(await deliveriesShow(edge, id, daemonOptionsOf(given)));
     });
-  daemonOptions(deliveries.command('retry').description('send again what was given up'))
+  daemonOptions(deliveries.command('retry').description('send deliveries again that were given up'))
     .argument('<id...>')
     .addOption(jsonOption())
     .action(async (ids: string[], given: Given) => {
@@ -79,7 +81,7 @@ export function addExplain({ program, edge, finish }: CommandLine): void {
   daemonOptions(
     program
       .command('explain')
-      .description("an event's way: seen, rule, alert, group, each delivery, or why there was none"),
+      .description('trace an event: seen, rule, alert, group, each delivery, or why there was none'),
   )
     .argument(
       '<id>',

@@ -9,7 +9,7 @@ import {
 } from './command-options.ts';
 
 export function addBirds({ program, edge, finish }: CommandLine): void {
-  const birds = program.command('birds').description('the Birds that are watched, and how each stands');
+  const birds = program.command('birds').description('list the watched Birds with their status, or show one');
   daemonOptions(birds.command('list', { isDefault: true }).description('those in trouble first'))
     .argument(
       '[filter...]',
@@ -22,7 +22,7 @@ export function addBirds({ program, edge, finish }: CommandLine): void {
       finish(await list(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
     });
   daemonOptions(
-    birds.command('show').description('one Bird: its last Flights, why they failed, its alerts and its log'),
+    birds.command('show').description('show one Bird: its last Flights, causes of failure, alerts and log'),
   )
     .argument('<id-or-name>')
     .argument('[filter...]', 'where several Birds have the name: region=, nest=')
@@ -34,8 +34,8 @@ export function addBirds({ program, edge, finish }: CommandLine): void {
 }
 
 export function addFlights({ program, edge, finish }: CommandLine): void {
-  const flights = program.command('flights').description('the Flights that were seen, and how each ended');
-  daemonOptions(flights.command('list', { isDefault: true }).description('those that started last first'))
+  const flights = program.command('flights').description('list Flights and their outcomes, or show one');
+  daemonOptions(flights.command('list', { isDefault: true }).description('list them, the latest start first'))
     .argument(
       '[filter...]',
       "words, or bird=, nest=, region=, flight=, name=, severity=, since=, until=, status=, e.g. 'bird=Translate blog' status=failed since=2h",
@@ -47,10 +47,10 @@ export function addFlights({ program, edge, finish }: CommandLine): void {
       finish(await list(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
     });
   daemonOptions(
-    flights.command('show').description('one Flight: its error, step and alerts, and who was notified'),
+    flights.command('show').description('show one Flight: its error, step and alerts, and who was notified'),
   )
     .argument('<id>')
-    .option('--log', 'with its log, which is read from the service')
+    .option('--log', 'also print its log, which is read from the service')
     .addOption(jsonOption())
     .action(async (id: string, given: Given) => {
       const { flightsShow } = await import('./commands/flights-command.ts');
@@ -59,9 +59,7 @@ export function addFlights({ program, edge, finish }: CommandLine): void {
 }
 
 export function addEvents({ program, edge, finish }: CommandLine): void {
-  daemonOptions(
-    program.command('events').description('what the service was seen to say or do, the newest first'),
-  )
+  daemonOptions(program.command('events').description('list events, the newest first'))
     .argument(
       '[filter...]',
       'words, or bird=, nest=, region=, flight=, name=, severity=, since=, until=, feed=, type=, e.g. bird=148890 since=2h',
@@ -76,7 +74,7 @@ export function addEvents({ program, edge, finish }: CommandLine): void {
 
 export function addWrites({ program, edge, finish }: CommandLine): void {
   daemonOptions(
-    program.command('writes').description('who asked for which change over HTTP, the newest first'),
+    program.command('writes').description('list requests for changes over HTTP, the newest first'),
   )
     .argument('[filter...]', 'words, or who=, since=, until=, e.g. who=anna since=7d')
     .option('--limit <n>', 'default: 100, at most 1000')

@@ -58,11 +58,11 @@ export async function runCommandLine(edge: Edge, args: readonly string[]): Promi
 function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   const program = new Command('nestwatch')
     .description(
-      'Monitoring and alerting for Birds and Flights: every failure seen once, sent soon, with its reason.',
+      'Monitoring and alerting for Birds and Flights: every failure reported once, soon, and with its reason.',
     )
     .version(versionText(edge.environment), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .option('--log.level <level>', 'debug: with the stack of a failure that nobody foresaw')
+    .option('--log.level <level>', 'debug: print the stack of unexpected failures')
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput({

@@ -17,7 +17,7 @@ export function addRun({ program, edge, finish }: CommandLine): void {
     )
     .option(
       '--config.auto-reload-interval <duration>',
-      'how often the file is looked at, and read again when it changed; 0 for never',
+      'how often to check the file for changes and reload it; 0 to disable',
       durationMs,
       5_000,
     )
@@ -38,8 +38,10 @@ export function addRun({ program, edge, finish }: CommandLine): void {
 export function addDemo({ program, edge, finish }: CommandLine): void {
   program
     .command('demo')
-    .description('the service in two regions, mail and webhook catchers and the daemon, all on this machine')
-    .option('--for <duration>', 'end after this long, with a summary, e.g. 60s')
+    .description(
+      'run the daemon with a simulated service in two regions and mail and webhook catchers, all on this machine',
+    )
+    .option('--for <duration>', 'stop after this long and print a summary, e.g. 60s')
     .action(async (options: { for?: string }) => {
       const { demo } = await import('./demo/demo-command.ts');
       finish(await demo(edge, { for: options.for }));
@@ -49,19 +51,19 @@ export function addDemo({ program, edge, finish }: CommandLine): void {
 export function addSimulate({ program, edge, finish }: CommandLine): void {
   program
     .command('simulate')
-    .description('the watched service alone, with every operation of its specification')
+    .description('run only the simulated service, with every operation of its specification')
     .requiredOption('--listen <host:port>', 'where it listens; port 0 takes a free one')
-    .option('--region <name>', 'the region that it plays', 'eu')
+    .option('--region <name>', 'name of the simulated region', 'eu')
     .option('--token <token>', 'the token that it accepts', 'demo-token')
-    .option('--seed <n>', 'the same seed gives the same Nests, Birds and chances', wholeNumber, 1)
-    .option('--birds <n>', 'how many Birds there are', wholeNumber, 25)
+    .option('--seed <n>', 'the same seed gives the same Nests, Birds and events', wholeNumber, 1)
+    .option('--birds <n>', 'number of Birds', wholeNumber, 25)
     .option(
       '--flights <n>',
       'Flights an hour of all Birds together (default: half as many as Birds)',
       wholeNumber,
     )
-    .option('--failures <share>', 'the part of the Flights that fails, from 0 to 1 (default: 0.04)', share)
-    .option('--faults <file>', 'YAML with how it deviates and fails')
+    .option('--failures <share>', 'share of Flights that fail, from 0 to 1 (default: 0.04)', share)
+    .option('--faults <file>', 'YAML file that describes faults and deviations')
     .action(async (options) => {
       const { simulate } = await import('./commands/simulate-command.ts');
       finish(await simulate(edge, options));
@@ -88,7 +90,7 @@ export function addApi({ program, edge, finish }: CommandLine): void {
 export function addVersion({ program, edge, finish }: CommandLine): void {
   program
     .command('version')
-    .description('which nestwatch this is, and on which Node it runs')
+    .description('print the versions of nestwatch and Node')
     .addOption(jsonOption())
     .action(({ json }: Given) => {
       const revision = edge.environment.NESTWATCH_REVISION ?? '';

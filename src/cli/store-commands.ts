@@ -14,7 +14,9 @@ export function addStore({ program, edge, finish }: CommandLine): void {
   const store = program.command('store').description('back up, check and copy the store');
   store
     .command('backup')
-    .description('write a copy of this moment to a new file, also while daemons run, and also of a server')
+    .description(
+      'write a consistent copy of the store to a new file, even while daemons run; also from PostgreSQL',
+    )
     .argument('<file>')
     .addOption(configFileOption())
     .addOption(jsonOption())
@@ -24,7 +26,7 @@ export function addStore({ program, edge, finish }: CommandLine): void {
     });
   store
     .command('check')
-    .description('read all of the store, or of a backup; exit 1 when it is damaged')
+    .description('read all of the store or of a backup; exit 1 if it is damaged')
     .argument('[store]', 'a file, or as store.url, which is the default')
     .option('--schema <name>', 'of a store on PostgreSQL')
     .option('--password-file <file>', 'for a server that the configuration does not name')
@@ -42,7 +44,7 @@ function addStoreCopy(store: Command, edge: Edge, finish: CommandLine['finish'])
   store
     .command('copy')
     .description(
-      'copy a store while nobody uses it: to move it, also between SQLite and PostgreSQL, or to restore a backup',
+      'copy a store that nobody uses: to move it, also between SQLite and PostgreSQL, or to restore a backup',
     )
     .argument('[url]', 'as --to')
     .option('--from <url>', 'e.g. sqlite:/backup/nestwatch.db; default: store.url')
@@ -72,8 +74,10 @@ function addStoreCopy(store: Command, edge: Edge, finish: CommandLine['finish'])
 export function addDoctor({ program, edge, finish }: CommandLine): void {
   program
     .command('doctor')
-    .description('try all that the configuration names: what was found, what is assumed, what to set')
-    .option('--watch <duration>', 'how long entries are waited for that become visible late', '20s')
+    .description(
+      'test everything the configuration names; report what was found, what is assumed and what to set',
+    )
+    .option('--watch <duration>', 'how long to wait for entries that become visible late', '20s')
     .addOption(configFileOption())
     .addOption(jsonOption())
     .action(async (given: Given) => {
@@ -85,7 +89,7 @@ export function addDoctor({ program, edge, finish }: CommandLine): void {
 export function addBackfill({ program, edge, finish }: CommandLine): void {
   program
     .command('backfill')
-    .description('read history into the store while no daemon uses it; it sends nothing without --notify')
+    .description('read history into the store while no daemon runs; sends nothing without --notify')
     .requiredOption('--from <instant>', 'RFC 3339')
     .option('--to <instant>', 'RFC 3339; default: now')
     .option('--region <name>', 'default: all')

@@ -25,14 +25,14 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
       const taken = rules[before]!.match.length === 0 ? '' : ' that this one would';
       check.problem(
         path,
-        `this rule never acts: rules[${before}] takes all ${kind} before it${taken}; move it up or leave it out`,
+        `this rule never applies: rules[${before}] takes all ${kind} before it${taken}; move it up or leave it out`,
       );
     }
     const texts = check.raw([...path, 'match']);
     for (const [position, text] of Array.isArray(texts) ? texts.entries() : []) {
       for (const matcher of parseMatchers(String(text))) {
         const why = whyNever(matcher, kind, regionsOf(kind));
-        if (why) check.problem([...path, 'match', position], `this rule never acts: ${why}`);
+        if (why) check.problem([...path, 'match', position], `this rule never applies: ${why}`);
       }
     }
   }
@@ -63,15 +63,15 @@ function createRulesBefore(): (kind: string, match: readonly Matcher[]) => numbe
   };
 }
 
-/** Why a matcher fits no alert of the kind, with what to do; undefined where it may fit one. */
+/** Why a matcher matches no alert of the kind, with what to do; undefined where it may fit one. */
 function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): string | undefined {
   const { name } = matcher;
   const fitsOne = (values: readonly string[]) => values.some((value) => matcher.matches({ [name]: value }));
   if (name === 'alertname') {
-    return fitsOne([kind]) ? undefined : 'the alertname is the kind: take the matcher out';
+    return fitsOne([kind]) ? undefined : 'the alertname is the kind: remove the matcher';
   }
   if (name === 'region') {
-    return fitsOne(regions) ? undefined : `no region fits: match on ${regions.join(', ')}`;
+    return fitsOne(regions) ? undefined : `no region matches: match on ${regions.join(', ')}`;
   }
   // What has no such label counts as empty.
   const labels = kindOf(kind)?.labels ?? [];

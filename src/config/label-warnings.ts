@@ -110,7 +110,7 @@ function slipIn(matcher: Matcher, vocabulary: Vocabulary): string | undefined {
     );
   }
   const known = meant ? `did you mean ${meant}?` : `there are ${values.join(', ')}`;
-  return `${formatMatcher(matcher)} fits ${isNegated ? 'every' : 'no'} ${vocabulary.what}; ${known}`;
+  return `${formatMatcher(matcher)} matches ${isNegated ? 'every' : 'no'} ${vocabulary.what}; ${known}`;
 }
 
 function unknownName(name: string, { what, names }: Vocabulary): string {

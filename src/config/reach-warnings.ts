@@ -14,7 +14,7 @@ export function findReachWarnings(check: Check, config: Config): void {
   if (config.web.hasDefaultUrl && notifiesPeople(config)) {
     check.problem(
       ['web', 'external_url'],
-      'is not set, so that messages link nowhere: set it to the address at which people reach the page',
+      'is not set, so messages contain no links: set it to the address under which people reach the page',
     );
   }
 }
@@ -31,7 +31,7 @@ function findNobodyNotified(check: Check, config: Config): void {
   for (const { key, receiver } of findDeadEnds(config)) {
     check.problem(
       key,
-      `receiver ${JSON.stringify(receiver)} notifies nobody; if that is meant, call it null or blackhole`,
+      `receiver ${JSON.stringify(receiver)} notifies nobody; if that is intended, name it null or blackhole`,
     );
   }
   const silent = new Set(config.receivers.flatMap((one) => (one.integrations.length > 0 ? [] : one.name)));

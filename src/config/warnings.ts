@@ -21,12 +21,15 @@ export function findWarnings(check: Check, config: Config): void {
     } else if (tls?.insecureSkipVerify) {
       check.problem(
         ['regions', name, 'tls_config', 'insecure_skip_verify'],
-        'whoever is between can read the token: give the certificate to trust as `ca_file` instead',
+        'anyone on the network path can read the token: set the trusted certificate as `ca_file` instead',
       );
     }
   }
   if (isOpenToAll(config.web)) {
-    check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
+    check.problem(
+      ['web', 'listen'],
+      'anyone who can reach this address can read everything and silence alerts: set `web.auth`',
+    );
   }
   for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
   findUnprovenServers(check);
@@ -73,10 +76,13 @@ function findBarePasswords(check: Check, receiver: number, { integrations }: Rec
     if (!requireTls) {
       check.problem(
         path,
-        'the password may go to the mail server unencrypted: do not set `require_tls: false`',
+        'the password may be sent to the mail server unencrypted: do not set `require_tls: false`',
       );
     } else if (tlsInsecureSkipVerify) {
-      check.problem(path, 'whoever is between can read the password: do not set `insecure_skip_verify`');
+      check.problem(
+        path,
+        'anyone on the network path can read the password: do not set `insecure_skip_verify`',
+      );
     }
   }
 }
@@ -93,7 +99,7 @@ function findUnprovenServers(check: Check): void {
     if (check.raw(at) !== true) continue;
     check.problem(
       at,
-      'whoever is between can read what is sent, credentials too: give the certificate to trust as `ca_file` instead',
+      'anyone on the network path can read what is sent, including credentials: set the trusted certificate as `ca_file` instead',
     );
   }
 }
@@ -122,7 +128,7 @@ function findUnreachable(check: Check, path: Path, { routes }: Route): void {
   for (const [index, child] of routes.entries()) {
     const at = [...path, 'routes', index];
     if (last !== -1 && index > last) {
-      check.problem(at, `no alert comes here: routes[${last}] has no matchers and takes all`);
+      check.problem(at, `no alert reaches this route: routes[${last}] has no matchers and takes all`);
     } else {
       findUnreachable(check, at, child);
     }

@@ -140,10 +140,10 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
       log.warn('An audit found entries that the polls had missed', data);
     },
     missing({ what, ...data }) {
-      log.error('The service counts entries that it does not show', data);
+      log.error('The service counts entries that it does not return', data);
     },
     counts_untrue({ what, ...data }) {
-      log.warn('The counts of a stream are untrue: audits read its entries instead', data);
+      log.warn('The counts of a stream are wrong: audits read its entries instead', data);
     },
   };
 }
@@ -175,22 +175,22 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
       });
     },
     suppressed({ what, ...data }) {
-      log.debug('A notification was left out', data);
+      log.debug('A notification was suppressed', data);
     },
     delivery({ what, ...data }) {
       const { receiver, integration, outcome, reason } = data;
       const kind = `delivery/${receiver}/${integration}/${outcome}/${reason}`;
       if (outcome === 'delivered') log.info('A notification was delivered', data);
-      else if (outcome === 'suppressed') seldom(kind, 'warn', 'A delivery was left out', data);
+      else if (outcome === 'suppressed') seldom(kind, 'warn', 'A delivery was suppressed', data);
       else if (outcome === 'dead') seldom(kind, 'error', 'A delivery was given up', data);
-      else seldom(kind, 'warn', 'A delivery failed and is tried again', data);
+      else seldom(kind, 'warn', 'A delivery failed and is retried', data);
     },
     heartbeat({ outcome, reason }) {
       const state = outcome === 'sent' ? '' : `${outcome}: ${reason}`;
       const before = heartbeat;
       heartbeat = state;
       if (state === before) return;
-      if (outcome === 'silent') log.warn('The heartbeat stays out', { reason });
+      if (outcome === 'silent') log.warn('The heartbeat is not sent', { reason });
       else if (outcome === 'failed') log.warn('The heartbeat was not accepted', { reason });
       else log.info('The heartbeat is sent', {});
     },
@@ -216,11 +216,11 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
       if (!success) return log.error('The new configuration has mistakes and changes nothing', { mistakes });
       log.info('The configuration was read', { at: formatInstant(atUs) });
       if (needsRestart.length > 0) {
-        log.warn('Some of the configuration changes nothing before a restart', { keys: needsRestart });
+        log.warn('Some configuration changes take effect only after a restart', { keys: needsRestart });
       }
     },
     impaired({ what, isOver, severity, ...data }) {
-      if (isOver) return log.info('What impaired the watch is over', data);
+      if (isOver) return log.info('The watch is no longer impaired by this', data);
       const level = severity === 'critical' ? 'error' : severity === 'warning' ? 'warn' : 'info';
       log[level]('The watch is impaired', data);
     },
@@ -234,7 +234,7 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
       seldom(
         `set_aside/${data.sort}/${data.name}`,
         'error',
-        'Something failed and was set aside; the rest goes on',
+        'Something failed and was set aside; the rest continues',
         data,
       );
     },
@@ -250,7 +250,7 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
     trouble({ what, ...data }) {
       const { stage, region, error } = data;
       const code = codeOf(error);
-      const sentence = code === 'bug' ? 'A bug was met; the work goes on' : 'A stage met trouble';
+      const sentence = code === 'bug' ? 'A bug occurred; the work continues' : 'A stage had trouble';
       // Different bugs are different kinds, so that a frequent one does not hide another.
       const kind = `trouble/${stage}/${region}/${code === 'bug' ? String(error) : code}`;
       seldom(kind, levelOf(error), sentence, data);

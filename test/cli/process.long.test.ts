@@ -208,7 +208,7 @@ describe('the process', () => {
     expect(filled.exit).toBe(0);
     expect(filled.stdout.split('\n')).toEqual([
       `${file}: good: regions eu, us; receivers ops, pager`,
-      expect.stringMatching(/: web.external_url: warning: is not set, so that messages link nowhere/),
+      expect.stringMatching(/: web.external_url: warning: is not set, so messages contain no links/),
       '',
     ]);
     expect(await run(['init'], { cwd })).toEqual({

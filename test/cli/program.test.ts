@@ -91,7 +91,7 @@ describe('the command line', () => {
       exit: 2,
       stdout: '',
       stderr: `${file}:3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465
-Correct the places named; \`nestwatch check-config\` lists them all.
+Correct the mistakes; \`nestwatch check-config\` lists them all.
 `,
     });
   });

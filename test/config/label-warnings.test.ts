@@ -14,14 +14,14 @@ const AT = 'route.routes[0].matchers[0]';
 describe('a matcher of a route', () => {
   test.each([
     ['severty="critical"', 'no alert has a label "severty"; did you mean severity?'],
-    ['severity="critcal"', 'severity="critcal" fits no alert; did you mean critical?'],
-    ['severity!="critcal"', 'severity!="critcal" fits every alert; did you mean critical?'],
-    ['alertname="FlightFaild"', 'alertname="FlightFaild" fits no alert; did you mean FlightFailed?'],
+    ['severity="critcal"', 'severity="critcal" matches no alert; did you mean critical?'],
+    ['severity!="critcal"', 'severity!="critcal" matches every alert; did you mean critical?'],
+    ['alertname="FlightFaild"', 'alertname="FlightFaild" matches no alert; did you mean FlightFailed?'],
     [
       'alertname=~"Flght.*"',
-      expect.stringMatching(/^alertname=~"Flght\.\*" fits no alert; there are FlightFailed, /),
+      expect.stringMatching(/^alertname=~"Flght\.\*" matches no alert; there are FlightFailed, /),
     ],
-    ['region="us"', 'region="us" fits no alert; there are eu, all'],
+    ['region="us"', 'region="us" matches no alert; there are eu, all'],
     ['constructor="x"', expect.stringMatching(/^no alert has a label "constructor"; there are alertname, /)],
   ])('%s is a slip', (matcher, message) => {
     const [only, ...others] = routed(matcher);
@@ -54,7 +54,7 @@ inhibit_rules: [{ source_matchers: [alertname=FlightStuk], target_matchers: [sev
 `;
   expect(slipsOf(text)).toEqual([
     'route.group_by[0]: no alert has a label "alertnam"; did you mean alertname?',
-    'inhibit_rules[0].source_matchers[0]: alertname="FlightStuk" fits no alert; did you mean FlightStuck?',
+    'inhibit_rules[0].source_matchers[0]: alertname="FlightStuk" matches no alert; did you mean FlightStuck?',
     'inhibit_rules[0].target_matchers[0]: no alert has a label "sevrity"; did you mean severity?',
     'inhibit_rules[0].equal[0]: no alert has a label "brid"; did you mean bird?',
   ]);
@@ -66,7 +66,9 @@ test('a matcher of what is forwarded', () => {
 forward: [{ matchers: ['${matcher}'], receiver: lake }]
 `);
   const at = 'forward[0].matchers[0]';
-  expect(warnings('feed="flights"')).toEqual([`${at}: feed="flights" fits no event; did you mean flight?`]);
+  expect(warnings('feed="flights"')).toEqual([
+    `${at}: feed="flights" matches no event; did you mean flight?`,
+  ]);
   expect(warnings('severity="x"')[0]).toContain('no event has a label "severity"; there are bird, ');
   expect(warnings('type="flight.faild"')).toEqual([
     `${at}: no event is known with type "flight.faild"; did you mean flight.failed?`,

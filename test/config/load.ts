@@ -54,7 +54,7 @@ export function testProblems(cases: readonly Case[]): void {
 }
 
 /** Whom a configuration does not reach: nearly every small one is warned of that. */
-const OF_REACH = /own addresses end|nobody is notified of alerts|notifies nobody|link nowhere/;
+const OF_REACH = /own addresses end|nobody is notified of alerts|notifies nobody|contain no links/;
 
 /**
  * Every warning as `line:column: path: what`: those of whom it does not reach, or all others, so that a test can name

@@ -6,7 +6,7 @@ const HOOK = 'webhook_configs: [{ url: "https://x" }]';
 const MAIL = 'email_configs: [{ to: a@b.c, from: n@b.c, smarthost: "m.x:25" }]';
 const NOBODY = ': nobody is notified of alerts: no route leads to a receiver that notifies anybody';
 const LINKS =
-  ': is not set, so that messages link nowhere: set it to the address at which people reach the page';
+  ': is not set, so messages contain no links: set it to the address under which people reach the page';
 
 test.each([
   ['without receivers', '', [`1:1: route${NOBODY}`]],
@@ -37,7 +37,7 @@ test('a route that leads to nobody, unless that is meant', () => {
 receivers: [{ name: a, ${HOOK} }, { name: blackhole }, { name: later }]
 `;
   expect(reached(text)).toEqual([
-    '6:19: route.routes[1].receiver: receiver "later" notifies nobody; if that is meant, call it null or blackhole',
+    '6:19: route.routes[1].receiver: receiver "later" notifies nobody; if that is intended, name it null or blackhole',
   ]);
 });
 
@@ -52,7 +52,7 @@ test('an escalation and a fallback that lead to nobody, where they are named', (
 receivers: [{ name: a, fallback: later, ${HOOK} }, { name: later }, { name: blackhole }]
 `;
   expect(reached(text)).toEqual([
-    '4:16: route.escalate_to: receiver "later" notifies nobody; if that is meant, call it null or blackhole',
+    '4:16: route.escalate_to: receiver "later" notifies nobody; if that is intended, name it null or blackhole',
     '9:34: receivers[0].fallback: receiver "later" notifies nobody either: give it an integration',
   ]);
 });
@@ -61,7 +61,7 @@ test('who only forwards events hears of the route alone', () => {
   const lake = 'receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }';
   const forward = 'forward: [{ receiver: lake }]\n';
   expect(reached(`${forward}${lake}]`)).toEqual([
-    '1:1: route.receiver: receiver "default" notifies nobody; if that is meant, call it null or blackhole',
+    '1:1: route.receiver: receiver "default" notifies nobody; if that is intended, name it null or blackhole',
   ]);
   const meant = "route: { receiver: 'null' }\n";
   expect(reached(`${forward}${meant}${lake}, { name: 'null' }]`)).toEqual([]);

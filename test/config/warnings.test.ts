@@ -27,7 +27,7 @@ test('a token to a region of which any certificate is taken can be read by whoev
     `regions: { eu: { base_url: "${url}", token: t0, tls_config: { insecure_skip_verify: true } } }`;
   expect(warningsOf(region('https://eu.example.com'))).toEqual([
     expect.stringContaining(
-      'regions.eu.tls_config.insecure_skip_verify: whoever is between can read the token',
+      'regions.eu.tls_config.insecure_skip_verify: anyone on the network path can read the token',
     ),
   ]);
   expect(warningsOf(region('https://localhost'))).toEqual([]);
@@ -38,8 +38,9 @@ receivers: [{ name: a, email_configs: [{ to: a@b.c, ${own} }] }]
 route: { receiver: a }
 `;
 const LOGIN = 'auth_username: u, auth_password: p';
-const UNENCRYPTED = 'the password may go to the mail server unencrypted: do not set `require_tls: false`';
-const UNPROVEN = 'whoever is between can read the password: do not set `insecure_skip_verify`';
+const UNENCRYPTED =
+  'the password may be sent to the mail server unencrypted: do not set `require_tls: false`';
+const UNPROVEN = 'anyone on the network path can read the password: do not set `insecure_skip_verify`';
 
 test.each([
   ['smtp_smarthost: "m.x:25", smtp_require_tls: false', LOGIN, UNENCRYPTED],
@@ -66,7 +67,7 @@ route: { receiver: a }
     [
       'global.http_config.tls_config.insecure_skip_verify',
       'receivers[0].webhook_configs[1].http_config.tls_config.insecure_skip_verify',
-    ].map((path) => expect.stringContaining(`${path}: whoever is between can read what is sent`)),
+    ].map((path) => expect.stringContaining(`${path}: anyone on the network path can read what is sent`)),
   );
 });
 
@@ -137,8 +138,8 @@ route:
     - { matchers: [bird=c], routes: [{ receiver: a }, { receiver: a }] }
 `),
   ).toEqual([
-    '10:11: route.routes[1].routes[1]: no alert comes here: routes[0] has no matchers and takes all',
-    '11:7: route.routes[2]: no alert comes here: routes[1] has no matchers and takes all',
+    '10:11: route.routes[1].routes[1]: no alert reaches this route: routes[0] has no matchers and takes all',
+    '11:7: route.routes[2]: no alert reaches this route: routes[1] has no matchers and takes all',
   ]);
 });
 
@@ -147,7 +148,7 @@ test('a configuration without routes and receivers has none', () => {
 });
 
 describe('an address that others reach', () => {
-  const open = 'whoever reaches this address can read all and silence: set `web.auth`';
+  const open = 'anyone who can reach this address can read everything and silence alerts: set `web.auth`';
 
   test.each(['0.0.0.0:9465', ':9465', '10.0.0.1:1', '[::]:9465'])('%s is open without a token', (listen) => {
     expect(warningsOf(`${REGION}web: { listen: "${listen}" }`)).toEqual([`2:16: web.listen: ${open}`]);
@@ -173,8 +174,8 @@ describe('a rule that never acts', () => {
         '{ kind: FlightFailed }',
       ),
     ).toEqual([
-      '5:5: rules[2]: this rule never acts: rules[1] takes all FlightFailed before it; move it up or leave it out',
-      '7:5: rules[4]: this rule never acts: rules[1] takes all FlightFailed before it; move it up or leave it out',
+      '5:5: rules[2]: this rule never applies: rules[1] takes all FlightFailed before it; move it up or leave it out',
+      '7:5: rules[4]: this rule never applies: rules[1] takes all FlightFailed before it; move it up or leave it out',
     ]);
   });
 
@@ -186,7 +187,7 @@ describe('a rule that never acts', () => {
         '{ kind: FlightFailed, match: [nest=~a] }',
       ),
     ).toEqual([
-      '4:5: rules[1]: this rule never acts: rules[0] takes all FlightFailed before it that this one would; move it up or leave it out',
+      '4:5: rules[1]: this rule never applies: rules[0] takes all FlightFailed before it that this one would; move it up or leave it out',
     ]);
   });
 
@@ -202,13 +203,13 @@ describe('a rule that never acts', () => {
       'there is no label team yet: match on alertname, bird, bird_id, error, nest, nest_id, region',
     ],
     ['RegionDown', 'nest=a', 'there is no label nest yet: match on alertname, region'],
-    ['FlightFailed', 'alertname=FlightStuck', 'the alertname is the kind: take the matcher out'],
-    ['FlightFailed', 'region=us', 'no region fits: match on eu'],
-    ['DeliveryFailing', 'region=eu', 'no region fits: match on all'],
-    ['WatchImpaired', 'region=us', 'no region fits: match on eu, all'],
+    ['FlightFailed', 'alertname=FlightStuck', 'the alertname is the kind: remove the matcher'],
+    ['FlightFailed', 'region=us', 'no region matches: match on eu'],
+    ['DeliveryFailing', 'region=eu', 'no region matches: match on all'],
+    ['WatchImpaired', 'region=us', 'no region matches: match on eu, all'],
   ])('%s with %s', (kind, matcher, why) => {
     expect(rules(`{ kind: ${kind}, match: ['${matcher}'] }`)).toEqual([
-      `3:${15 + kind.length + 8}: rules[0].match[0]: this rule never acts: ${why}`,
+      `3:${15 + kind.length + 8}: rules[0].match[0]: this rule never applies: ${why}`,
     ]);
   });
 

@@ -26,8 +26,8 @@ test('the log tells of the heartbeat once for each change, with the reason', () 
     log.report(one);
   }
   expect(lines.map(({ level, message, reason = '' }) => [level, message, reason])).toEqual([
-    ['warn', 'The heartbeat stays out', 'region eu does not answer'],
-    ['warn', 'The heartbeat stays out', 'region us does not answer'],
+    ['warn', 'The heartbeat is not sent', 'region eu does not answer'],
+    ['warn', 'The heartbeat is not sent', 'region us does not answer'],
     ['info', 'The heartbeat is sent', ''],
     ['warn', 'The heartbeat was not accepted', 'it answered 404'],
     ['info', 'The heartbeat is sent', ''],

@@ -143,12 +143,12 @@ describe('what becomes a line, and how loud', () => {
     [
       { what: 'missing', region: 'eu', feed: 'bird_log', count: 2 },
       'error',
-      'The service counts entries that it does not show',
+      'The service counts entries that it does not return',
     ],
     [
       { what: 'counts_untrue', region: 'eu', feed: 'bird_log', stream: 'logs/7' },
       'warn',
-      'The counts of a stream are untrue: audits read its entries instead',
+      'The counts of a stream are wrong: audits read its entries instead',
     ],
     [
       { what: 'region_health', region: 'eu', health: 'down', reason: 'x' },
@@ -171,7 +171,7 @@ describe('what becomes a line, and how loud', () => {
       'An alert is resolved',
     ],
     [{ ...DELIVERY, id: 'd', outcome: 'delivered' }, 'info', 'A notification was delivered'],
-    [{ ...DELIVERY, id: 'd', outcome: 'retry' }, 'warn', 'A delivery failed and is tried again'],
+    [{ ...DELIVERY, id: 'd', outcome: 'retry' }, 'warn', 'A delivery failed and is retried'],
     [{ ...DELIVERY, id: 'd', outcome: 'dead' }, 'error', 'A delivery was given up'],
     [{ what: 'config_reload', success: true, atUs: 1 }, 'info', 'The configuration was read'],
     [
@@ -184,9 +184,9 @@ describe('what becomes a line, and how loud', () => {
       'warn',
       'Malformed entries were set aside',
     ],
-    [{ ...trouble, error: new NestwatchError('timeout', 'late') }, 'warn', 'A stage met trouble'],
-    [{ ...trouble, error: new NestwatchError('disk_full', 'full') }, 'error', 'A stage met trouble'],
-    [{ ...trouble, error: new TypeError('x') }, 'error', 'A bug was met; the work goes on'],
+    [{ ...trouble, error: new NestwatchError('timeout', 'late') }, 'warn', 'A stage had trouble'],
+    [{ ...trouble, error: new NestwatchError('disk_full', 'full') }, 'error', 'A stage had trouble'],
+    [{ ...trouble, error: new TypeError('x') }, 'error', 'A bug occurred; the work continues'],
   ];
   test.each(table)('%j', (happening, level, message) => {
     const { report, lines } = logTo();
@@ -378,9 +378,9 @@ test('while the server of the store is unavailable, the first line says it for a
     report({ ...impaired, isOver: true });
   }
   const once = [
-    ['A stage met trouble', 'delivery'],
-    ['A stage met trouble', 'store'],
-    ['What impaired the watch is over', 'store_failing'],
+    ['A stage had trouble', 'delivery'],
+    ['A stage had trouble', 'store'],
+    ['The watch is no longer impaired by this', 'store_failing'],
   ];
   // Within a minute, a line of the same kind is held back.
   expect(said()).toEqual([...once, once[2]]);

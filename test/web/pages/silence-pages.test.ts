@@ -158,7 +158,7 @@ describe('the page for a silence', () => {
     expect(never).not.toContain(alert);
     const wrong = await shown({ cron: '0 25 * * *' });
     expect(wrong).toContain('The cron expression "0 25 * * *" is not valid: ');
-    expect(wrong).toContain('What it mutes Correct what is typed to see that.');
+    expect(wrong).toContain('What it mutes Correct your input to see this.');
   });
 
   test('makes it and wakes the stages', async () => {
