@@ -33,19 +33,19 @@ import { openFilesAllowed } from './web/connections.ts';
 import { openWeb, type Web } from './web/server.ts';
 import type { Health } from './web/web-options.ts';
 
-/** Limit of the watchdog's response, of which only the status counts. */
+/** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
-/** How many faults from before are reported when the process starts. */
+/** The most previously set-aside faults that are reported at the start. */
 const REPORTED_FAULTS = 20;
 
 /**
- * After an I/O error it is unknown what is on the disk, and this version does not know what a newer one did to the
- * tables: the process ends rather than guess.
+ * Errors that end the process. After an I/O error the state of the disk is unknown, and this version does not know
+ * what a newer one did to the tables.
  */
 const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer']);
 
-/** Prunes once an hour, but not on the hour, when everybody else's housekeeping runs. */
+/** Prunes once an hour, but not on the hour, when other housekeeping tends to run. */
 const PRUNE_CRON = '17 * * * *';
 
 export interface App {
@@ -63,15 +63,15 @@ export interface App {
 
 interface AppOptions {
   readonly config: Config;
-  /** Whether other processes may use the store at the same time, where it is on a server. */
+  /** Whether other processes may use the store at the same time; only a store on a server can be shared. */
   readonly isShared?: boolean;
   /** Reads the configuration again; throws `ConfigError` with every mistake. Without it a reload is refused. */
   readonly readAgain?: () => Config;
-  /** Called when a configuration that was read again is in force. */
+  /** Called when a reloaded configuration is in force. */
   readonly applied?: (config: Config) => void;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty';
-  /** Hears of everything as well. */
+  /** Receives every report as well. */
   readonly listener?: Report;
 }
 
@@ -86,7 +86,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
   );
   const { promise: fatal, reject: die } = Promise.withResolvers<never>();
-  // Nobody may be listening when it happens.
+  // It may reject while nobody is listening.
   fatal.catch(() => {});
 
   const loop = createLoopWatch(clock);
@@ -116,7 +116,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     if ('error' in happening && FATAL.has(codeOf(happening.error))) die(happening.error);
   }
 
-  /** Whoever had the region before has seen its Flights fail. */
+  /** The previous owner of the region has seen its Flights fail. */
   async function takeOver({ region, isOwned }: Extract<Happening, { what: 'duty' }>): Promise<void> {
     if (region === undefined || !isOwned) return;
     try {
@@ -126,7 +126,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     }
   }
 
-  /** What is reported outside of the daemon's stages: a write or a configuration that was refused. */
+  /** Reports from outside the daemon's stages, such as a write or a configuration that was refused. */
   function reportOutside(happening: Happening): void {
     report(happening);
     daemon.hear(happening);
@@ -181,7 +181,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       report: reportOutside,
     });
     web = served;
-    // A process that was stopped for a while has missed a time to prune, of which node-cron would write a line past the log.
+    // If the process was suspended at pruning time, node-cron would print a warning that bypasses our log.
     const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside), {
       suppressMissedWarning: true,
     });
@@ -232,12 +232,12 @@ function metricsOptions({ environment }: Edge, config: Config, clock: Clock) {
   };
 }
 
-/** What the metrics show of a configuration. */
+/** The parts of a configuration that the metrics show. */
 function configuredOf({ regions, receivers, rules }: Config) {
   return { regions: regions.map((region) => region.name), receivers, rules };
 }
 
-/** What the page and the APIs show of a configuration. */
+/** The parts of a configuration that the page and the APIs show. */
 function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }) {
   const { receivers, web } = config;
   const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
@@ -248,7 +248,7 @@ function notAgain(): never {
   throw new NestwatchError('usage', 'this configuration was not read from a file');
 }
 
-/** When a Flight of each Bird last failed: a restart makes nobody forget it. */
+/** When a Flight of each Bird last failed. It is read from the store, so it survives a restart. */
 function createLastFailures(store: Store) {
   const found = new Map<string, ReadonlyMap<string, number>>();
   return {
@@ -264,12 +264,15 @@ function createLastFailures(store: Store) {
 
 const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };
 
-/** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
+/**
+ * Collects what a scrape asks of the store and the stages. If the store does not answer, the last counts are
+ * repeated.
+ */
 function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () => Daemon) {
   let counts: Pick<Collected, keyof typeof NOTHING_COUNTED> = NOTHING_COUNTED;
   return async (isAlerting: boolean): Promise<Collected> => {
     try {
-      // Where another replica alerts, that one shows them.
+      // If another replica does the alerting, that one shows these counts.
       if (isAlerting)
         counts = await store.transaction(async (tx) => ({
           alerts: await tx.alerts.count(),
@@ -279,7 +282,7 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
           deliveries: await tx.outbox.count(),
         }));
     } catch (error) {
-      // A full disk is just when metrics are looked at.
+      // Metrics must work even if the disk is full.
       report({ what: 'trouble', stage: 'store', error });
     }
     const daemon = daemonOf();
@@ -297,7 +300,7 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
   };
 }
 
-/** A configuration with all ways out of the process: to the regions, the receivers and the watchdog. */
+/** Opens a configuration's connections to the regions, the receivers and the watchdog. */
 function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report, lookUp: LookUp) {
   const regions = new Map(config.regions.map((region) => [region.name, region]));
   const channels = openChannels({
@@ -353,7 +356,7 @@ const REFUSALS = {
   fails: 'The store fails: nothing new can be kept or sent.',
 } as const;
 
-/** Ready once every region was read, or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
+/** Ready once every region was read or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
 function healthOf(daemon: Daemon): Health {
   const refusal = daemon.storeRefusal();
   const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');

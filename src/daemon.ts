@@ -7,9 +7,9 @@
  *                   audit      cursor
  *                   inventory
  *
- * The three stages meet only in the store. Each wakes the next one after a commit. A lost wake costs time but never an
- * event, because every stage finds its work in the store. Metrics, log and page observe through `report` and the getters
- * below; nothing flows through them.
+ * The three stages meet only in the store. Each wakes the next one after a commit. A lost wake-up costs time but never
+ * an event, because every stage finds its work in the store. Metrics, log and page observe through `report` and the
+ * read methods of `Daemon`; nothing flows through them.
  *
  * Several daemons may share one store, as replicas. Then each region is read, and alerting is done, by one replica at a
  * time (`replicas/ownership.ts`), while all of them send. A daemon that has its store to itself does everything.
@@ -40,7 +40,7 @@ export type { Setup } from './stages.ts';
 
 /** Everything that comes from outside: real in production, virtual in a simulation. */
 export interface DaemonParts extends StageParts, Setup {
-  /** Set where several replicas share the store; absent where this daemon has it to itself. */
+  /** The replica's part; absent if this daemon has its store to itself. */
   readonly replica?: ReplicaPart | undefined;
 }
 
@@ -48,31 +48,32 @@ export interface Daemon {
   /** Runs until `signal` aborts; resolves when the work in progress is finished. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Reads every stream once, and sends all notifications. A region that refuses the token, or does not answer for longer
-   * than a moment, is skipped. Nothing more is begun once `signal` aborts.
+   * Reads every stream once and sends all notifications. A region that rejects the token, or is down for more than a
+   * few seconds, is skipped. Nothing more is begun once `signal` aborts. Throws `usage` if the store is shared.
    */
   runOnce(signal: AbortSignal): Promise<OnceOutcome>;
   /**
    * Switches the running daemon to another configuration. Resolves when that is in force; deliveries begun under the
-   * previous one may still be in progress. Must not be called again before it resolves.
+   * previous one may still be in progress. Must not be called again before it resolves. Throws `usage` if the daemon
+   * does not run.
    */
   follow(setup: Setup): Promise<void>;
   /** Wakes the stages after a write from outside, such as a silence or a retried delivery. */
   wake(): void;
-  /** Tries a region at once that is otherwise only probed now and then, because somebody says that it is fixed. */
+  /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   probe(region: string): void;
-  /** Reads the log of a Flight from the service, if the watch leaves room for the request. */
+  /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   readonly flightLog: WatchedRegion['flightLog'];
   /** Deletes a bounded batch of rows past the retention; resolves to the number of deleted rows. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
   /** What impairs the watch: the same answer for page, API, commands, metrics and heartbeat. */
   health(): Promise<HealthAnswer>;
-  /** This process among the replicas; undefined where it has its store to itself, or is not taking part now. */
+  /** This process among the replicas; undefined if it has its store to itself, or is not taking part now. */
   replica(): ReplicaRecord | undefined;
-  /** Why the store accepts no writes, so that the watch stands still until it does again; undefined while it accepts them. */
+  /** Why the store accepts no writes at present, which stops the watch; undefined if it does. */
   storeRefusal(): StoreRefusal | undefined;
-  /** Takes in what is reported outside of the stages. */
+  /** Receives reports from outside the stages. */
   hear(happening: Happening): void;
 }
 
@@ -85,12 +86,12 @@ export interface OnceOutcome {
   readonly unaccepted: number;
 }
 
-/** Rows deleted in one transaction, so that pruning never holds the other stages up for long. */
+/** The most rows deleted in one transaction, so that pruning never blocks the other stages for long. */
 const PRUNE_BATCH = 2_000;
 
 export function createDaemon(given: DaemonParts): Daemon {
   const { store, clock } = given;
-  /** Passes everything that the stages report on to health as well. */
+  /** Passes every report of the stages on, and also to the health check. */
   function report(happening: Happening): void {
     // Another replica has taken over, as it should: work that ends because of that is not a failure.
     if ('error' in happening && codeOf(happening.error) === 'lease_lost') return;
@@ -115,7 +116,9 @@ export function createDaemon(given: DaemonParts): Daemon {
     changed: () => inForce.wakeAlerting(),
     isAlerting: () => part.isAlerting(),
   });
-  /** Refers to the stages in force, so that a region that outlives a configuration commits to and wakes the new ones. */
+  /**
+   * Refers to the stages in force. A region that outlives a configuration uses it to commit to and wake the new ones.
+   */
   const inForce: InForce = {
     commitTo: (to) => (batch) => stages.commitTo(to)(batch),
     wakeAlerting() {
@@ -149,18 +152,18 @@ export function createDaemon(given: DaemonParts): Daemon {
   /** The sending task, which waits for receivers. */
   let sending: Task;
 
-  /** Begins all three stages. Each finds in the store what the one before it has committed. */
+  /** Begins all three stages. Each finds in the store what the previous one has committed. */
   function begin(these: Tasks): void {
-    // Intake: reads the service; events, alerts and cursors in one transaction.
+    // Intake reads the service, and commits events, alerts and cursors in one transaction.
     for (const region of regions) {
       if (reading.has(region)) continue;
       const task = these.begin((signal) => region.run(signal));
       reading.set(region, task);
     }
-    // Alerting: alerts that changed; groups, notifications and deliveries in one transaction.
+    // Alerting turns changed alerts into groups, notifications and deliveries in one transaction.
     const { decide, delivery, repeat } = stages;
     deciding = these.begin((signal) => part.whileAlerting(decide, signal));
-    // Delivery: sends what is queued, and settles it.
+    // Delivery sends what is queued and settles it.
     sending = these.begin(async (signal) => {
       await Promise.all([delivery.run(signal), part.whileRepeating(repeat, signal)]);
     });
@@ -201,7 +204,7 @@ export function createDaemon(given: DaemonParts): Daemon {
         ),
     );
     begin(these);
-    // A slow receiver holds up only this.
+    // A slow receiver delays only this.
     these.begin(async () => {
       await stillSending.end();
       await before.close?.();
@@ -256,7 +259,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     },
 
     async prune() {
-      // One replica is enough.
+      // One replica does it for all.
       if (!part.isAlerting()) return 0;
       const beforeUs = clock.nowUs() - setup.config.store.retentionMs * 1000;
       return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));

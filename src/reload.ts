@@ -1,6 +1,7 @@
 /**
- * Reads the configuration again while the daemon runs. A configuration is read whole before anything follows it: one
- * with a mistake changes nothing. What is fixed when the process starts stays as it was, and is named.
+ * Reads the configuration again while the daemon runs. The new configuration is validated completely before anything
+ * uses it, so one with a mistake changes nothing. Settings that are fixed at the start keep their values and are
+ * reported.
  */
 import type { Config } from './config/config.ts';
 import { isSameSetting } from './config/same-setting.ts';
@@ -9,28 +10,28 @@ import type { Report } from './report.ts';
 import type { Clock } from './time/clock.ts';
 
 interface ReloadingOptions {
-  /** In force when the process starts. */
+  /** The configuration in force when the process starts. */
   readonly config: Config;
   /** Throws `ConfigError` with every mistake. */
   readonly read: () => Config;
-  /** Puts it in force. Where it rejects, the one before stays in force. */
+  /** Puts it in force. If it rejects, the previous configuration stays in force. */
   readonly apply: (config: Config) => Promise<void>;
   readonly clock: Clock;
   readonly report: Report;
 }
 
-/** What came of reading it again. */
+/** The outcome of a reload. */
 export interface ReloadOutcome {
-  /** Why it was refused; empty where it is in force. */
+  /** Why the configuration was refused; empty if it is in force. */
   readonly mistakes: readonly string[];
-  /** Keys that changed and change nothing before a restart. */
+  /** Keys whose new values take effect only after a restart. */
   readonly needsRestart: readonly string[];
 }
 
 export interface ReloadView extends ReloadOutcome {
   /** When the configuration in force was read. */
   readonly readAtUs: number;
-  /** When it was last tried to read it again; 0 for never. */
+  /** When the last reload was tried; 0 for never. */
   readonly triedAtUs: number;
 }
 
@@ -40,7 +41,7 @@ export interface Reloading {
   view(): ReloadView;
 }
 
-/** So many mistakes are kept: whoever wants all asks `check-config`. */
+/** The most mistakes that are kept; `check-config` shows all of them. */
 const MOST_MISTAKES = 50;
 
 export function createReloading({ config, read, apply, clock, report }: ReloadingOptions): Reloading {
@@ -64,7 +65,7 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
 
   return {
     reload() {
-      // Who asks while one waits for its turn is answered by that: it reads the file later.
+      // A waiting reload serves all callers, because it reads the file after they asked.
       next ??= ended.then(() => {
         next = undefined;
         return reload();
@@ -76,7 +77,7 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
   };
 }
 
-/** A configuration with what cannot change as it was when the process started. */
+/** The new configuration, with the old values of everything that cannot change while the process runs. */
 function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
   const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
   const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
@@ -84,7 +85,7 @@ function fitted(next: Config, { store, web, metrics }: Config): { fitting: Confi
     fitting: {
       ...next,
       store: { ...store, retentionMs: next.store.retentionMs },
-      // Its other keys may be written for the new address.
+      // The other keys may only suit the new address.
       web: isWebElsewhere ? web : next.web,
       metrics,
     },
@@ -96,7 +97,7 @@ function fitted(next: Config, { store, web, metrics }: Config): { fitting: Confi
   };
 }
 
-/** Keys of the store that are read when it is opened. */
+/** The changed keys of the store that are only read when it is opened. */
 function changedKeys(next: Config['store'], store: Config['store']): string[] {
   if (next.url !== store.url) return ['store.url'];
   const [after, before] = [next.postgres, store.postgres];

@@ -24,7 +24,7 @@ import type { Report } from './report.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './time/clock.ts';
 
-/** A configuration, with the transports and channels that belong to it. */
+/** A configuration, with the transports and channels that it needs. */
 export interface Setup {
   readonly config: Config;
   /** Opens the transport to a region's service; the watched region closes it. */
@@ -32,13 +32,13 @@ export interface Setup {
   readonly channels: OpenChannels;
   /** The transport to the external watchdog; required if a heartbeat is configured. */
   readonly watchdog?: Transport;
-  /** Signs the links by which alerts are acknowledged from messages; absent for none. */
+  /** Signs the links in messages by which alerts are acknowledged; absent if there are none. */
   readonly links?: AcknowledgeLinks;
   /** Closes the channels and the transport to the watchdog; called when nothing uses them any more. */
   readonly close?: () => Promise<void>;
 }
 
-/** What comes from outside, whatever the configuration says. */
+/** The parts that come from outside and do not depend on the configuration. */
 export interface StageParts {
   readonly store: Store;
   readonly clock: Clock;
@@ -48,7 +48,7 @@ export interface StageParts {
 
 /** The parts of the daemon that are in force. Parts find each other through it, even across configurations. */
 export interface InForce {
-  /** How intake commits to this store. */
+  /** Returns the function that commits to this store. */
   readonly commitTo: (store: Store) => Commit;
   readonly wakeAlerting: () => void;
   readonly wakeDelivery: () => void;
@@ -65,9 +65,12 @@ export interface InForce {
 }
 
 export interface Stages {
-  /** Creates a region to be read; it continues with the request rate of `before`. */
+  /**
+   * Creates the reader of a region. If it replaces `before` and the service is the same, it starts at that one's
+   * request rate.
+   */
   region(region: RegionConfig, before?: WatchedRegion): WatchedRegion;
-  /** Commits what is read to this store. */
+  /** Returns the function that commits to this store. */
   commitTo(to: Store): Commit;
   /** Runs alerting until `signal` aborts: changed alerts become queued deliveries. Everything is written to `to`. */
   decide(signal: AbortSignal, to: Store): Promise<void>;
@@ -127,7 +130,7 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   };
 }
 
-/** How a region is to be read. */
+/** The settings by which a region is read. */
 export function settingOf(config: Config, region: RegionConfig): RegionSetting {
   const { links: _, ...read } = region;
   return {
@@ -138,7 +141,7 @@ export function settingOf(config: Config, region: RegionConfig): RegionSetting {
   };
 }
 
-/** A region that replaces another of the same service begins at its rate. */
+/** Creates the reader of a region, at the request rate of the one it replaces if the service is the same. */
 function createRegion(
   { clock, random, report }: StageParts,
   { config, transportOf }: Setup,
@@ -165,7 +168,7 @@ function createRegion(
   return part.region(setting, { create, reaches }, knownPerSecond);
 }
 
-/** From what changed to what is queued. */
+/** Creates alerting and digests. */
 function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) {
   const { store, clock, report } = parts;
   const { regions, part, watchFacts, wakeDelivery: queued } = inForce;
@@ -188,7 +191,7 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
   };
 }
 
-/** The heartbeat, where one is configured and there is a way to the watchdog. */
+/** Creates the heartbeat, if one is configured and there is a transport to the watchdog. */
 function createHeartbeatOf({ clock, report }: StageParts, { config, watchdog }: Setup, inForce: InForce) {
   if (!config.heartbeat || !watchdog) return undefined;
   const { impairments, rounds } = inForce;
