@@ -1,30 +1,30 @@
-/** The room of audits: how far each stream is known to be complete, and where entries are missing. */
+/** Stores audits: until when each stream is known to be complete, and where entries are missing. */
 
-/** A stretch of time in which the service counts entries that cannot be read. */
+/** A time span in which the service counts entries that cannot be read. */
 export interface GapRecord {
   readonly fromUs: number;
   readonly toUs: number;
-  /** How many. */
+  /** How many entries are missing. */
   readonly missing: number;
-  /** Audits in a row that found it. */
+  /** How many audits in a row found it. */
   readonly seen: number;
-  /** How many of them people have been notified of. */
+  /** How many of the missing entries people have been notified of. */
   readonly notified: number;
 }
 
 /**
- * How far a stream is known to be complete, as its last audits left it. Flights are not audited: of theirs it holds
- * up to when they were read, which may be some hours old, and the gaps, each as one missing Flight.
+ * Until when a stream is known to be complete, as of its last audits. Flights are not audited by count: for them it
+ * holds until when they were read, which may be some hours ago, and one gap for each missing Flight.
  */
 export interface AuditRecord {
   readonly stream: number;
-  /** Nothing is missing up to here; 0 before the first audit. */
+  /** Nothing is missing until then; 0 before the first audit. */
   readonly verifiedUs: number;
   /** When its last day was last audited; 0 for never. */
   readonly dayAuditedUs: number;
-  /** When all that is kept of it was last audited; 0 for never. */
+  /** When everything kept of it was last audited; 0 for never. */
   readonly wholeAuditedUs: number;
-  /** When entries were last seen to be gone that should have been there; 0 for never. */
+  /** When entries were last found deleted that should have been there; 0 for never. */
   readonly deletedUs: number;
   readonly gaps: readonly GapRecord[];
 }

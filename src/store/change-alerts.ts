@@ -1,6 +1,6 @@
 /**
- * How alerts change, whatever the cause: those of the facts' scopes are loaded, `domain/` decides, the decision is
- * written and its events are linked, all in the caller's transaction.
+ * Changes alerts for whatever cause: loads the alerts of the facts' scopes, lets `domain/` decide, writes the
+ * decision and links its events, all in the caller's transaction.
  */
 import type { Alert } from '../domain/alert/alert.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
@@ -14,7 +14,7 @@ import type { Transaction } from './store.ts';
 interface AlertChanges {
   /** How many alerts were written. */
   readonly written: number;
-  /** Which of them fire or are resolved now and did not before: to be reported once the transaction is committed. */
+  /** Alerts that newly fire or are newly resolved. Report them once the transaction is committed. */
   readonly happenings: readonly Happening[];
 }
 
@@ -30,7 +30,7 @@ export async function applyFacts(
   return writeDecision(tx, known, decide(facts, known, rules, nowUs), nowUs);
 }
 
-/** Writes what was decided about alerts; `known` are those that it was decided from, as this transaction loaded them. */
+/** Writes what was decided about alerts. `known` are the alerts it was decided from, as loaded in this transaction. */
 export async function writeDecision(
   tx: Pick<Transaction, 'alerts' | 'faults'>,
   known: readonly Alert[],

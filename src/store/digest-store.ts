@@ -1,16 +1,16 @@
 /**
- * The room of digests: how far each has come, and what a digest counts. The counts are of what other rooms wrote
- * (events, resolved episodes, suppressions, deliveries), as long as the retention keeps it.
+ * Stores the progress of digests, and counts what a digest contains. The counts are of what other stores wrote
+ * (events, resolved episodes, suppressions, deliveries), for as long as retention keeps it.
  */
 import type { Digest, EndedSilenced, Episode } from '../domain/digest/digest.ts';
 import type { EndedFlight } from '../domain/digest/flight-tally.ts';
 
-/** How far the digests of one name have come. */
+/** The progress of the digests of one name. */
 export interface DigestRecord {
   readonly name: string;
-  /** The instant of the last one; when the name was first known, before there was one. */
+  /** The instant of the last digest; before the first, when the name was first known. */
   readonly lastUs: number;
-  /** The number of the last event that it counted; absent before the first digest. */
+  /** The number of the last event it counted; absent before the first digest. */
   readonly lastEvent?: number;
 }
 
@@ -18,20 +18,20 @@ export interface DigestStore {
   find(name: string): Promise<DigestRecord | undefined>;
   put(record: DigestRecord): Promise<void>;
   /**
-   * Events are numbered in the order of their arrival: the number before the first of those that occurred at or after
-   * `sinceUs`, and the last number of all.
+   * Events are numbered in order of arrival. `before` is the number before the first event that occurred at or after
+   * `sinceUs`; `last` is the last number of all.
    */
   arrivals(sinceUs: number): Promise<{ readonly before: number; readonly last: number }>;
-  /** Flights that failed or succeeded, whose events have these numbers: `after < number <= upTo`. */
+  /** Flights that failed or succeeded, whose events have numbers with `after < number <= upTo`. */
   endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]>;
-  /** Episodes of alerts that were seen to be over after `afterUs` and by `upToUs`, in the order of their ends. */
+  /** Episodes whose end was seen after `afterUs` and by `upToUs`, in order of their ends. */
   episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]>;
   /**
-   * Alerts of whose end a silence kept a notification back in that time, the most often first: the first `limit` by
-   * name, and how many there are.
+   * Alerts that ended in that time without a notification because of a silence, most frequent first: the first
+   * `limit` by name, and the total number.
    */
   endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced>;
-  /** How many notifications of alerts to a receiver were suppressed in that time, by the reason. */
+  /** How many notifications of alerts to a receiver were suppressed in that time, by reason. */
   countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']>;
   /** Deliveries to a receiver that were given up in that time. */
   countDead(receiver: string, afterUs: number, upToUs: number): Promise<number>;

@@ -1,13 +1,13 @@
 /**
- * The room of events: what became of the service's entries. An event is written once and never changed. Of one stream
- * no two have the same instant and id, so whoever reads a page twice inserts nothing twice.
+ * Stores events, which nestwatch makes of the service's entries. An event is written once and never changed. No two
+ * events of a stream have the same instant and id, so reading a page twice inserts nothing twice.
  */
 import type { Event, Feed } from '../domain/alert/event.ts';
 import type { Filter } from './filter.ts';
 
 /**
- * Which events `page` gives; a condition left out is met by all. `name` and `severity` are of an alert that the event
- * is part of. `text` is looked for in what it says, its names, attributes and ids; letters beyond ASCII in their own case.
+ * Selects events for `page`; conditions left out match all. `name` and `severity` are those of an alert that contains
+ * the event. `text` is looked for in the message, names, attributes and ids; only ASCII letters match in either case.
  */
 export interface EventQuery extends Filter {
   readonly feed?: Feed | undefined;
@@ -19,21 +19,23 @@ export interface EventQuery extends Filter {
 }
 
 export interface EventStore {
-  /** Inserts the events that are not there yet (same stream, instant and id) and returns those, in their order. */
+  /**
+   * Inserts the events that are not there yet (same stream, instant and id) and returns those, in their given order.
+   */
   insert(stream: number, events: readonly Event[]): Promise<Event[]>;
   /** Ids (the last part of the key) of the stream's events that occurred in [sinceUs, untilUs), oldest first. */
   ids(stream: number, sinceUs: number, untilUs?: number): Promise<{ id: string; occurredAtUs: number }[]>;
-  /** Those of these ids that the stream has events of, whenever they occurred. */
+  /** Which of these ids the stream has events of, at any time. */
   knownIds(stream: number, ids: readonly string[]): Promise<Set<string>>;
   /** How many events of the stream occurred in [fromUs, toUs). */
   count(stream: number, fromUs: number, toUs: number): Promise<number>;
   /**
-   * Events, newest first. `next` is absent at the end; a page may hold fewer than `limit` events, even none, and have
-   * a `next`. Throws `usage` for a cursor that no answer gave.
+   * Events, newest first. `next` is absent at the end. A page may hold fewer than `limit` events, or none, and still
+   * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
    */
   page(query: EventQuery): Promise<{ events: Event[]; next?: string }>;
   /** One event by its key. */
   find(key: string): Promise<Event | undefined>;
-  /** The events with this short id, mostly one; none for a text that is no short id. */
+  /** The events with this short id, usually one; none if the text is not a short id. */
   withShortId(text: string): Promise<Event[]>;
 }

@@ -1,22 +1,22 @@
 /**
- * What people narrow lists down by, alike in pages, API and commands. A condition left out is met by all; several are
- * met together.
+ * The conditions that people filter lists by, the same in pages, API and commands. Conditions left out match all;
+ * those given must all match.
  */
 export interface Filter {
   readonly region?: string | undefined;
-  /** The id of a Nest or a part of its name, whatever its letters' case. */
+  /** The id of a Nest or a part of its name, in any case. */
   readonly nest?: string | undefined;
-  /** The id of a Bird or a part of its name, whatever its letters' case. */
+  /** The id of a Bird or a part of its name, in any case. */
   readonly bird?: string | undefined;
   /** The id of a Flight. */
   readonly flight?: string | undefined;
-  /** What a thing is called: an alert by its `alertname`, a Bird or a Nest by its name. */
+  /** The name of a thing: an alert's `alertname`, or the name of a Bird or Nest. */
   readonly name?: string | undefined;
   readonly severity?: string | undefined;
-  /** A part of what people read of it, whatever its letters' case. */
+  /** A part of its displayed text, in any case. */
   readonly text?: string | undefined;
-  /** At or after. */
+  /** Inclusive. */
   readonly sinceUs?: number | undefined;
-  /** Before. */
+  /** Exclusive. */
   readonly untilUs?: number | undefined;
 }

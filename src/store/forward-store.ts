@@ -1,10 +1,10 @@
 /**
- * The room of events that wait to be forwarded, one queue a receiver. They wait whole: retention never takes one that
- * is unsent.
+ * Stores events that wait to be forwarded, in one queue for each receiver. They are stored whole, and retention never
+ * deletes unsent ones.
  */
 import type { Event } from '../domain/alert/event.ts';
 
-/** An event that waits to be forwarded to a receiver, in the order of commits. */
+/** An event that waits to be forwarded to a receiver, in commit order. */
 interface ForwardedEvent {
   readonly receiver: string;
   readonly event: Event;
@@ -12,8 +12,8 @@ interface ForwardedEvent {
 
 export interface ForwardStore {
   queue(events: readonly ForwardedEvent[]): Promise<void>;
-  /** Receivers with events that wait to be forwarded. */
+  /** Receivers with waiting events. */
   receivers(): Promise<string[]>;
-  /** Takes the oldest `limit` events that wait for a receiver: they are gone when the transaction commits. */
+  /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
   take(receiver: string, limit: number): Promise<Event[]>;
 }

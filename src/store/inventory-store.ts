@@ -1,6 +1,6 @@
 /**
- * The room of the inventory: since when each region is watched, and its Nests and Birds as they were last listed. What
- * is no longer listed stays, as not `present`, until the retention has passed.
+ * Stores the inventory: since when each region is watched, and its Nests and Birds as last listed. Those no longer
+ * listed are kept as not `present` until retention deletes them.
  */
 
 /** A Nest as the inventory last saw it. */
@@ -8,7 +8,7 @@ export interface NestRecord {
   readonly region: string;
   readonly nestId: string;
   readonly name: string;
-  /** False from the reading on that no longer listed it. */
+  /** False once a reading no longer listed it. */
   readonly present: boolean;
 }
 
@@ -18,15 +18,15 @@ export interface BirdRecord {
   readonly birdId: string;
   readonly nestId: string;
   readonly name: string;
-  /** `active`, `unpublished`, `suspended` or a value not known today. */
+  /** `active`, `unpublished`, `suspended`, or a value not known today. */
   readonly status: string;
-  /** `manual`, `event`, `scheduled` or a value not known today. */
+  /** `manual`, `event`, `scheduled`, or a value not known today. */
   readonly triggerType: string;
-  /** False from the reading on that no longer listed it. */
+  /** False once a reading no longer listed it. */
   readonly present: boolean;
-  /** When the status was last seen to change, by our clock; the first reading counts. */
+  /** When the status was last seen to change, by our clock; the first reading counts as a change. */
   readonly statusSinceUs: number;
-  /** True while the status is that of the first reading: the Bird may have had it for long before. */
+  /** True while the status is still that of the first reading: the Bird may have had it long before. */
   readonly hasFirstStatus?: boolean;
 }
 
@@ -37,28 +37,31 @@ export interface NestMembers {
   readonly addresses: readonly string[];
 }
 
-/** The requests a second that a region was seen to bear, and when. */
+/** The request rate that a region was seen to bear, and when that was recorded. */
 export interface RateRecord {
   readonly perSecond: number;
   readonly keptUs: number;
 }
 
 export interface InventoryStore {
-  /** When this region was first watched by this store: `nowUs` at the first call, the same instant after. */
+  /** When this store first watched the region: `nowUs` at the first call, the same instant ever after. */
   regionSince(region: string, nowUs: number): Promise<number>;
-  /** When anybody first wanted to read this region, on our own clock: `nowUs` at the first call, ever after the same. */
+  /**
+   * When anybody first tried to read this region, by our own clock: `nowUs` at the first call, the same instant ever
+   * after.
+   */
   firstStart(region: string, nowUs: number): Promise<number>;
-  /** When this region was first watched; undefined where `regionSince` was never called for it. */
+  /** When this region was first watched; undefined if `regionSince` was never called for it. */
   knownSince(region: string): Promise<number | undefined>;
-  /** The service's clock was wrong when the watch of this region began: it began at `sinceUs`. */
+  /** Corrects when the watch of this region began, if the service's clock was wrong at that time. */
   began(region: string, sinceUs: number): Promise<void>;
-  /** Keeps for a later life what the region bears. */
+  /** Keeps the rate that the region bears for the next start. */
   putRate(region: string, rate: RateRecord): Promise<void>;
-  /** What was kept so; undefined for a region of which nothing was kept. */
+  /** The rate kept last; undefined if none was kept. */
   rate(region: string): Promise<RateRecord | undefined>;
   nests(region: string): Promise<NestRecord[]>;
   putNests(nests: readonly NestRecord[]): Promise<void>;
-  /** Whom to notify as a member of a Nest; kept only where a receiver wants it. */
+  /** Whom to notify as a member of a Nest; kept only if a receiver wants it. */
   nestMembers(region: string): Promise<NestMembers[]>;
   putNestMembers(members: readonly NestMembers[]): Promise<void>;
   birds(region: string): Promise<BirdRecord[]>;

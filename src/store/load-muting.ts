@@ -6,13 +6,13 @@ import type { Transaction } from './store.ts';
 
 export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;
 
-/** What each takes that is read. */
+/** The least work per alert. */
 const LEAST_WORK = 10;
 
-/** Labels read at once. */
+/** Labels per read. */
 const STEP = 1_000;
 
-/** What is muted at this instant, by the silences and the firing alerts that the store holds. */
+/** Loads what is muted at this instant, from the stored silences and firing alerts. */
 export async function loadMuting(
   tx: Transaction,
   { inhibitRules, timeIntervals }: MutingConfig,

@@ -4,16 +4,16 @@ import type { PostgresPlace } from './postgres/postgres-client.ts';
 import type { OpenStore } from './store.ts';
 
 interface StoreOptions {
-  /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or an address of PostgreSQL. */
+  /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or a PostgreSQL URL. */
   readonly url: string;
-  /** What `url` means, where it is one of PostgreSQL. */
+  /** The parsed `url`, if it is a PostgreSQL URL. */
   readonly postgres?: PostgresPlace;
   readonly clock: Clock;
-  /** Whether other processes may use it at the same time, which a file never is. */
+  /** Whether other processes may use the store at the same time; never true for a file. */
   readonly isShared?: boolean;
 }
 
-/** What others may read or replace of the store's files, one sentence each; empty for a store in memory. */
+/** Which of the store's files others may read or replace, one sentence each; empty for a store in memory. */
 export async function exposedFiles(url: string): Promise<readonly string[]> {
   const path = url.replace(/^sqlite:/, '');
   if (path === url || path === ':memory:') return [];
@@ -21,7 +21,7 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
   return findExposed(path);
 }
 
-/** Opens the store that the configuration's `store.url` names. */
+/** Opens the store that `store.url` names. */
 export async function openStore({ url, postgres, clock, isShared }: StoreOptions): Promise<OpenStore> {
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
@@ -32,7 +32,7 @@ export async function openStore({ url, postgres, clock, isShared }: StoreOptions
   return { store: await openSqliteStore({ path, clock }), sharing: undefined };
 }
 
-/** The file of a store's address. Throws `config_invalid` for what is none, as a store on a server. */
+/** The file of a store's URL. Throws `config_invalid` if it has none, such as a store on a server. */
 export function storePath(url: string): string {
   const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   if (scheme === 'postgres' || scheme === 'postgresql') {

@@ -1,13 +1,14 @@
 /**
- * The room of the outbox: notifications and their deliveries, from the moment when they are queued to the retention.
+ * Stores the outbox: notifications and their deliveries, from when they are queued until retention deletes them.
  *
  *   pending → leased → delivered
- *                    → retry      refused for now; claimed again when its instant has come
- *                    → ambiguous  whether it was accepted is unknown; claimed again likewise
- *                    → dead       given up; `redrive` makes it pending again
- *                    → suppressed never to be sent, with the reason
+ *                    → retry       refused for now; claimed again when its instant has come
+ *                    → ambiguous   unknown whether it was accepted; claimed again likewise
+ *                    → dead        given up; `redrive` makes it pending again
+ *                    → suppressed  never to be sent, with the reason
  *
- * A claim is written before anything is sent: after a crash every attempt that was under way is known, as ambiguous.
+ * A claim is written before anything is sent. So after a crash, every attempt that was in progress is known and
+ * becomes ambiguous.
  */
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Filter } from './filter.ts';
@@ -26,60 +27,60 @@ export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One notification on its way to one integration of one receiver. */
 export interface Delivery {
-  /** The `webhook-id`, and what the mail's Message-ID is made from: the same on every try. */
+  /** The `webhook-id`, from which a mail's Message-ID is made too: the same for every attempt. */
   readonly id: string;
   readonly notificationId: string;
   readonly receiver: string;
-  /** Its kind: `email`, `webhook`, `slack` and the like. */
+  /** The kind of integration: `email`, `webhook`, `slack` and so on. */
   readonly integration: string;
   /** Position among the receiver's integrations, from 0. */
   readonly position: number;
   /**
-   * Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order, as are
-   * those with `remaining`, and those that fail alone.
+   * Deliveries in the same lane of an integration are sent one after another, in order of creation. An empty lane
+   * means no order; so do `remaining` and failing alone.
    */
   readonly lane: string;
   readonly state: DeliveryState;
-  /** Tries begun. */
+  /** Attempts begun. */
   readonly attempts: number;
   readonly createdAtUs: number;
   /** When it may be claimed again. */
   readonly nextAttemptAtUs: number;
-  /** When it was delivered, died or was suppressed; 0 before. */
+  /** When it was delivered, given up or suppressed; 0 before. */
   readonly settledAtUs: number;
-  /** What the last try ended with, for people; empty when none failed. */
+  /** The error of the last attempt, for people; empty if none failed. */
   readonly lastError: string;
-  /** How many of the last tries in a row the receiver refused; absent for none. */
+  /** How many attempts in a row the receiver has refused up to now; absent for none. */
   readonly refusals?: number;
-  /** Who of several recipients refused it for good, each with the receiver's words; absent for nobody. */
+  /** Recipients that refused it for good, each with the receiver's answer; absent for none. */
   readonly refusedBy?: string;
-  /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
+  /** When it is also sent to the receiver's fallback, unless it is accepted before; absent for never. */
   readonly fallbackAtUs?: number;
-  /** Of several recipients those who are still to be reached, since the others have accepted it; absent for all. */
+  /** If some of several recipients have accepted it: those still to be reached. Absent means all. */
   readonly remaining?: readonly string[];
-  /** Of a claimed one: how the service called the last message of its lane that it accepted; absent for none. */
+  /** When claimed: the service's id of the last accepted message in its lane; absent for none. */
   readonly reference?: string;
 }
 
-/** A claimed delivery with what it carries. */
+/** A claimed delivery with its notification. */
 export interface ClaimedDelivery {
   readonly delivery: Delivery;
   readonly notification: Notification;
 }
 
-/** How long beyond its instant a replica leaves to others what it could claim. */
+/** How long after they are due a replica leaves deliveries to other replicas. */
 export interface LeftToOthers {
-  /** What it has tried last itself. */
+  /** For deliveries whose last attempt was its own. */
   readonly triedUs: number;
-  /** What nobody has tried. */
+  /** For deliveries that nobody has attempted. */
   readonly freshUs: number;
 }
 
-/** What of all that is due is claimed. */
+/** Which of the due deliveries are claimed. */
 export interface ClaimChoice {
-  /** Only what was due for so long, of what is left to others. */
+  /** Of the deliveries left to others, only those due for at least this long. */
   readonly left?: LeftToOthers | undefined;
-  /** Only what nobody has tried. */
+  /** Only those that nobody has attempted. */
   readonly isFresh?: boolean;
 }
 
@@ -89,36 +90,39 @@ export interface Settlement {
   readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
   readonly nextAttemptAtUs: number;
   readonly lastError: string;
-  /** Both as in `Delivery`; absent, they end what was counted and kept before. */
+  /** Both as in `Delivery`; if absent, earlier values are cleared. */
   readonly refusals?: number;
   readonly refusedBy?: string;
-  /** True when a try came to nothing: it counts for the fallback, and for the integration's health if it was for all. */
+  /**
+   * True if an attempt failed. It counts for the fallback, and for the integration's health if it was addressed to
+   * all recipients.
+   */
   readonly failed?: boolean;
-  /** True where its integration is no longer configured: nobody waits for that to accept anything. */
+  /** True if its integration is no longer configured, so that nobody waits for it to accept anything. */
   readonly isGone?: boolean;
-  /** Who is still to be reached after it; absent for those before it. */
+  /** The recipients still to be reached; if absent, they stay as before. */
   readonly remaining?: readonly string[];
-  /** True where it fails alone: what waits behind it in its lane is sent from now on. */
+  /** True if it fails alone: deliveries behind it in its lane no longer wait for it. */
   readonly leavesLane?: boolean;
-  /** How the service calls the message that it has accepted. */
+  /** The service's id of the message that it accepted. */
   readonly reference?: string;
-  /** Which try has ended, as `attempts` counts them: passed over where another was begun since. Absent for any. */
+  /** The attempt that ended, as counted by `attempts`; ignored if another one has begun since. Absent means any. */
   readonly attempt?: number;
 }
 
-/** An integration that has accepted nothing since its tries began to fail. */
+/** An integration that has accepted nothing since its attempts began to fail. */
 export interface FailingIntegration {
   readonly receiver: string;
   readonly integration: string;
   readonly position: number;
-  /** Tries that failed in a row. */
+  /** Attempts that failed in a row. */
   readonly failures: number;
   /** When the first of them ended. */
   readonly sinceUs: number;
   readonly lastError: string;
 }
 
-/** A notification with its deliveries, without what it says. */
+/** A notification with its deliveries, without its content. */
 export interface SentNotification {
   readonly id: string;
   readonly receiver: string;
@@ -129,9 +133,9 @@ export interface SentNotification {
 }
 
 /**
- * Which deliveries `page` and `list` give; a condition left out is met by all. Those of `Filter` are for `page` alone:
- * where, name and severity are of an alert that was notified of and is still kept, `text` is looked for in its id, its
- * receiver and its last error, `sinceUs` and `untilUs` are of when it was queued.
+ * Selects deliveries for `page` and `list`; conditions left out match all. Those of `Filter` apply to `page` alone:
+ * place, name and severity are those of a notified alert that is still kept; `text` is looked for in the id, the
+ * receiver and the last error; `sinceUs` and `untilUs` bound when it was queued.
  */
 export interface DeliveryQuery extends Filter {
   readonly state?: DeliveryState | undefined;
@@ -141,7 +145,7 @@ export interface DeliveryQuery extends Filter {
   readonly cursor?: string | undefined;
 }
 
-/** Events of an alert, those with `afterSeq < seq <= lastSeq`. */
+/** Events of an alert with `afterSeq < seq <= lastSeq`. */
 export interface LinkedSpan {
   readonly alertId: string;
   readonly afterSeq: number;
@@ -150,22 +154,22 @@ export interface LinkedSpan {
 
 export interface OutboxStore {
   /**
-   * Queues a notification for its deliveries: all or none. The alerts that it lists must be, or once have been, in the store. `covers` says which events it notifies of; without it,
-   * those that it lists.
+   * Queues a notification for all of its deliveries, or for none. The alerts that it lists must be, or once have
+   * been, in the store. `covers` says which events it notifies of; by default those that it lists.
    */
   enqueue(
     notification: Notification,
     deliveries: readonly Delivery[],
     covers?: readonly LinkedSpan[],
   ): Promise<void>;
-  /** The notifications that cover an event, listed or only counted, the oldest first; then those that forward it. */
+  /** The notifications that cover an event, by listing or counting it, oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
-  /** The notifications that list an alert, the newest first; also once the alert itself is gone. */
+  /** The notifications that list an alert, newest first, even if the alert itself was deleted. */
   notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]>;
   /**
-   * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
-   * records the attempt: they are `leased` and their `attempts` counts this one. `holder` is the replica that sends
-   * them, where several share the store. `choice` leaves some out.
+   * Claims up to `limit` due deliveries of one receiver's integration, only the first of each lane, and records the
+   * attempt: they become `leased`, and `attempts` includes this one. `holder` is the sending replica, if several
+   * share the store. `choice` restricts which are claimed.
    */
   claim(
     receiver: string,
@@ -175,31 +179,31 @@ export interface OutboxStore {
     holder?: number,
     choice?: ClaimChoice,
   ): Promise<ClaimedDelivery[]>;
-  /** Receivers' integrations with something due at `nowUs`, and the next instant at which something is. */
+  /** Integrations with something due at `nowUs`, and the next instant at which something will be. */
   due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;
-  /** Ends attempts, in this order. Ids that are not in the store are passed over. */
+  /** Ends attempts, in this order. Ids that are not in the store are skipped. */
   settle(settlements: readonly Settlement[], nowUs: number): Promise<void>;
   /**
-   * Puts dead deliveries back as if they were queued now: with 72 h and all tries before them. Ids of others change
-   * nothing. Returns the ids that were put back.
+   * Puts dead deliveries back as if they were queued now, with 72 h and all attempts ahead. Other ids are ignored.
+   * Returns the ids that were put back.
    */
   redrive(ids: readonly string[], nowUs: number): Promise<string[]>;
-  /** Takes up to `limit` deliveries whose `fallbackAtUs` has come: each is given once. */
+  /** Takes up to `limit` deliveries whose `fallbackAtUs` has come. Each is returned only once. */
   takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]>;
-  /** Has a delivery that was taken come once more, at this instant. */
+  /** Makes a taken delivery due for its fallback again, at this instant. */
   fallBackAt(id: string, atUs: number): Promise<void>;
   /** Integrations that accept nothing now, by receiver and position. */
   failingIntegrations(): Promise<FailingIntegration[]>;
   /**
-   * What was left leased by whoever lives no more becomes ambiguous, due now: at a start all, or all but what these
-   * replicas hold. Returns how many.
+   * Makes deliveries ambiguous and due now that were left leased by processes that have ended: at a start all of
+   * them, with `living` all but those these replicas hold. Returns how many.
    */
   recoverLeases(nowUs: number, living?: readonly number[]): Promise<number>;
   /** Deliveries, newest first. */
   list(query: DeliveryQuery): Promise<Delivery[]>;
   /**
-   * The same in pages; `next` is absent at the end. A page may hold fewer than `limit`, even none, and have a `next`.
-   * Throws `usage` for a cursor that no answer gave.
+   * The same in pages; `next` is absent at the end. A page may hold fewer than `limit` deliveries, or none, and still
+   * have a `next`. Throws `usage` for a cursor that no earlier answer gave.
    */
   page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }>;
   find(id: string): Promise<ClaimedDelivery | undefined>;

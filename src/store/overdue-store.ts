@@ -1,11 +1,12 @@
 /**
- * The room of what time alone makes wrong: open Flights that may not end, active Birds that may start none. Each has an
- * instant at which it is judged next, 0 until the first judgement; so a look reads only those whose time has come.
+ * Stores when to judge what time alone makes wrong: open Flights that may be stuck, and active Birds that may have
+ * stopped flying. Each has the instant of its next judgement, which is 0 before the first; so only those that are due
+ * are read.
  */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Place } from '../domain/alert/fact.ts';
 
-/** An open Flight that may be in the air for too long. */
+/** An open Flight that may be taking too long. */
 export interface FlightToJudge {
   readonly stream: number;
   readonly flightId: string;
@@ -18,15 +19,15 @@ export interface BirdToJudge {
   readonly place: Place;
   readonly triggerType: string;
   readonly statusSinceUs: number;
-  /** It was active when it was first seen, and may have been for long before. */
+  /** It was active when first seen, and may have been active long before. */
   readonly hasFirstStatus: boolean;
   /** The stream of its Flights; undefined before the first poll. */
   readonly stream: number | undefined;
-  /** When the latest of them started; 0 for none. */
+  /** When its latest Flight started; 0 for none. */
   readonly lastStartUs: number;
 }
 
-/** A Flight, and when it is to be judged next. */
+/** A Flight and its next judgement. */
 export interface JudgedFlight {
   readonly stream: number;
   readonly startedAtUs: number;
@@ -34,7 +35,7 @@ export interface JudgedFlight {
   readonly nextUs: number;
 }
 
-/** A Bird, and when it is to be judged next. */
+/** A Bird and its next judgement. */
 export interface JudgedBird {
   readonly region: string;
   readonly birdId: string;
@@ -42,14 +43,14 @@ export interface JudgedBird {
 }
 
 export interface OverdueStore {
-  /** Open Flights that started up to `startedUs` and are to be judged by `nowUs`, the oldest first. */
+  /** Open Flights that started at `startedUs` or earlier and are to be judged by `nowUs`, oldest first. */
   flights(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]>;
   judgeFlights(flights: readonly JudgedFlight[]): Promise<void>;
   /** Present, active Birds that are to be judged by `nowUs`. */
   birds(nowUs: number, limit: number): Promise<BirdToJudge[]>;
   judgeBirds(birds: readonly JudgedBird[]): Promise<void>;
-  /** Has all Flights and Birds judged anew: the rules may be others. */
+  /** Makes all Flights and Birds due to be judged again, because the rules may have changed. */
   forget(): Promise<void>;
-  /** Alerts of this name that fire about a Flight which is no longer open. */
+  /** Firing alerts with this name about a Flight that is no longer open. */
   alertsOfGoneFlights(alertname: string): Promise<Alert[]>;
 }

@@ -1,18 +1,19 @@
 /**
- * The room of who does what, where several replicas share a store. A *replica* is one life of a process; it lives as
- * long as it says so again in time. A *duty* is what one replica at a time does: reading a region, or alerting. Whoever
- * owns a duty has a *lease*, the duty with an *epoch* that grows each time that the duty goes from one to another. An
- * owner shows its lease in each of its transactions, so one that was paused while others took over commits nothing.
+ * Stores which replica does what, if several replicas share the store. A *replica* is one run of a process. It stays
+ * a member as long as it renews in time. A *duty* is work that one replica does at a time: reading a region, or
+ * alerting. The owner of a duty holds a *lease*: the duty with an *epoch*, which grows each time the duty changes its
+ * owner. An owner shows its lease in each of its transactions, so an owner that was paused while others took over
+ * commits nothing.
  *
- *   nobody's ──take──► owned by a replica ──release──► nobody's
- *                            │                             ▲
- *                            └── the replica is removed ───┘
+ *   unowned ──take──► owned by a replica ──release──► unowned
+ *                           │                            ▲
+ *                           └── the replica is removed ──┘
  *
- * Time is the store's own, which for a server is not that of any replica: clocks that disagree change nothing. A lease
- * ends only when its replica is removed, so being late to say that one lives costs nothing where nobody else wants it.
+ * Time is the store's own, which on a server is not that of any replica, so clocks that disagree do no harm. A lease
+ * ends only when its replica is removed, so a late renewal costs nothing unless another replica wants the duty.
  */
 
-/** Duties have names, by which they are told apart as long as the store is kept. */
+/** Duties are identified by these names, which must not change while a store is kept. */
 export const ALERTING = 'alerting';
 const REGION = 'region ';
 
@@ -21,59 +22,62 @@ export function regionDuty(region: string): string {
   return `${REGION}${region}`;
 }
 
-/** The region that the duty is to read; undefined for another duty. */
+/** The region of a duty to read one; undefined for other duties. */
 export function regionOf(duty: string): string | undefined {
   return duty.startsWith(REGION) ? duty.slice(REGION.length) : undefined;
 }
 
-/** A life of a process that shares the store. */
+/** One run of a process that shares the store. */
 export interface ReplicaRecord {
-  /** From 1 on, never given twice. */
+  /** From 1, never reused. */
   readonly replica: number;
-  /** For people: mostly the name of its host; with its number behind it, `web-1#7`, where several have the same. */
+  /** A name for people, usually the host's. If several replicas have the same, their number is appended: `web-1#7`. */
   readonly name: string;
   readonly version: string;
   readonly startedUs: number;
-  /** It may be removed from then on, unless it says before that it lives. */
+  /** It may be removed from then on, unless it renews before. */
   readonly expiresUs: number;
-  /** It is about to end, and takes nothing more. */
+  /** It is about to end and takes no more duties. */
   readonly isLeaving: boolean;
-  /** By how much its own clock is at least ahead of the store's; less than 0 where it is behind. */
+  /** A lower bound of how far its own clock is ahead of the store's; negative if it is behind. */
   readonly clockAheadUs: number;
-  /** Why the configuration in its file is not in force; undefined where it is. */
+  /** Why its configuration file is not in force; undefined if it is. */
   readonly refused: RefusedFile | undefined;
   readonly config: ConfigInForce;
-  /** How long the store took lately to answer it, at the best; 0 where that is not known. */
+  /** The best response time of the store that it measured recently; 0 if unknown. */
   readonly turnMs: number;
-  /** When another one last took a region from it, since it did not reach it; 0 for never. */
+  /** When another replica last took over a region that this one could not reach; 0 for never. */
   readonly relievedUs: number;
 }
 
-/** Clocks that are kept by NTP differ by milliseconds. */
+/** Clocks synchronised by NTP differ by milliseconds. */
 const MOST_APART_US = 5e6;
 
-/** Whether a replica's clock differs from the store's by more than it should: its log has other instants than all else. */
+/**
+ * Whether a replica's clock differs too much from the store's: the times in its log do not match those of everything
+ * else.
+ */
 export function isClockApart(clockAheadUs: number): boolean {
   return Math.abs(clockAheadUs) > MOST_APART_US;
 }
 
-/** A configuration that a replica could not take up, so that it goes on with the one before. */
+/** A configuration that a replica refused, so that its previous one stays in force. */
 export interface RefusedFile {
   readonly mistakes: number;
-  /** The first of them, with its place. */
+  /** The first mistake, with its place. */
   readonly first: string;
   readonly sinceUs: number;
 }
 
-/** By which configuration a replica goes. */
+/** The configuration in force at a replica. */
 export interface ConfigInForce {
-  /** The same for those that are alike; empty where that is not known, and of an older version. */
+  /** Equal for equal configurations; empty if unknown or from an older version. */
   readonly digest: string;
-  /** Since when this replica goes by it. */
+  /** Since when this replica uses it. */
   readonly sinceUs: number;
 }
 
-/** What a replica says with it that it lives. */
+/** What a replica reports when it renews. */
 export interface Renewal
   extends Pick<ReplicaRecord, 'isLeaving' | 'clockAheadUs' | 'refused' | 'config' | 'turnMs'> {
   readonly forMs: number;
@@ -81,12 +85,12 @@ export interface Renewal
 
 export interface DutyRecord {
   readonly duty: string;
-  /** Whose it is; 0 for nobody's. */
+  /** The owning replica; 0 for none. */
   readonly owner: number;
   readonly epoch: number;
-  /** Since when it is that owner's, or nobody's. */
+  /** Since when it has had that owner, or none. */
   readonly sinceUs: number;
-  /** What doing it takes, beside the others; 0 before an owner said so. */
+  /** Its cost, relative to other duties; 0 until an owner has reported it. */
   readonly weight: number;
 }
 
@@ -96,16 +100,16 @@ export interface Lease {
   readonly epoch: number;
 }
 
-/** What the owner of a duty says of it. */
+/** What the owner of a duty reports about it. */
 export interface Showing {
   readonly lease: Lease;
-  /** What doing it takes, beside the others. */
+  /** Its cost, relative to other duties. */
   readonly weight: number;
-  /** How it stands. */
+  /** Its state. */
   readonly shown: string;
 }
 
-/** How a duty stands, as its last owner has shown it to all. */
+/** The state of a duty, as last reported by an owner. */
 export interface ShownDuty {
   readonly duty: string;
   readonly shownUs: number;
@@ -120,38 +124,35 @@ export interface OwnershipView {
 }
 
 export interface OwnershipStore {
-  /** Adds a replica that lives for so long; returns its number. */
+  /** Adds a replica that is a member for `forMs`; returns its number. */
   join(name: string, version: string, forMs: number): Promise<number>;
-  /**
-   * The replica lives for so long from now on; how all stand. Undefined where it was removed: others may have what was
-   * its own.
-   */
+  /** Renews the replica and returns the state of all. Undefined if it was removed: others may now own its duties. */
   renew(replica: number, renewal: Renewal): Promise<OwnershipView | undefined>;
   /** Whether the replica was not removed. */
   isMember(replica: number): Promise<boolean>;
-  /** Removes a replica that ends: what it owned is nobody's. */
+  /** Removes a replica that ends; its duties become unowned. */
   leave(replica: number): Promise<void>;
-  /** Removes the replicas whose time is over; returns how many. */
+  /** Removes the replicas that did not renew in time; returns how many. */
   removeExpired(): Promise<number>;
   view(): Promise<OwnershipView>;
-  /** Takes a duty that is nobody's for a replica that was not removed; undefined where it is somebody's. */
+  /** Takes an unowned duty for a replica that was not removed; undefined if another replica owns it. */
   take(duty: string, replica: number): Promise<Lease | undefined>;
-  /** Notes that a region is taken from this replica, which does not reach it. */
+  /** Records that a region is taken over from this replica, which cannot reach it. */
   relieve(replica: number): Promise<void>;
   /** Gives a duty back. A lease that has ended changes nothing. */
   release(lease: Lease): Promise<void>;
   /**
-   * Throws `lease_lost` where the lease has ended. Where it has not, it does not end before the transaction does: what
-   * the transaction writes is the owner's.
+   * Throws `lease_lost` if the lease has ended. Otherwise it cannot end before the transaction does, so that
+   * everything the transaction writes is the owner's.
    */
   check(lease: Lease): Promise<void>;
   /**
-   * Notes what the store's clock shows. Resolves to by how much less that is than at the last time, 0 where it is more:
-   * so much at least it was set back meanwhile, be it on another server. Alerting must be somebody's.
+   * Records the store's clock, and resolves to how far it is behind its last record, or 0. That is a lower bound of
+   * how much it was set back, perhaps because the store moved to another server. Some replica must own alerting.
    */
   noteClock(): Promise<number>;
-  /** Says for all replicas how duties stand and what they take; nothing of one whose lease has ended. */
+  /** Reports states and costs of duties to all replicas; ignores those whose lease has ended. */
   show(showings: readonly Showing[]): Promise<void>;
-  /** What was shown of all duties, each the last. */
+  /** The last reported state of each duty. */
   shown(): Promise<ShownDuty[]>;
 }

@@ -1,8 +1,8 @@
 import type { ReceiverPace } from '../domain/grouping/throttle.ts';
 
-/** The room of throttled receivers: how much each was sent lately. */
+/** Stores how much each throttled receiver was sent recently. */
 export interface ReceiverStore {
-  /** An empty pace for a receiver of which nothing is known. */
+  /** An empty pace if nothing is known of the receiver. */
   pace(receiver: string): Promise<ReceiverPace>;
   putPace(pace: ReceiverPace): Promise<void>;
 }

@@ -1,10 +1,10 @@
 /**
  * THE PROMISE of the store, the only place where intake, alerting and delivery meet. All work is done in
- * transactions: what one writes is durable when its promise resolves, or has not happened at all when it rejects.
- * Transactions take effect as if they ran one after another, in the order in which they were asked for. Those that
- * wait at the same moment may share one durable commit, each still all-or-nothing on its own. What a store keeps comes
- * back exactly: every text, and every instant to the microsecond. Each room of a transaction is described in its own
- * file; every store passes `test/store/contract.ts` unchanged.
+ * transactions. What a transaction writes is durable when its promise resolves, and has not happened at all when it
+ * rejects. Transactions take effect as if they ran one after another, in the order in which they were requested.
+ * Those that wait at the same moment may share one durable commit, but each is still all-or-nothing on its own. What
+ * a store keeps comes back exactly: every text, and every instant to the microsecond. Each room of a transaction
+ * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
 
 import type { StoreClock } from '../time/store-clock.ts';
@@ -30,60 +30,60 @@ import type { WriteStore } from './write-store.ts';
 
 export interface Store {
   /**
-   * Runs `work` in one transaction. It may only await the transaction's own methods. When it throws, nothing of it
-   * remains and the error is passed on. Rejects with `disk_full`, `store_failed` when the commit itself fails, and with
-   * `store_down` where a server is away. A store that others write to may run `work` once more from its beginning;
-   * nothing of the first time remains.
+   * Runs `work` in one transaction. `work` may await nothing but the transaction's own methods. If it throws, nothing
+   * of it remains and the error is passed on. Rejects with `disk_full` or `store_failed` when the commit itself
+   * fails, and with `store_down` when a server is away. A store that others write to may run `work` again from the
+   * beginning; nothing of the first run remains.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** What the store takes, and what it could still take; undefined while that cannot be seen. */
+  /** The space that the store takes and could still take; undefined while it cannot be measured. */
   space(): StoreSpace | undefined;
-  /** Refuses new transactions with `cancelled`, waits for those under way, then lets go of what the store holds. */
+  /** Refuses new transactions with `cancelled`, waits for those in progress, then releases what the store holds. */
   close(): Promise<void>;
 }
 
-/** What the stages of all replicas on one store have in common to hear of. */
+/** What replicas that share a store wake each other for. */
 export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}`;
 
 /**
- * Says to the other replicas on the same store that there is something for them to do. A wake that is lost costs time,
- * never an event: whoever is to hear of it looks into the store by itself now and then.
+ * Tells the other replicas on the same store that there is work for them. A lost wake-up costs time but never an
+ * event, because each replica also checks the store by itself now and then.
  */
 export interface Wakes {
-  /** To be called after the commit that there is to hear of. It never throws. */
+  /** Call this after the commit that creates the work. It never throws. */
   ring(what: WakeUp): void;
-  /** `heard` is called for what others ring, until the function that is returned is. */
+  /** Calls `heard` for what other replicas ring, until the returned function is called. */
   listen(heard: (what: WakeUp) => void): () => void;
 }
 
-/** A store as it is opened. */
+/** A store that was opened. */
 export interface OpenStore {
   readonly store: Store;
-  /** Undefined where a process has the store to itself. */
+  /** Undefined if the process has its own store. */
   readonly sharing: Sharing | undefined;
 }
 
-/** What a replica does all the time, though nothing happens, is one request each. */
+/** Transactions for what a replica does even when idle; each of these methods is one request. */
 export interface Turns extends Pick<Store, 'transaction'> {
   readonly renew: OwnershipStore['renew'];
   readonly shown: OwnershipStore['shown'];
 }
 
-/** What the replicas on one store agree by, until the store is closed. */
+/** What coordinates the replicas on one store, until the store is closed. */
 export interface Sharing {
   readonly wakes: Wakes;
-  /** The same store by a way of its own: whatever `store` is busy with, a replica can say in time that it lives. */
+  /** The same store over a separate connection, so that a replica can renew in time however busy `store` is. */
   readonly turns: Turns;
-  /** By it all of them date what they write. */
+  /** The clock by which all replicas date what they write. */
   readonly storeClock: StoreClock;
 }
 
 /** All in bytes. */
 export interface StoreSpace {
   readonly used: number;
-  /** What is free for it where it is kept; undefined on a server, whose disk only the server sees. */
+  /** Free space where the store is kept; undefined on a server, which alone knows its disk. */
   readonly free: number | undefined;
-  /** How large all of that is; 0 for a store in memory, and on a server. */
+  /** The size of that disk; 0 for a store in memory or on a server. */
   readonly whole: number;
 }
 
@@ -100,7 +100,7 @@ export interface Transaction {
   readonly flights: FlightStore;
   readonly audits: AuditStore;
   readonly birds: BirdStore;
-  // What is wrong, and who is to hear of it.
+  // What is wrong, and who is to be told.
   readonly overdue: OverdueStore;
   readonly alerts: AlertStore;
   readonly groups: GroupStore;
@@ -111,7 +111,7 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
-  // The store itself, who does what, and who changed what.
+  // The store itself, which replica does what, and who changed what.
   readonly ownership: OwnershipStore;
   readonly faults: FaultStore;
   readonly troubles: TroublesStore;
@@ -119,10 +119,10 @@ export interface Transaction {
   readonly upkeep: UpkeepStore;
 
   /**
-   * Does a part of the work that may fail by itself: then nothing of the part remains, and what the transaction did
-   * before and does after it counts. Rejects only when the store itself fails.
+   * Runs a part of the work that may fail by itself. If it fails, nothing of this part remains, but what the
+   * transaction does before and after it does. Rejects only when the store itself fails.
    */
   attempt<T>(part: () => Promise<T>): Promise<Attempted<T>>;
-  /** Lets the process turn to other things in a long transaction, which goes on where it was. */
+  /** Lets the process do other things during a long transaction, which then continues. */
   pause(): Promise<void>;
 }

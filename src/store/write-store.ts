@@ -1,23 +1,23 @@
-/** The room of writes: who asked over HTTP for which change. What is here is added and never changed; age alone ends it. */
+/** Stores writes: who requested which change over HTTP. Records are added and never changed; only age removes them. */
 import type { WriteRecord } from '../report.ts';
 
 export interface WriteStore {
-  /** Keeps one; the oldest go where there are too many (`LIMITS.kept_writes`). */
+  /** Adds a record; beyond `LIMITS.kept_writes` the oldest are deleted. */
   add(write: WriteRecord): Promise<void>;
-  /** The newest first. */
+  /** Newest first. */
   page(query: WriteQuery): Promise<{ readonly writes: readonly WriteRecord[]; readonly next?: string }>;
 }
 
-/** Each condition that is given must hold. */
+/** All given conditions must match. */
 export interface WriteQuery {
-  /** A person's or a token's whole name. */
+  /** A person's or token's whole name. */
   readonly who?: string | undefined;
-  /** Stands in what was asked for, in letters of any case. */
+  /** A part of the request, in any case. */
   readonly text?: string | undefined;
   readonly sinceUs?: number | undefined;
   /** Exclusive. */
   readonly untilUs?: number | undefined;
-  /** Where the page before ended; what is none reads as the beginning. */
+  /** Where the previous page ended; an invalid cursor reads as the beginning. */
   readonly cursor?: string | undefined;
   readonly limit: number;
 }

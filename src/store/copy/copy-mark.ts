@@ -1,4 +1,4 @@
-/** What a store that is the target of a copy carries until the copy is finished: a table with texts in JSON. */
+/** Marks a store as the target of an unfinished copy, by a table with JSON texts. */
 import { NestwatchError } from '../../errors.ts';
 import type { ColumnValue, CopyOrigin, TableProgress } from './table-rows.ts';
 
@@ -6,10 +6,10 @@ export const COPY_MARK = 'copy_progress';
 
 export const MARK_TABLE = `CREATE TABLE ${COPY_MARK} (name TEXT PRIMARY KEY, body TEXT NOT NULL)`;
 
-/** The row that says where the copy comes from; the others are of tables. */
+/** The name of the row that says where the copy comes from; all other rows are about tables. */
 export const ORIGIN = '';
 
-/** What a daemon hears that would use such a store. */
+/** The error for a daemon that tries to use such a store. */
 export function notWhole(what: string): NestwatchError {
   return new NestwatchError('store_unfinished', `${what} is the target of a copy that is not finished.`);
 }
@@ -22,14 +22,14 @@ export function originOf(text: string): CopyOrigin {
   return JSON.parse(text) as CopyOrigin;
 }
 
-/** Numbers beyond those of JSON are written as texts, in a list of their own. */
+/** Numbers that exceed JSON's are written as texts, each in a list of its own. */
 type KeptValue = readonly [string] | string;
 
 interface KeptProgress extends Omit<TableProgress, 'after'> {
   readonly after?: readonly KeptValue[];
 }
 
-/** The values of a key are numbers that are whole, or texts. */
+/** The values of a key are integers or texts. */
 export function progressText({ after, ...progress }: TableProgress): string {
   const kept: KeptProgress = { ...progress, ...(after && { after: after.map(keptOf) }) };
   return JSON.stringify(kept);

@@ -1,23 +1,23 @@
 /**
- * Copies a store, whatever engines the two sides are on.
+ * Copies a store between any two engines.
  *
- *   begun → table by table, some rows and how far they go in one commit → compared → finished
+ *   begun → table by table, some rows and the progress in each commit → compared → finished
  *
- * Whatever ends it, even between two commits, the same copy goes on from the last one. Until it is finished the target
- * carries a mark for which no daemon opens it. If the source has changed since the copy began, it begins anew. At the
- * end all rows of both sides are read once more, and the digests of their tables must be the same. What is held in
- * memory are some rows, never a table.
+ * If the copy is interrupted, even between two commits, running it again continues after the last commit. Until it is
+ * finished the target carries a mark, so that no daemon opens it. If the source has changed since the copy began, it
+ * starts again. At the end all rows of both sides are read once more, and the digests of their tables must be equal.
+ * It holds only some rows in memory, never a whole table.
  */
 import { NestwatchError } from '../../errors.ts';
 import { type MatchedTable, matchTables } from './match-tables.ts';
 import { TableDigest } from './table-digest.ts';
 import type { RowSource, RowTarget, TableRow } from './table-rows.ts';
 
-/** How far a copy is. */
+/** The progress of a copy. */
 export interface CopyProgress {
   readonly step: 'copied' | 'compared';
   readonly table: string;
-  /** Rows of all tables, up to here. */
+  /** Rows of all tables so far. */
   readonly rows: number;
   readonly allRows: number;
 }
@@ -25,25 +25,28 @@ export interface CopyProgress {
 export interface CopiedTable {
   readonly table: string;
   readonly rows: number;
-  /** Of what its rows mean: the same for the same content, on whatever engine. */
+  /** A digest of what the rows mean: equal for equal content on any engine. */
   readonly digest: string;
 }
 
-/** How a copy began: from nothing, from where an earlier one had stopped, or from nothing since the source had changed. */
+/**
+ * How a copy began: from nothing, from where an earlier one had stopped, or from nothing because the source had
+ * changed.
+ */
 export type CopyBeginning = 'new' | 'resumed' | 'source changed';
 
 interface CopyStore {
   readonly source: RowSource;
   readonly target: RowTarget;
-  /** Ends it between two commits. */
+  /** Stops the copy between two commits. */
   readonly signal: AbortSignal;
   readonly began: (how: CopyBeginning) => void;
   readonly show: (progress: CopyProgress) => void;
 }
 
 /**
- * Throws `usage` for a target that is a copy of another store, `cancelled`, what the stores throw, and `store_failed`
- * when the two sides are not the same at the end; the copy begins anew then.
+ * Throws `usage` for a target that is a copy of another store, `cancelled`, whatever the stores throw, and
+ * `store_failed` if the two sides differ at the end; then the next copy starts again.
  */
 export async function copyStore({ source, target, signal, began, show }: CopyStore): Promise<CopiedTable[]> {
   refuseOtherVersion(source, target);
@@ -55,7 +58,7 @@ export async function copyStore({ source, target, signal, began, show }: CopySto
   const step = async (what: Omit<CopyProgress, 'rows' | 'allRows'>, more: number) => {
     rows += more;
     show({ ...what, rows, allRows });
-    // Signals are heard between turns of the event loop.
+    // Signals are delivered between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
     if (signal.aborted)
       throw new NestwatchError('cancelled', 'the copy is not whole; the same command goes on from here');
@@ -76,7 +79,7 @@ function refuseOtherVersion(source: RowSource, target: RowTarget): void {
   );
 }
 
-/** Goes on with the copy that the target holds, or begins one. */
+/** Continues the copy that the target holds, or begins a new one. */
 async function begin(source: RowSource, target: RowTarget): Promise<CopyBeginning> {
   const origin = { from: source.shown, state: await source.state() };
   const before = await target.begun();

@@ -1,16 +1,19 @@
 import type { Table } from './table-rows.ts';
 
-/** What two stores have in common of one table. */
+/** One table as both stores have it. */
 export interface MatchedTable {
   readonly source: Table;
   readonly target: Table;
-  /** What is written. */
+  /** The columns that are written. */
   readonly copied: readonly string[];
-  /** What must be the same afterwards, on whatever engine: what each side computes, too, and not what repeats a body. */
+  /**
+   * The columns that must be equal afterwards on any engine, including computed ones, but not those that repeat the
+   * body.
+   */
   readonly compared: readonly string[];
 }
 
-/** Throws where one store has a table or a column that the other lacks: then something would be left behind. */
+/** Throws if one store has a table or column that the other lacks, since that would not be copied. */
 export function matchTables(source: readonly Table[], target: readonly Table[]): MatchedTable[] {
   const targets = new Map(target.map((table) => [table.name, table]));
   const matched = source.map((table) => {

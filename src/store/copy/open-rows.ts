@@ -1,4 +1,4 @@
-/** Opens stores, on whatever engine, to be copied. */
+/** Opens stores of any engine for copying. */
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { storePath } from '../open-store.ts';
@@ -6,13 +6,13 @@ import type { PostgresPlace } from '../postgres/postgres-client.ts';
 import type { RowSource, RowTarget } from './table-rows.ts';
 
 export interface StorePlace {
-  /** As `store.url`. */
+  /** Same as `store.url`. */
   readonly url: string;
-  /** What `url` means, where it is one of PostgreSQL. */
+  /** The parsed `url`, if it is a PostgreSQL URL. */
   readonly postgres?: PostgresPlace;
 }
 
-/** Throws `store_locked` while somebody uses the store, and `usage` where there is none. */
+/** Throws `store_locked` while the store is in use, and `usage` if there is none. */
 export async function openSource({ url, postgres }: StorePlace, clock: Clock): Promise<RowSource> {
   if (postgres) {
     const { openPostgresSource } = await import('../postgres/copy/postgres-row-source.ts');
@@ -22,13 +22,13 @@ export async function openSource({ url, postgres }: StorePlace, clock: Clock): P
   return openSqliteSource(filePath(url));
 }
 
-/** One moment of a store on a server, also while daemons use it. */
+/** A snapshot of a store on a server, even while daemons use it. */
 export async function openServerMoment(place: PostgresPlace, clock: Clock): Promise<RowSource> {
   const { openPostgresSource } = await import('../postgres/copy/postgres-row-source.ts');
   return openPostgresSource({ place, clock, alone: false });
 }
 
-/** Throws `store_locked` while somebody uses the store, and `usage` where there is another. */
+/** Throws `store_locked` while the store is in use, and `usage` if it holds something else. */
 export async function openTarget({ url, postgres }: StorePlace, clock: Clock): Promise<RowTarget> {
   if (postgres) {
     const { openPostgresTarget } = await import('../postgres/copy/postgres-row-target.ts');
@@ -38,7 +38,7 @@ export async function openTarget({ url, postgres }: StorePlace, clock: Clock): P
   return openSqliteTarget(filePath(url));
 }
 
-/** The file of a store. Throws `usage` for one in memory. */
+/** The file of a store. Throws `usage` for a store in memory. */
 export function filePath(url: string): string {
   const path = storePath(url);
   if (path === ':memory:') throw new NestwatchError('usage', `${url}: a store in memory has no file`);

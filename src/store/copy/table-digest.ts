@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
 import type { ColumnValue, TableRow } from './table-rows.ts';
 
-/** SHA-256 as words of 32 bits. */
+/** SHA-256 in words of 32 bits. */
 const WORDS = 8;
 
 /**
- * A digest of all rows of a table, whatever their order: engines order texts by the bytes that they keep of them. It is
- * the sum of the rows' own digests, each of what the columns mean, not of how an engine writes it.
+ * A digest of all rows of a table in any order, since engines order texts by their own encoding of them. It is the
+ * sum of the rows' digests. Each is computed from what the columns mean, not from how an engine writes them.
  */
 export class TableDigest {
   readonly #sum = new Uint32Array(WORDS);
@@ -27,13 +27,13 @@ export class TableDigest {
   }
 }
 
-/** Each value says what it is and how long, so that no two rows are written alike. */
+/** Each value is written with its type and length, so that different rows are never written alike. */
 function written(value: ColumnValue): string {
   if (value === null) return 'n;';
   if (typeof value === 'bigint') return `i${value};`;
   if (typeof value === 'number') return `r${value};`;
   if (typeof value !== 'string') return `b${Buffer.from(value).toString('hex')};`;
-  // A digest is of bytes, and half of a surrogate pair has none of its own.
+  // A digest is computed from bytes, and half of a surrogate pair has none.
   const text = value.isWellFormed() ? value : JSON.stringify(value);
   return `${text === value ? 't' : 'j'}${text.length};${text}`;
 }

@@ -1,14 +1,14 @@
 /**
- * What a store holds, as rows of tables: how it is copied from one engine to another, and checked.
+ * Defines a store's content as rows of tables, for copying it between engines and checking it.
  *
- * Rows, and not the rooms of a transaction: what was committed refers to itself by numbers (an alert to its events, a
- * notification to both) that no room gives away, and each of the nineteen rooms would need a way to list all that it
- * keeps and a way to take that in. Tables and columns of the same name mean the same on each engine, so that they need
- * not be listed anywhere: whoever adds a column adds it to both schemas, and it is copied. `matchTables` refuses to copy
- * between stores of which one has a table or column that the other lacks, and a test does so before that.
+ * Why rows, rather than the rooms of a transaction: stored records refer to each other by numbers (an alert to its
+ * events, a notification to both) that no room exposes, and each of the nineteen rooms would need a way to list and
+ * to import everything. Tables and columns with the same name mean the same on each engine, so they need not be
+ * listed anywhere: a column added to both schemas is copied. `matchTables` refuses to copy if one store has a table
+ * or column that the other lacks, and a test checks that earlier.
  */
 
-/** What stands in one column: numbers that are whole as `bigint`, whatever they count, and truth as 0 or 1. */
+/** The value of one column: integers as `bigint`, and booleans as 0 or 1. */
 export type ColumnValue = bigint | number | string | Uint8Array | null;
 
 /** The values of some columns, in their order. */
@@ -17,9 +17,9 @@ export type TableRow = readonly ColumnValue[];
 export interface TableColumn {
   readonly name: string;
   readonly kind: 'integer' | 'real' | 'text' | 'blob';
-  /** The database computes it from others: it can only be read. */
+  /** Whether the database computes it from other columns, so that it can only be read. */
   readonly isComputed: boolean;
-  /** One engine alone has it, and takes it from the body of the same row. */
+  /** Whether only one engine has it, which takes it from the body of the same row. */
   readonly isFromBody: boolean;
 }
 
@@ -30,56 +30,56 @@ export interface Table {
   readonly key: readonly string[];
 }
 
-/** A store that is read as rows. What is read is one moment of it. */
+/** A store read as rows of one snapshot. */
 export interface RowSource {
-  /** The store as it is shown to people. */
+  /** The store as shown to people. */
   readonly shown: string;
   /** The version of its tables. */
   readonly version: number;
-  /** In the order of their names; not those by which an engine keeps its own affairs. */
+  /** Ordered by name; without the engine's own tables. */
   readonly tables: readonly Table[];
   /** Changes with each commit to the store. */
   state(): Promise<string>;
   count(table: string): Promise<number>;
-  /** The rows after the one with the key `after`, or all, in the order of their keys, some at a time. */
+  /** The rows after the key `after`, or all rows, ordered by key, some at a time. */
   read(table: Table, columns: readonly string[], after?: TableRow): AsyncIterable<readonly TableRow[]>;
-  /** By tables whose rows are numbered, the last number that was given; as far as no row shows it. */
+  /** The last number given, by table, for tables whose rows are numbered; only where no row shows it. */
   lastNumbers(): Promise<ReadonlyMap<string, bigint>>;
   close(): Promise<void>;
 }
 
-/** How far the rows of a table have been copied. */
+/** The progress of copying a table. */
 export interface TableProgress {
-  /** The key of the last one; undefined before the first. */
+  /** The key of the last row copied; undefined before the first. */
   readonly after: TableRow | undefined;
   readonly rows: number;
   readonly isWhole: boolean;
 }
 
-/** A store that is being made from rows. Until `finish` no daemon takes it for a store. */
+/** A store that is being built from rows. Until `finish` no daemon accepts it as a store. */
 export interface RowTarget extends Omit<RowSource, 'state' | 'lastNumbers'> {
-  /** Of what copy it is, where one was begun before. */
+  /** The origin of a copy that was begun before; undefined if there is none. */
   begun(): Promise<CopyOrigin | undefined>;
-  /** Empties it and begins a copy. */
+  /** Empties the target and begins a copy. */
   begin(origin: CopyOrigin): Promise<void>;
   progress(): Promise<ReadonlyMap<string, TableProgress>>;
-  /** Adds rows and notes how far the table is with them, in one commit. */
+  /** Adds rows and records the table's progress, in one commit. */
   write(
     table: Table,
     columns: readonly string[],
     rows: readonly TableRow[],
     progress: TableProgress,
   ): Promise<void>;
-  /** Goes on numbering where the source does. */
+  /** Makes numbering continue where the source's does. */
   setLastNumbers(numbers: ReadonlyMap<string, bigint>): Promise<void>;
-  /** From now on it is a store like any other. */
+  /** Turns the target into an ordinary store. */
   finish(): Promise<void>;
 }
 
 /** Where a copy comes from. */
 export interface CopyOrigin {
-  /** The source as it is shown to people. */
+  /** The source as shown to people. */
   readonly from: string;
-  /** What the source's `state` was. */
+  /** The source's `state` at the beginning. */
   readonly state: string;
 }

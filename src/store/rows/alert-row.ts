@@ -1,4 +1,4 @@
-/** What is kept of an alert: its body, and beside it what people find and order it by. */
+/** The stored form of an alert: its body, and the values by which people find and order it. */
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
 import { firstLines } from '../../text/plain-text.ts';
@@ -14,13 +14,13 @@ export function alertOf(row: AlertRow): Alert {
 
 export interface LabelsRow {
   readonly alert: number;
-  /** 1 for one that is over, and fires on because it flaps. */
+  /** 1 for an alert whose cause is over, but which fires on because it flaps. */
   readonly flaps_on: number;
   /** As JSON. */
   readonly labels: string;
 }
 
-/** What `firingLabels` gives of rows in the order of their numbers. */
+/** The result of `firingLabels` for rows in order of their numbers. */
 export function labelsPage(rows: readonly LabelsRow[], limit: number): { labels: Labels[]; next?: number } {
   const labels = rows.filter((row) => row.flaps_on === 0).map((row) => JSON.parse(row.labels) as Labels);
   const last = rows.length === limit ? rows.at(-1) : undefined;
@@ -38,7 +38,7 @@ interface FoundBy {
 
 const RANKS = ['critical', 'error', 'warning'];
 
-/** Of all its words together. */
+/** For all searchable words together. */
 const MAX_WORDS = 4_000;
 const MAX_CAUSE = 200;
 
@@ -57,7 +57,7 @@ export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
   };
 }
 
-/** As messages group them: by their error, or else by what was said last. */
+/** What messages group alerts by: their error, or else their latest text. */
 function causeOf({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): string {
   if (labels.error) return labels.error;
   const [said = ''] = firstLines(annotations.description ?? '', 1, MAX_CAUSE);

@@ -1,9 +1,9 @@
 /**
- * The beginning of a long text, of which a store gives no more than is asked for. One that is kept as JSON (`encodeText`)
- * is nothing without its end: it is given whole, and cut when it was read.
+ * Reads only the beginning of a long text. A text that is stored as JSON (`encodeText`) cannot be parsed without its
+ * end, so it is read whole and cut afterwards.
  */
 
-/** The expression of a text, or of as much of it as there is to be cut; on whatever engine. */
+/** An SQL expression for any engine: the text, or a beginning long enough to be cut. */
 export function uncut(column: string, characters: number): string {
   return `CASE WHEN substr(${column}, 1, 1) = '"' THEN ${column} ELSE substr(${column}, 1, ${characters}) END`;
 }

@@ -19,7 +19,7 @@ export interface DeliveryRow {
   readonly refusals: number;
   readonly refused_by: string;
   readonly fallback_us: number | null;
-  /** A list in JSON; empty for all. */
+  /** A JSON list; empty means all. */
   readonly remaining: string;
 }
 

@@ -1,7 +1,7 @@
 import type { Event, Feed } from '../../domain/alert/event.ts';
 import { formatInstant, hasSixDigits } from '../../time/instant.ts';
 
-/** What a stream is one of; that never changes. */
+/** The properties of a stream that never change. */
 export interface StreamKind {
   readonly region: string;
   readonly feed: Feed;
@@ -9,7 +9,7 @@ export interface StreamKind {
 
 /** A row of `event`. */
 export interface EventRow {
-  /** Numbered in the order of arrival. */
+  /** Numbered in order of arrival. */
   readonly event: number;
   readonly stream: number;
   readonly occurred_us: number;
@@ -21,18 +21,18 @@ export interface EventRow {
 }
 
 interface EventBody extends Pick<Event, 'nestId' | 'nest' | 'birdId' | 'bird' | 'attributes'> {
-  /** As the service wrote it; undefined where `occurred_us` says the same. */
+  /** As the service wrote it; undefined if `occurred_us` says the same. */
   readonly occurredAt: string | undefined;
 }
 
-/** A list, since the names of its fields would take more room in each row than most of what they name. */
+/** A JSON list rather than an object: the names of its fields would take more space than most values. */
 export function bodyOf({ occurredAt, nestId, nest, birdId, bird, attributes }: Event): string {
   const body = [nestId, nest, birdId, bird, attributes];
   if (!hasSixDigits(occurredAt)) body.push(occurredAt);
   return JSON.stringify(body);
 }
 
-/** The event of a row; region and feed are its stream's. */
+/** The event of a row; region and feed come from its stream. */
 export function eventOf(row: EventRow, { region, feed }: StreamKind): Event {
   const { nestId, nest, birdId, bird, attributes, occurredAt } = readBody(row.body);
   return {
@@ -52,18 +52,18 @@ export function eventOf(row: EventRow, { region, feed }: StreamKind): Event {
   };
 }
 
-/** The last part of the key: for the end of a Flight it has two parts itself. */
+/** The last part of the key; for the end of a Flight it contains a slash itself. */
 export function idOf(event: Event): string {
   return event.key.slice(event.region.length + event.feed.length + 2);
 }
 
-/** What another program wrote there says nothing. */
+/** A body that another program wrote reads as empty. */
 export function readBody(text: string): EventBody {
   let values: unknown;
   try {
     values = JSON.parse(text);
   } catch {
-    // Nothing is known then.
+    // Handled below like an empty body.
   }
   const [nestId = '', nest = '', birdId = '', bird = '', attributes = {}, occurredAt] = Array.isArray(values)
     ? values

@@ -1,6 +1,6 @@
 /**
- * A name as it is kept to be searched in, and what is searched for: letters of any case are one, and what a store would
- * keep in another form than that of a part of it is replaced.
+ * Folds names for searching, and what is searched for: to lower case, and without characters for which a store would
+ * encode the whole text differently from a part of it.
  */
 export function foldedText(text: string): string {
   return text.toWellFormed().toLowerCase().replaceAll('"', "'").replaceAll('\0', ' ');

@@ -1,9 +1,9 @@
 /**
- * What is looked for in texts as a store keeps them. One that begins with a quotation mark, or that the engine would spoil,
- * is kept as JSON (`encodeText`): its parts stand there as JSON writes them.
+ * Prepares a search for texts as a store keeps them. A text that begins with a quotation mark, or that the engine
+ * would damage, is stored as JSON (`encodeText`), so its parts must be looked for as JSON writes them.
  */
 export interface LookedFor {
-  /** As it stands in a text that is kept as it is, behind a sign with which it is itself none to be kept as JSON. */
+  /** To find it in texts stored as they are. The leading `=` keeps the parameter itself from being encoded as JSON. */
   readonly signed: string;
   readonly inJson: string;
 }
@@ -12,14 +12,14 @@ export function lookedFor(text: string): LookedFor {
   return { signed: `=${text}`, inJson: JSON.stringify(text).slice(1, -1) };
 }
 
-/** Where a text is looked for: in columns, of which one has to have it. */
+/** The columns to search; one of them must match. */
 export interface Places {
-  /** Kept folded. */
+  /** Stored folded. */
   readonly folded?: readonly string[];
-  /** Which it must be as a whole. */
+  /** Must be equal as a whole. */
   readonly ids?: readonly string[];
-  /** Kept as they came. */
+  /** Stored as received. */
   readonly whole?: readonly string[];
-  /** Kept as JSON. */
+  /** Stored as JSON. */
   readonly json?: readonly string[];
 }

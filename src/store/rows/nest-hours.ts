@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/alert/event.ts';
 
-/** Microseconds of an hour: what Flights of a Nest are counted by. */
+/** Microseconds in an hour, the unit by which the Flights of a Nest are counted. */
 export const HOUR_US = 3_600_000_000;
 
 /** A row of `nest_hour`, or what is added to it. */
@@ -12,7 +12,7 @@ interface NestHour {
   failed: number;
 }
 
-/** Counts the ends of Flights by Nest and hour, so that how a Nest does is known without reading its events. */
+/** Counts the ends of Flights by Nest and hour, so that a Nest's figures are known without reading its events. */
 export function nestHours(events: readonly Event[]): NestHour[] {
   const hours = new Map<string, NestHour>();
   for (const { type, region, nestId, occurredAtUs } of events) {

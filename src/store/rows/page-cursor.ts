@@ -1,11 +1,11 @@
 import { NestwatchError } from '../../errors.ts';
 
-/** A row's place in an order, as the parameter of an address. */
+/** A row's place in an order, as a URL parameter. */
 export function formatCursor(place: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url');
 }
 
-/** Throws `usage` for what is no place with parts of these types; numbers are whole. */
+/** Throws `usage` unless the cursor has parts of these types; numbers must be integers. */
 export function parseCursor(cursor: string, types: readonly ('string' | 'number')[]): (string | number)[] {
   try {
     const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
@@ -15,7 +15,7 @@ export function parseCursor(cursor: string, types: readonly ('string' | 'number'
       return place as (string | number)[];
     }
   } catch {
-    // Refused below, as any other text that was no cursor.
+    // Refused below like any other invalid cursor.
   }
   throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
 }

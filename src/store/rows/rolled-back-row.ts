@@ -1,4 +1,7 @@
-/** Rows of what waits, once our clock was set back. One that is damaged stays: who reads it next sets it aside. */
+/**
+ * Moves rows that wait for an instant, after our clock was set back. A damaged row stays: its next reader sets it
+ * aside.
+ */
 import type { Alert } from '../../domain/alert/alert.ts';
 import { rolledBackAlert } from '../../domain/evaluate/rolled-back.ts';
 import { type Group, rolledBackGroup } from '../../domain/grouping/group.ts';
@@ -9,7 +12,7 @@ export interface WaitingGroupRow {
   readonly next_flush_us: number;
 }
 
-/** Undefined where nothing is to be moved. */
+/** Undefined if nothing needs to be moved. */
 export function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert | undefined {
   return changed(
     () => alertOf(row),
@@ -17,7 +20,7 @@ export function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): 
   );
 }
 
-/** Undefined where nothing is to be moved. */
+/** Undefined if nothing needs to be moved. */
 export function rolledBackGroupRow(row: WaitingGroupRow, byUs: number, nowUs: number): Group | undefined {
   return changed(
     () => ({ ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us }),

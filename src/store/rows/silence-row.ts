@@ -9,15 +9,15 @@ export interface SilenceRow {
   readonly body: string;
 }
 
-/** Read at once: each may have 20,000 characters. */
+/** Silences per read: each may have 20,000 characters. */
 const STEP = 128;
 
-/** The first of those that come after this end, and this id at the same end, in this order. */
+/** The first silences at or after this end, and after this id if the end is the same, in this order. */
 type PageOf = (endsUs: number, id: string, limit: number) => SilenceRow[] | Promise<SilenceRow[]>;
 
-/** Lists silences a page at a time; `pause` comes between two. */
+/** Lists silences page by page, with a `pause` in between. */
 export function createSilenceList(pageOf: PageOf, pause: () => Promise<void>): SilenceStore['list'] {
-  // Every flush asks for them: what was read last stays as it is.
+  // Every flush lists them, so silences whose stored text is unchanged are not parsed again.
   let known = new Map<string, { readonly body: string; readonly silence: Silence }>();
 
   return async (endsAfterUs = -1) => {
