@@ -1,12 +1,12 @@
 import type { Connection, Statement, Value } from './connection.ts';
 
-/** Rows of one statement. Powers of two take any number of rows in few statements; each is prepared once. */
+/** Rows per statement. With powers of two, any number of rows takes few statements, and each is prepared once. */
 const SIZES = [128, 64, 32, 16, 8, 4, 2, 1] as const;
 
 /**
- * Prepares statements over many rows at once, which cost a third of as many single ones. `sql` is given the text of the rows,
- * `(?, …), (?, …)`, for as many rows as a chunk has; `fill` appends the values of one row.
- * Returns how many rows changed.
+ * Prepares statements that write many rows at once, at a third of the cost of single ones. `sql` receives the text of
+ * the rows, `(?, …), (?, …)`, for as many rows as a chunk has; `fill` appends the values of one row. Returns how many
+ * rows changed.
  */
 export function prepareChunks(
   connection: Connection,

@@ -1,14 +1,15 @@
 /**
- * One SQLite connection with what the rest of this room relies on:
+ * Opens an SQLite connection with the properties that the rest of this folder relies on:
  *
- * - Text survives exactly. SQLite keeps UTF-8, which cannot hold half of a surrogate pair; such text is kept as JSON
- *   that begins with a quotation mark, and so is text that begins with one itself.
+ * - Text is kept exactly. SQLite stores UTF-8, which cannot hold half of a surrogate pair. Such text is stored as
+ *   JSON, which begins with a quotation mark; so is text that itself begins with one.
  * - Failures are translated once, here.
- * - A transaction in which a statement failed is over: SQLite may have rolled it back by itself, and what came next
- *   would be committed alone. Every later statement of it throws the same failure. So none has to be taken back by itself:
- *   `INSERT OR FAIL` spares SQLite a copy of each page that an insert of many rows changes.
- * - A statement is planned once. SQLite looks at the value of a bare `LIMIT ?` while it plans, and plans anew for each
- *   value that is bound: that cost several times what the statement itself does. It cannot look into a sum.
+ * - A transaction in which a statement failed is over: SQLite may already have rolled it back, and later statements
+ *   would be committed on their own. So every later statement of it throws the same failure. Therefore no single
+ *   statement has to be rolled back, and `INSERT OR FAIL` spares SQLite a copy of each page that an insert of many
+ *   rows changes.
+ * - Each statement is planned once. SQLite takes the value of a bare `LIMIT ?` into the plan and plans again for each
+ *   new value, which costs several times the statement itself. It cannot do that with a sum.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { storeFailure } from './failure.ts';
@@ -20,19 +21,19 @@ export type Value = string | number | null | Uint8Array;
 export interface Statement<Row> {
   all(...values: Value[]): Row[];
   get(...values: Value[]): Row | undefined;
-  /** Returns the number of rows that it changed. */
+  /** Returns the number of rows changed. */
   run(...values: Value[]): number;
 }
 
 export interface Connection {
   /**
-   * `Row` names the columns with what they hold; the caller vouches for it. The statement is planned when it first
-   * runs: a store has hundreds, of which most runs need few.
+   * Prepares a statement. `Row` describes the columns; the caller vouches for it. Planning waits until the first run:
+   * a store has hundreds of statements, and most processes need few.
    */
   prepare<Row = unknown>(sql: string): Statement<Row>;
-  /** Runs statements without results, outside of the rule on failed transactions. */
+  /** Runs statements without results, exempt from the rule about failed transactions. */
   exec(sql: string): void;
-  /** What rooms hold back until a statement of this connection could see it. */
+  /** Writes that rooms hold back until a statement of this connection could see them. */
   readonly held: HeldWrites;
   isTransaction(): boolean;
   /** The first failure of a statement since `forget`. */
@@ -41,7 +42,10 @@ export interface Connection {
   close(): void;
 }
 
-/** How long to wait for another program that writes to the store, say an `sqlite3` shell; nothing else runs then. */
+/**
+ * How long to wait for another program that writes to the store, such as an `sqlite3` shell; nothing else runs
+ * meanwhile.
+ */
 const BUSY_TIMEOUT_MS = 250;
 
 export function openConnection(path: string): Connection {
@@ -111,12 +115,12 @@ function withoutCopies(sql: string): string {
   return sql.replace(/\bINSERT INTO\b/, 'INSERT OR FAIL INTO');
 }
 
-/** A list of texts as one parameter, to be read by `json_each`. */
+/** A list of texts as one parameter for `json_each`. */
 export function textList(texts: readonly string[]): string {
   return JSON.stringify(texts.map(encodeText));
 }
 
-/** A text as it is kept; for one that stands in a list in JSON. */
+/** A text as it is stored; also for texts in a JSON list. */
 export function encodeText(text: string): string {
   return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
 }
@@ -126,7 +130,7 @@ export function decodeText(text: string): string {
   try {
     return String(JSON.parse(text));
   } catch {
-    // Another program wrote it: it is what it is.
+    // Another program wrote it; it is returned as it is.
     return text;
   }
 }

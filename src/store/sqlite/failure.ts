@@ -1,7 +1,7 @@
-/** Translates SQLite's result codes into the closed table of errors. Its messages are never looked at. */
+/** Translates SQLite's result codes into the closed table of errors. It never interprets messages. */
 import { type ErrorCode, NestwatchError } from '../../errors.ts';
 
-/** Primary result codes (https://www.sqlite.org/rescode.html); the extended ones carry them in their low byte. */
+/** Primary result codes (https://www.sqlite.org/rescode.html); extended codes carry them in their low byte. */
 const BUSY = 5;
 const IOERR = 10;
 const CORRUPT = 11;
@@ -24,8 +24,8 @@ const FAILURES: Readonly<Record<number, { code: ErrorCode; is: string }>> = {
 const IOERR_SHMSIZE = 4874;
 
 /**
- * A failure of SQLite as one of ours, with the original as its cause. Anything else comes back as it is: a violated
- * constraint or a malformed statement is a bug.
+ * A failure of SQLite as a `NestwatchError`, with the original as its cause. Other errors are returned unchanged: a
+ * violated constraint or a malformed statement is a bug.
  */
 export function storeFailure(error: unknown, path: string): unknown {
   const result = resultOf(error);
@@ -35,14 +35,14 @@ export function storeFailure(error: unknown, path: string): unknown {
   return new NestwatchError(failure.code, `The store ${path} ${failure.is}.`, { cause: error });
 }
 
-/** SQLite could not have the lock that it asked for. */
+/** Whether SQLite could not get a lock. */
 export function isBusy(error: unknown): boolean {
   return ((resultOf(error) ?? 0) & 0xff) === BUSY;
 }
 
 /**
- * After a failure to read or write nobody knows what the disk holds, until the store is opened anew: the operating
- * system may have dropped what it could not write, and says so only once.
+ * Whether the store must be reopened. After a failed read or write the contents of the disk are unknown: the
+ * operating system may have dropped what it could not write, and reports that only once.
  */
 export function isFatal(error: unknown): boolean {
   if (!(error instanceof NestwatchError) || error.code === 'disk_full') return false;

@@ -1,18 +1,18 @@
 /**
- * Writes that wait for others of the same transaction, so that many rows become few statements, and a row that changes
- * twice is written once. Nobody sees a difference: what waits is written before any statement that could, and before
- * the transaction or a part of it ends.
+ * Holds back writes within a transaction, so that many rows take few statements, and a row that changes twice is
+ * written once. This is invisible: held writes are executed before any statement that could see them, and before the
+ * transaction or a part of it ends.
  */
 
 /** What a room holds back, and when it must be written. */
 interface Held {
-  /** Tables that it writes: whoever reads or writes one of them comes after it. */
+  /** The tables it writes: any statement that reads or writes one of them comes after it. */
   readonly writes: readonly string[];
-  /** Tables that it reads as it is written: whoever writes one of them comes after it. */
+  /** The tables it reads while it is written: any statement that writes one of them comes after it. */
   readonly reads: readonly string[];
-  /** Writes all of it. */
+  /** Writes everything held. */
   readonly write: () => void;
-  /** Forgets all of it: its transaction was taken back. */
+  /** Discards everything held, because the transaction was rolled back. */
   readonly forget: () => void;
 }
 
@@ -21,18 +21,18 @@ export class HeldWrites {
   /** Those that hold something. */
   readonly #waiting = new Set<Held>();
 
-  /** Announces what a room may hold back; returns what the room calls when it does. */
+  /** Registers what a room may hold back. The room calls the returned function when it holds something. */
   add(held: Held): () => void {
     this.#all.push(held);
     return () => this.#waiting.add(held);
   }
 
-  /** Returns what is to be called before each run of this statement. */
+  /** Returns a function to call before each run of this statement. */
   before(sql: string): () => void {
     let concerned: readonly Held[] | undefined;
     return () => {
       if (this.#waiting.size === 0) return;
-      // Rooms announce what they hold after others have prepared their statements.
+      // Computed late, since rooms register after others have prepared their statements.
       concerned ??= this.#concernedBy(sql);
       for (const held of concerned) this.#write(held);
     };
@@ -46,7 +46,7 @@ export class HeldWrites {
     );
   }
 
-  /** Writes all that waits. */
+  /** Writes everything that is held. */
   write(): void {
     for (const held of this.#waiting) this.#write(held);
   }
@@ -57,7 +57,7 @@ export class HeldWrites {
   }
 
   #write(held: Held): void {
-    // It waits no longer as its own statements run.
+    // Removed first, so that its own statements do not trigger it again.
     if (this.#waiting.delete(held)) held.write();
   }
 }

@@ -1,28 +1,28 @@
-/** Makes a database ours: refuses what is not, sets it up, creates its tables. */
+/** Prepares a database as a store: refuses foreign ones, configures it, and creates its tables. */
 import { statSync } from 'node:fs';
 import { NestwatchError } from '../../errors.ts';
 import { notWhole } from '../copy/copy-mark.ts';
 import type { Connection } from './connection.ts';
 import { SCHEMA, SCHEMA_VERSION } from './schema.ts';
 
-/** Earlier ones can damage a database that two programs have open (https://www.sqlite.org/wal.html#walresetbug). */
+/** Earlier versions can damage a database that two programs have open (https://www.sqlite.org/wal.html#walresetbug). */
 const OLDEST_SQLITE = '3.51.3';
 
-/** Stores up to this size are checked whole at start, which takes up to a second. */
+/** Stores up to this size are checked completely at start, which takes up to a second. */
 const MAX_CHECK_BYTES = 256 * 1024 * 1024;
 
-/** Marks the file as ours: `nstw` in ASCII. */
+/** The application id of our files: `nstw` in ASCII. */
 export const APPLICATION_ID = 0x6e737477;
 
-/** Marks a file that a store is being copied to: `nstc` in ASCII. */
+/** The application id of a file that a store is being copied to: `nstc` in ASCII. */
 export const COPYING_ID = 0x6e737463;
 
-/** The mark of stores from before 0.1.0, which have other tables: `nest` in ASCII. */
+/** The application id of stores from before 0.1.0, which have other tables: `nest` in ASCII. */
 const UNRELEASED_ID = 0x6e657374;
 
 /**
  * Throws `store_newer` or `config_invalid` before anything is changed, `store_corrupt` for a store that fails its
- * check, and what SQLite reports.
+ * check, and whatever SQLite reports.
  */
 export function prepareSchema(connection: Connection, path: string): void {
   refuseOldSqlite(connection);
@@ -39,14 +39,14 @@ export function prepareSchema(connection: Connection, path: string): void {
   `);
 }
 
-/** What a statement is prepared by. */
+/** Anything that can prepare a statement. */
 interface Readable {
   prepare(sql: string): { get(): unknown };
 }
 
 /**
- * Throws `store_newer` for a store of a later version, `store_unfinished` for one that is not whole yet, and `config_invalid` for a database that is not ours or of a
- * version before the first one.
+ * Throws `store_newer` for a store of a later version, `store_unfinished` for an incomplete copy, and
+ * `config_invalid` for a foreign database or one from before the first version.
  */
 export function refuseForeign(db: Readable, path: string): { version: number; isOurs: boolean } {
   const version = pragma(db, 'user_version');
@@ -70,12 +70,12 @@ export function refuseForeign(db: Readable, path: string): { version: number; is
 }
 
 /**
- * - `synchronous = FULL`: a commit in WAL mode is then on the disk when it returns; it costs a tenth to a quarter.
- * - Pages of 8 KiB hold about twenty events: fewer pages a commit than at 4 KiB, and still small ones to rewrite.
- * - A checkpoint every 1000 pages (8 MiB) holds everything up for some 10 ms; rarer ones do so for longer.
- * - No `auto_vacuum`: what retention frees is used again, so the file stops growing by itself, and moving pages about
- *   to shrink it would slow down every commit.
- * - 4 MiB of pages in memory: with 8 neither inserts nor a storm took less processor time, and with 2 a few percent more.
+ * - `synchronous = FULL`: in WAL mode a commit is then on the disk when it returns; this costs a tenth to a quarter.
+ * - Pages of 8 KiB hold about twenty events: fewer pages per commit than with 4 KiB, and still cheap to rewrite.
+ * - A checkpoint every 1000 pages (8 MiB) blocks everything for about 10 ms; rarer ones block for longer.
+ * - No `auto_vacuum`: space freed by retention is reused, so the file stops growing by itself, and moving pages to
+ *   shrink it would slow down every commit.
+ * - A page cache of 4 MiB: with 8, neither inserts nor a storm took less processor time; with 2, a few percent more.
  * - No memory mapping: a stray write or a torn file would damage the store or end the process.
  * - No foreign keys: each would be looked up for every row. What belongs together is written by one method.
  */

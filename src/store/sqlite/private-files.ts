@@ -1,7 +1,7 @@
 /**
- * Who may read the store's files. They hold messages, addresses and the key that signs links, so what nestwatch makes
- * is its user's alone. What was there before keeps its rights, since somebody may have set them on purpose, and is
- * warned of.
+ * Keeps the store's files private. They hold messages, addresses and the key that signs links, so the files that
+ * nestwatch creates belong to its user alone. Existing files keep their permissions, since somebody may have set them
+ * on purpose, but are warned about.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -9,7 +9,7 @@ import { NestwatchError } from '../../errors.ts';
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
-/** In such a directory, as `/tmp`, nobody replaces others' files. */
+/** In a directory with this bit, such as `/tmp`, nobody can replace other users' files. */
 const STICKY = 0o1000;
 
 export function makePrivateDirectory(path: string): void {
@@ -17,25 +17,25 @@ export function makePrivateDirectory(path: string): void {
 }
 
 /**
- * Makes the file where there is none; SQLite gives those that it adds beside it the same rights. It never opens one
- * that is there: to close that again would end the locks that this process has on it.
+ * Creates the file if it is missing; SQLite gives its additional files the same permissions. An existing file is
+ * never opened: closing it would release the locks that this process holds on it.
  */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'ax', 0o600));
   } catch {
-    // It is there, or cannot be made: SQLite says so in its own words.
+    // It exists, or cannot be created; SQLite then reports why.
   }
 }
 
-/** The own name of a store's file, whose directory is made where it is missing, so that two ways to name it meet at one lock. */
+/** The real path of a store's file, so that two paths to it use the same lock. Creates a missing directory. */
 export function trueName(path: string): string {
   try {
     if (existsSync(path)) return realpathSync(path);
     makePrivateDirectory(dirname(path));
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
-    // Which one it is decides what to do: in a container mostly a volume of another user, or a file system to be read only.
+    // The code tells what to do. In a container it is usually a volume of another user, or a read-only file system.
     const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
     throw new NestwatchError(
       'store_failed',
@@ -47,7 +47,9 @@ export function trueName(path: string): string {
   }
 }
 
-/** What was renamed survives a power failure only once its directory is on the disk as well. */
+/**
+ * Flushes a file and its directory: a rename survives a power failure only once the directory is on the disk as well.
+ */
 export function syncFile(path: string): void {
   const file = openSync(path, 'r');
   try {
@@ -57,7 +59,7 @@ export function syncFile(path: string): void {
   }
 }
 
-/** Files of the store at `path`, and its directory, that others may read or replace: one sentence each. */
+/** The store's files, and its directory, that others may read or replace: one sentence each. */
 export function findExposed(path: string): string[] {
   const files = ['', '-wal', '-shm', '.lock'].flatMap((end) => {
     const mode = modeOf(`${path}${end}`);
@@ -71,7 +73,7 @@ export function findExposed(path: string): string[] {
     : files;
 }
 
-/** 0 for what is not there. */
+/** 0 if the file is missing. */
 function modeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mode ?? 0;
 }

@@ -34,14 +34,14 @@ import { SqliteInventory } from './watched/sqlite-inventory.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
 
 interface SqliteStoreOptions {
-  /** A file, created with its directory where it is missing, or `:memory:` for trials. */
+  /** A file, created with its directory if missing, or `:memory:` for trials. */
   readonly path: string;
   readonly clock: Clock;
 }
 
 /**
  * Opens the embedded store. Throws `store_locked`, `store_newer`, `store_corrupt`, `store_failed`, `disk_full`, or
- * `config_invalid` for a database of another program; nothing is damaged then.
+ * `config_invalid` for a database of another program; in all these cases nothing is damaged.
  */
 export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Promise<Store> {
   const file = path === ':memory:' ? path : trueName(path);
@@ -50,9 +50,9 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
   try {
     connection = openConnection(file);
     prepareSchema(connection, file);
-    // Before any room reads: what it reads can be read.
+    // Checked before any room reads, so that every row they read is valid.
     connection.exec(FAULT_TABLE);
-    // Nothing else has begun that this could hold up.
+    // Nothing else is running yet that this could delay.
     await new SqliteFaults(connection, async () => {}).checkRows(
       clock.nowUs(),
       isSmall(connection) ? 'all' : 'what is in use',
@@ -65,7 +65,7 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
   }
 }
 
-/** Stores up to this size are looked through whole at start, which takes up to a second. */
+/** Stores up to this size are checked row by row at start, which takes up to a second. */
 const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
 
 const DATABASE_BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size';
@@ -74,10 +74,12 @@ function isSmall(connection: Connection): boolean {
   return connection.prepare<{ bytes: number }>(DATABASE_BYTES).get()!.bytes <= MAX_WHOLE_BYTES;
 }
 
-/** The system reads several files to say what memory there is: that is not asked at each look. */
+/** The system reads several files to determine free memory, so the result is cached. */
 const MEMORY_KNOWN_MS = 3_600_000;
 
-/** The database with what SQLite keeps beside it, and the room on its file system for whoever is not root. */
+/**
+ * Measures the database with SQLite's additional files, and the space available to non-root users on its file system.
+ */
 function createSpace(connection: Connection, file: string, clock: Clock): () => StoreSpace | undefined {
   const database = connection.prepare<{ bytes: number }>(DATABASE_BYTES);
   let memory = { free: 0, lookedAtMs: Number.NEGATIVE_INFINITY };
@@ -99,7 +101,7 @@ function createSpace(connection: Connection, file: string, clock: Clock): () => 
         whole: blocks * bsize,
       };
     } catch {
-      // Who writes to it hears what is wrong.
+      // Whoever writes to the store gets the error.
       return undefined;
     }
   };
@@ -107,7 +109,7 @@ function createSpace(connection: Connection, file: string, clock: Clock): () => 
 
 function createStore(connection: Connection, clock: Clock, file: string, unlock: () => void): Store {
   const isInMemory = file === ':memory:';
-  // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
+  // In memory nothing takes long, and code on a virtual clock must not wait for turns of the event loop.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const rooms = createRooms(connection, clock, turn);
@@ -123,7 +125,7 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   const queue = createTransactionQueue({
     connection,
     clock,
-    // A commit to a disk is worth a turn of the event loop, in which answers that have arrived become transactions.
+    // A commit to disk is worth one turn of the event loop, in which answers that have arrived become transactions.
     gather: turn,
     rolledBack: rooms.rolledBack,
   });
@@ -160,15 +162,15 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   };
 }
 
-/** At the most so often rows are looked through because of a failure. */
+/** How often at most rows are checked because of a failure. */
 const MENDED_EVERY_MS = 60_000;
 
-/** What nobody foresaw may come from a row that was broken from outside. */
+/** An unforeseen failure may come from a row that was damaged from outside. */
 function isSuspicious(error: unknown): boolean {
   return !(error instanceof NestwatchError);
 }
 
-/** After a failure that nobody foresaw: sets broken rows aside, and says whether there were any. */
+/** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
 function createRowMending(faults: SqliteFaults, clock: Clock): (error: unknown) => Promise<boolean> {
   let lastMs = Number.NEGATIVE_INFINITY;
   return async (error) => {
@@ -178,13 +180,13 @@ function createRowMending(faults: SqliteFaults, clock: Clock): (error: unknown) 
   };
 }
 
-/** Does a part of a transaction in a savepoint of its own. */
+/** Runs a part of a transaction in its own savepoint. */
 async function attempt<T>(
   connection: Connection,
   rooms: Rooms,
   part: () => Promise<T>,
 ): Promise<Attempted<T>> {
-  // What the rooms hold back until the end was done before: it must not go with the part.
+  // Writes held back so far belong to the transaction: they must not be rolled back with the part.
   rooms.end();
   connection.exec('SAVEPOINT part');
   try {
@@ -205,11 +207,11 @@ async function attempt<T>(
 
 interface Rooms {
   readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: SqliteFaults };
-  /** A transaction begins: nothing of the one before, which may have been taken back, is remembered. */
+  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
-  /** Its work is done: what the rooms write at its end is written. */
+  /** Ends the transaction's work: writes what the rooms hold back until its end. */
   end(): void;
-  /** Something that was written was taken back. */
+  /** Called when something that was written was rolled back. */
   rolledBack(): void;
 }
 

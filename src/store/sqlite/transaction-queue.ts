@@ -1,12 +1,12 @@
 /**
- * One queue for all transactions, and one durable commit for those that wait at the same moment.
+ * Queues all transactions, and commits those that wait at the same moment durably together.
  *
  *   waiting → running → held → settled
  *
- * A transaction *waits* until the one before it has run. The ones that run while others wait share one `BEGIN …
- * COMMIT`, a batch; all but the first stand in a savepoint of their own, so that a failing one takes back only
- * itself. What ran well is *held* until the batch is committed: only then do its callers hear of it. When the commit
- * fails, or SQLite rolls the batch back by itself, all that is held is rejected and nothing of it remains.
+ * A transaction *waits* until the previous one has run. Those that run while others wait share one `BEGIN … COMMIT`,
+ * a batch. All but the first have their own savepoint, so that a failing one rolls back only itself. A successful one
+ * is *held* until the batch is committed; only then does its promise resolve. If the commit fails, or SQLite rolls
+ * the batch back by itself, everything held is rejected and nothing of it remains.
  */
 
 import { NestwatchError } from '../../errors.ts';
@@ -14,13 +14,13 @@ import type { Clock } from '../../time/clock.ts';
 import type { Connection } from './connection.ts';
 import { isFatal } from './failure.ts';
 
-/** What shares one commit: more would gain little and make the first one wait. */
+/** The limits of a batch: more would gain little and delay its first transaction. */
 const MAX_BATCH = 64;
 const MAX_BATCH_MS = 50;
 
 export interface TransactionQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new work and resolves when what is queued has settled. */
+  /** Refuses new work, and resolves when what is queued has settled. */
   drain(): Promise<void>;
 }
 
@@ -33,9 +33,9 @@ interface Job {
 interface QueueOptions {
   readonly connection: Connection;
   readonly clock: Clock;
-  /** Resolves when those that are about to queue have done so. */
+  /** Resolves when transactions that are about to be queued have been queued. */
   readonly gather: () => Promise<void>;
-  /** Called when something written was taken back: what was remembered of it is void. */
+  /** Called when something written was rolled back, so that nothing remembered of it is used. */
   readonly rolledBack: () => void;
 }
 
@@ -86,7 +86,7 @@ export function createTransactionQueue({
       } catch (error) {
         job.reject(error);
         const failure = connection.failure() ?? error;
-        // SQLite ends the whole batch by itself when the disk is full or fails.
+        // SQLite rolls back the whole batch by itself when the disk is full or fails.
         if (!shared || isFatal(failure) || !connection.isTransaction()) return takeBack(failure);
         try {
           connection.exec('ROLLBACK TO one; RELEASE one');

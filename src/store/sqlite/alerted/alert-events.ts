@@ -7,7 +7,7 @@ import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
-/** The events of alerts, by the numbers of both. */
+/** The events of alerts, linked by the numbers of both. */
 export class AlertEvents {
   readonly #events: SqliteEvents;
   readonly #sql: ReturnType<typeof prepareAlertEvents>;
@@ -37,19 +37,19 @@ export class AlertEvents {
     if (linked !== links.length) throw new Error('An alert of an event is not in the store.');
   }
 
-  /** Of an alert: the newest events first, those with `afterSeq < seq <= lastSeq`. */
+  /** An alert's events with `afterSeq < seq <= lastSeq`, newest first. */
   list(alertId: string, afterSeq: number, limit: number, lastSeq: number): Link[] {
     return this.#sql.linked
       .all(alertId, afterSeq, lastSeq, limit)
       .map((row) => ({ alertId, seq: row.seq, event: this.#events.fromRow(row) }));
   }
 
-  /** Of each span the newest events, newest first, by the alert: in one question. */
+  /** The newest events of each span, newest first, by alert, in a single query. */
   ofSpans(spans: readonly LinkedSpan[], limit: number): Map<string, Event[]> {
     const events = new Map<string, Event[]>();
     const [only, ...others] = spans;
     if (!only) return events;
-    // Most messages are about one alert, and to take a list apart costs more than the rest of the question.
+    // Most messages are about one alert, and parsing a list costs more than the rest of the query.
     if (others.length === 0) {
       const { alertId, afterSeq, lastSeq } = only;
       const list = this.list(alertId, afterSeq, limit, lastSeq).map(({ event }) => event);
@@ -74,7 +74,7 @@ export class AlertEvents {
     return { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
   }
 
-  /** Takes all events from these alerts, a list of ids as `textList` makes it. */
+  /** Removes all events from these alerts; `alertIds` comes from `textList`. */
   unlink(alertIds: string): void {
     this.#sql.unlink.run(alertIds);
   }

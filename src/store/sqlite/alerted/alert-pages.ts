@@ -1,6 +1,6 @@
 /**
- * Alerts in pages: the severest first of those that nobody has acknowledged, or the newest first. A page begins where
- * the one before ended, so that what comes and goes meanwhile moves none of the others out of sight.
+ * Reads alerts in pages: most severe unacknowledged first, or newest first. A page begins where the previous one
+ * ended, so alerts that come and go in between hide none of the others.
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
@@ -32,19 +32,19 @@ interface CauseRow extends CauseKey {
 }
 
 const MAX_PAGE = 1000;
-/** Of one cause. */
+/** Alerts shown for each cause. */
 const LATEST = 5;
 const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
 
 /**
- * Whether somebody has acknowledged the present episode, at the instant `?`. As a condition of `CASE` it is true or not:
- * to tell what is not from what is not known, SQLite would go through all acknowledgements for each alert without one.
+ * Whether somebody has acknowledged the current episode, at the instant `?`. The `CASE` makes NULL false. Without it,
+ * SQLite would scan all acknowledgements for each alert without one, to tell false from NULL.
  */
 const ACKNOWLEDGED = `CASE WHEN state = 'firing' AND (id, starts_us) IN (
   SELECT body ->> '$.alertId', body ->> '$.alertStartsAtUs' FROM silence
   WHERE ends_us > ? AND json_type(body, '$.alertId') = 'text') THEN 1 ELSE 0 END`;
 
-/** Of what is over, only when counts. */
+/** For resolved alerts only the time counts. */
 const ORDERS = {
   severest: [
     `state <> 'firing'`,
@@ -60,7 +60,7 @@ export class AlertPages {
   readonly #events: SqliteEvents;
   readonly #pause: () => Promise<void>;
 
-  /** `pause` lets other work go on. */
+  /** `pause` lets other work run. */
   constructor(connection: Connection, events: SqliteEvents, pause: () => Promise<void>) {
     this.#connection = connection;
     this.#events = events;
@@ -95,7 +95,7 @@ export class AlertPages {
     return { alerts, next: formatCursor([last.place0, last.place1, last.place2, last.place3, last.alert]) };
   }
 
-  /** Those that fire, together by their causes. Their order changes with each alert, so a page is found by counting. */
+  /** Firing alerts grouped by cause. The order changes with each alert, so pages are found by offset. */
   async causes(query: CauseQuery): Promise<CausePage> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = this.#conditions({ ...query, state: 'firing' });
@@ -109,7 +109,7 @@ export class AlertPages {
          ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause LIMIT ? OFFSET ?`,
       )
       .all(query.nowUs, ...where.values, limit + 1, skipped!);
-    // Each of the two looks at all alerts that fire, and at all silences.
+    // Each of the two queries scans all firing alerts and all silences.
     await this.#pause();
     const latest = this.#latestOf(rows.slice(0, limit), where, query.nowUs);
     const causes = rows.slice(0, limit).map((row) => ({
@@ -168,7 +168,7 @@ export class AlertPages {
         JSON.stringify(this.#events.numbersOfFlight(flight)),
       );
     }
-    // It was true at some instant of that time.
+    // Matches alerts that fired at some instant of that time.
     if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);
     if (untilUs !== undefined) where.add('starts_us < ?', untilUs);
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged ? 1 : 0);

@@ -25,7 +25,7 @@ export class SqliteAlerts implements AlertStore {
   readonly #find: ReturnType<typeof prepareFinding>;
   readonly #list: ReturnType<typeof prepareListing>;
   readonly #write: ReturnType<typeof prepareWriting>;
-  /** Numbers of former alerts are not given to others. */
+  /** Numbers of deleted alerts are not reused. */
   #lastNumber: number;
 
   constructor(
@@ -241,7 +241,7 @@ function prepareListing(connection: Connection) {
       `SELECT body, resolved_us FROM episode INDEXED BY episode_by_age
        WHERE (resolved_us, alert_id) < (?, ?) ORDER BY resolved_us DESC, alert_id DESC LIMIT ?`,
     ),
-    // Many may have begun at one instant: the content of those that are behind the page is not read.
+    // Many alerts may have started at the same instant; the bodies of those beyond the page are not read.
     firing: connection.prepare<AlertRow>(
       `SELECT body FROM alert JOIN (
          SELECT alert FROM alert INDEXED BY alert_state
@@ -299,7 +299,7 @@ function prepareWriting(connection: Connection) {
       `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET body = excluded.body`,
     ),
-    // One that waits keeps its position.
+    // An alert that already waits keeps its position.
     change: connection.prepare(
       `INSERT OR IGNORE INTO changed_alert (alert)
        SELECT alert.alert FROM json_each(?) AS given CROSS JOIN alert ON alert.id = given.value ORDER BY given.key`,

@@ -21,7 +21,7 @@ interface SilencedRow {
   readonly body: string | null;
 }
 
-/** Of a message, what its signature is made from. */
+/** The part of a message from which its signature is made. */
 const MAX_MESSAGE = 16_384;
 
 export class SqliteDigests implements DigestStore {
@@ -106,7 +106,7 @@ function prepareArrivals(connection: Connection) {
       'SELECT min(event) AS event FROM event INDEXED BY event_by_age WHERE occurred_us >= ?',
     ),
     last: connection.prepare<{ event: number | null }>('SELECT max(event) AS event FROM event'),
-    // A stretch of numbers of events, whatever they are: so no call takes long, however few of them are Flights.
+    // Reads a range of event numbers of whatever type, so no call takes long, however few of them are Flights.
     flights: connection.prepare<FlightRow>(
       `SELECT event, occurred_us, type, stream.region AS region,
          iif(type = 'flight.failed', ${uncut('message', MAX_MESSAGE)}, '') AS message, body
@@ -122,7 +122,7 @@ function prepareSums(connection: Connection) {
       `SELECT body FROM episode INDEXED BY episode_by_age
        WHERE resolved_us > ? AND resolved_us <= ? ORDER BY resolved_us, alert_id LIMIT ?`,
     ),
-    // An end is suppressed once in each group of its alert. Of an alert that was deleted, its last episode is known.
+    // An end is suppressed once for each group of its alert. For a deleted alert the last episode is used.
     silenced: connection.prepare<SilencedRow>(
       `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
          coalesce(

@@ -18,11 +18,11 @@ interface MemberRow {
   readonly notified_state: GroupMember['notifiedState'];
 }
 
-/** Groups whose members are loaded together, and how many each of them may have for it. */
+/** How many groups' members are loaded together, and how many members such a group may have. */
 const LOADED_AHEAD = 64;
 const FEW = 20;
 
-/** Alerts of a group with more that are read at once. */
+/** Alerts per read for larger groups. */
 const READ_AT_ONCE = 500;
 
 export class SqliteGroups implements GroupStore {
@@ -32,12 +32,12 @@ export class SqliteGroups implements GroupStore {
   readonly #holds: () => void;
   #heldGroups: Group[] = [];
   #heldMembers: GroupMember[] = [];
-  /** Groups that were found to be due: their members are likely to be asked for next, one group after another. */
+  /** Groups found to be due: the next calls will probably ask for their members, one group after another. */
   #due: readonly string[] = [];
-  /** Members of groups that were loaded with those of another, as they still are. */
+  /** Members loaded ahead for other groups and still valid. */
   readonly #loaded = new Map<string, AlertInGroup[]>();
 
-  /** `pause` lets other work go on. */
+  /** `pause` lets other work run. */
   constructor(connection: Connection, pause: () => Promise<void>) {
     this.#pause = pause;
     this.#groups = prepareGroups(connection);
@@ -85,7 +85,7 @@ export class SqliteGroups implements GroupStore {
     return this.#loaded.get(groupKey) ?? this.#ofLargeGroup(groupKey);
   }
 
-  /** Its alerts are read some at a time: of tens of thousands their texts are many megabytes. */
+  /** Reads the alerts in steps: tens of thousands have many megabytes of text. */
   async #ofLargeGroup(groupKey: string): Promise<AlertInGroup[]> {
     const rows = this.#members.ofGroup.all(groupKey);
     const found: AlertInGroup[] = [];
@@ -99,7 +99,7 @@ export class SqliteGroups implements GroupStore {
     return found;
   }
 
-  /** Loads the members of a due group and of those behind it in one go, as far as they have few. */
+  /** Loads the members of a due group and of the next ones together, as long as those are small. */
   #loadFrom(groupKey: string): void {
     const first = this.#due.indexOf(groupKey);
     if (first === -1) return;
@@ -110,7 +110,7 @@ export class SqliteGroups implements GroupStore {
       this.#loaded.set(key, list);
   }
 
-  /** Forgets what was loaded ahead: alerts or members may have changed in another way than by this room. */
+  /** Discards what was loaded ahead: alerts or members may have changed elsewhere. */
   forget(): void {
     this.#due = [];
     this.#loaded.clear();
@@ -158,7 +158,7 @@ export class SqliteGroups implements GroupStore {
   }
 }
 
-/** What a `MemberRow` holds, of a member with its group and its alert. */
+/** The columns of a `MemberRow`, for a member joined with its group and alert. */
 const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
 
 function prepareGroups(connection: Connection) {
@@ -246,7 +246,7 @@ function inGroupOf(row: MemberRow & AlertRow): AlertInGroup {
   return { member: memberOf(row), alert: alertOf(row) };
 }
 
-/** When it is flushed next stands beside the body, where it can be moved by itself. */
+/** The next flush is stored beside the body so that it can be changed alone. */
 function groupOf(row: GroupRow): Group {
   return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
 }

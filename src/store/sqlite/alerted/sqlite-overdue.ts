@@ -27,8 +27,8 @@ interface BirdRow extends PlaceRow {
 }
 
 /**
- * When each open Flight and each active Bird is judged next stands in its own row, with an index: a look costs what is
- * to be judged, however many others there are.
+ * The next judgement of each open Flight and active Bird is in its own row, with an index. So a check costs only what
+ * is due, however many others there are.
  */
 export class SqliteOverdue implements OverdueStore {
   readonly #flights: ReturnType<typeof prepareFlights>;

@@ -2,7 +2,7 @@ import { createSilenceList, type SilenceRow } from '../../rows/silence-row.ts';
 import type { SilenceStore } from '../../silence-store.ts';
 import { type Connection, textList } from '../connection.ts';
 
-/** `pause` lets other work go on where they are many. */
+/** `pause` lets other work run while many silences are read. */
 export function createSilences(connection: Connection, pause: () => Promise<void>): SilenceStore {
   const page = connection.prepare<SilenceRow>(
     'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > (?, ?) ORDER BY ends_us, id LIMIT ?',

@@ -19,7 +19,7 @@ export function createSuppressions(connection: Connection, events: SqliteEvents)
     `INSERT INTO suppression (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING suppression`,
   );
-  // By the events themselves: what is known of them outlives the alert.
+  // Linked to the events themselves, so that suppressions outlive the alert.
   const putEvents = connection.prepare(
     `INSERT INTO suppressed_event (event, suppression)
      SELECT alert_event.event, ?1 FROM alert_event

@@ -7,17 +7,20 @@ import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
 import { refuseForeign } from '../prepare-schema.ts';
 
-/** What is held of a table at a time: so many rows, or so many characters and bytes. */
+/** How much of a table is held at a time: this many rows, or this many characters and bytes. */
 const MAX_ROWS = 1_000;
 const MAX_SIZE = 4 * 1024 * 1024;
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-/** Of a row of `sqlite_sequence`, and the numbers that a digest remembers of events that may be gone. */
+/**
+ * The last numbers given: from `sqlite_sequence`, and the event numbers that digests remember though the events may
+ * be gone.
+ */
 const LAST_NUMBERS = `SELECT name, seq FROM sqlite_sequence
   UNION ALL SELECT 'event', max(CASE WHEN json_valid(body) THEN body ->> '$.lastEvent' END) FROM digest`;
 
-/** Opens the store in a file to be copied. Throws `store_locked` while a daemon uses it. */
+/** Opens the store in a file as the source of a copy. Throws `store_locked` while a daemon uses it. */
 export function openSqliteSource(path: string): RowSource {
   if (!existsSync(path)) throw new NestwatchError('usage', `there is no store at ${path}`);
   const unlock = takeLock(path);
@@ -40,7 +43,7 @@ function createSource(db: DatabaseSync, path: string, version: number, unlock: (
     version,
     tables: tablesOf(db),
     ...rowsOf(db, path),
-    // Nobody else writes to it, so its files say whether somebody has.
+    // The lock keeps others from writing, so the files' state shows whether anything was written since.
     async state() {
       return ['', '-wal'].map((ending) => fileState(`${path}${ending}`)).join(' ');
     },
@@ -57,13 +60,13 @@ function createSource(db: DatabaseSync, path: string, version: number, unlock: (
   };
 }
 
-/** An empty file beside the store comes and goes with whoever looks at it. */
+/** An empty file (`-wal`) may come and go with any reader, so it counts as missing. */
 function fileState(path: string): string {
   const file = statSync(path, { bigint: true, throwIfNoEntry: false });
   return file && file.size > 0n ? `${file.size}@${file.mtimeNs}` : '-';
 }
 
-/** Reading rows of a database that is open: the same for a source and for what was copied. */
+/** Reads rows of an open database; the same for a source and for a finished copy. */
 export function rowsOf(db: DatabaseSync, path: string): Pick<RowSource, 'count' | 'read'> {
   return {
     async count(table) {
@@ -121,7 +124,7 @@ interface ColumnRow {
   readonly name: string;
   readonly type: string;
   readonly hidden: number;
-  /** Its place in the primary key, from 1 on; 0 for none. */
+  /** Its position in the primary key, from 1; 0 if it is not part of it. */
   readonly pk: number;
 }
 
@@ -132,7 +135,7 @@ const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
   ['BLOB', 'blob'],
 ]);
 
-/** The tables of a store; those of SQLite's own and the marks of a copy are none. */
+/** The tables of a store, without SQLite's own and the marks of a copy. */
 export function tablesOf(db: DatabaseSync): Table[] {
   const rows = db
     .prepare(

@@ -20,14 +20,14 @@ import { SCHEMA, SCHEMA_VERSION } from '../schema.ts';
 import { FAULT_TABLE } from '../upkeep/sqlite-faults.ts';
 import { rowsOf, sqliteValue, tablesOf } from './sqlite-row-source.ts';
 
-/** For the indexes of what is written, which come in another order than their rows. */
+/** For indexes, whose order differs from that of the rows written. */
 const CACHE_KIB = 65_536;
 
 const PUT_MARK = `INSERT INTO ${COPY_MARK} (name, body) VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body`;
 
 /**
- * Opens a file to be copied into: one that is not there, or one that an earlier copy has begun. Throws `usage` for any
- * other, and `store_locked` while somebody uses it.
+ * Opens a file to copy into: a new one, or one that an earlier copy has begun. Throws `usage` for any other, and
+ * `store_locked` while it is in use.
  */
 export function openSqliteTarget(path: string): RowTarget {
   const file = trueName(path);
@@ -142,7 +142,7 @@ function marksOf(db: DatabaseSync): Map<string, string> {
   return new Map(rows.map(({ name, body }) => [name, body]));
 }
 
-/** What the tables will be. */
+/** The tables that the copy will have. */
 function emptyTables(): Table[] {
   const db = new DatabaseSync(':memory:');
   try {
@@ -153,7 +153,7 @@ function emptyTables(): Table[] {
   }
 }
 
-/** Of tables whose numbers are never given twice; in others the rooms find out the last one. */
+/** For tables whose numbers are never reused; for others the rooms find out the last number. */
 function setLastNumbers(db: DatabaseSync, numbers: ReadonlyMap<string, bigint>): void {
   const never = db
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'`)
@@ -166,7 +166,10 @@ function setLastNumbers(db: DatabaseSync, numbers: ReadonlyMap<string, bigint>):
   }
 }
 
-/** Numbers go as `bigint`: else a statement behind the insert of a row with a large number throws for that number. */
+/**
+ * Numbers are read as `bigint`: otherwise the statement after the insert of a row with a large number throws because
+ * of it.
+ */
 function run(db: DatabaseSync, sql: string, ...values: SQLInputValue[]): bigint {
   const statement = db.prepare(sql);
   statement.setReadBigInts(true);

@@ -1,6 +1,6 @@
 /**
- * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
- * instant has come and it is its lane's turn.
+ * Claims due deliveries of integrations. A delivery can be claimed while it is `pending`, `retry` or `ambiguous`, its
+ * instant has come, and it has its lane's turn.
  */
 import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
@@ -10,10 +10,10 @@ import type { DeliveryCounts } from './delivery-counts.ts';
 /** One integration of one receiver. */
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
 
-/** What `delivery_waiting` is partial on; the text must be the same for SQLite to use it. */
+/** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
 const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
 
-/** Text after which no more is claimed at a time: big notifications must not fill the memory. */
+/** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 
 export class DeliveryClaims {
@@ -67,7 +67,7 @@ export class DeliveryClaims {
     return { due, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
   }
 
-  /** Integrations that something waits for, from one to the next. */
+  /** Steps through the integrations with claimable deliveries. */
   *#waiting(): Generator<Destination> {
     let at: Destination | undefined = { receiver: '', position: -1 };
     for (;;) {
@@ -108,7 +108,8 @@ function prepareClaiming(connection: Connection) {
 
 function prepareLooking(connection: Connection) {
   return {
-    // From one to the next in two questions: to compare both columns at once would walk over all that waits.
+    // Finding the next integration takes two queries: comparing both columns at once would scan everything that
+    // waits.
     nextPosition: connection.prepare<Destination>(
       `SELECT receiver, position FROM delivery WHERE receiver = ? AND position > ? AND ${CLAIMABLE}
        ORDER BY position LIMIT 1`,

@@ -1,22 +1,22 @@
 /**
- * How many deliveries every receiver has in each state: kept, since counting a million rows would hold up everything
- * else. Whoever writes deliveries says here what changes; it is written once, at the end of the transaction. Triggers
- * would do it row by row, and have SQLite copy each page that the statement touches.
+ * Keeps how many deliveries each receiver has in each state, because counting a million rows would block everything
+ * else. Whoever writes deliveries reports the changes here; they are written once, at the end of the transaction.
+ * Triggers would work row by row, and make SQLite copy each page that the statement touches.
  */
 import type { DeliveryState } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 
 export interface DeliveryCounts {
-  /** Some came to be in this state, or fewer are. */
+  /** Changes the count of this state by `by`, which may be negative. */
   add(receiver: string, state: DeliveryState, by: number): void;
-  /** One goes over from this state to that one. */
+  /** Moves one delivery from one state to another. */
   move(receiver: string, from: DeliveryState, to: DeliveryState): void;
-  /** Writes what the transaction has changed; to be called before it ends. */
+  /** Writes the changes of the transaction; call this before it ends. */
   write(): void;
-  /** Forgets what was not written: its transaction was taken back. */
+  /** Discards unwritten changes, because the transaction was rolled back. */
   forget(): void;
   all(): { receiver: string; state: DeliveryState; count: number }[];
-  /** Everybody who ever had one. */
+  /** Every receiver that ever had a delivery. */
   receivers(): string[];
 }
 

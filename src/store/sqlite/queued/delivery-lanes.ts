@@ -1,9 +1,10 @@
 /**
- * Lanes: whose turn it is among deliveries that are sent one after another. The turn belongs to the oldest unsettled
- * delivery of a lane, unless another one of the lane is leased: that one keeps it until it settles. `turn` is kept in
- * the row and given anew whenever a delivery of the lane settles. A lane is one receiver's integration's own: a slow
- * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane: one full
- * mailbox never holds up what is next for the others. So does one that fails alone (`delivery/unaccepted-alone.ts`).
+ * Decides whose turn it is among the deliveries of a lane, which are sent one after another. The turn belongs to the
+ * lane's oldest unsettled delivery, unless another one of the lane is leased: that one keeps it until it settles.
+ * `turn` is stored in the row and assigned again whenever a delivery of the lane settles. A lane belongs to one
+ * integration of one receiver, so a slow integration never delays another. A delivery leaves its lane when only some
+ * of its recipients have not accepted it, so that one full mailbox does not delay what is next for the others, and
+ * when it fails alone (`delivery/unaccepted-alone.ts`).
  */
 
 import type { DeliveryState } from '../../outbox-store.ts';
@@ -13,7 +14,7 @@ import { type Connection, encodeText, textList } from '../connection.ts';
 /** A lane of one integration of one receiver; `lane` is empty for none. */
 export type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 
-/** What `delivery_lane` is partial on; the text must be the same for SQLite to use it. */
+/** The condition of the partial index `delivery_lane`; SQLite uses the index only if the text is identical. */
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
 const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
 
@@ -25,8 +26,8 @@ export class DeliveryLanes {
   }
 
   /**
-   * Says of each of these new deliveries, asked in their order, whether it has its turn at once: it is in no lane, or
-   * in one where nothing waits, before it among them neither.
+   * Returns a test, to be called for these new deliveries in their order, of whether each has its turn at once: it is
+   * in no lane, or nothing waits in its lane, neither in the store nor before it among these.
    */
   turnsAmong(deliveries: readonly Lane[]): (delivery: Lane & Pick<DeliveryRow, 'state'>) => boolean {
     const nameOf = ({ receiver, position, lane }: Lane) =>
@@ -42,7 +43,7 @@ export class DeliveryLanes {
     };
   }
 
-  /** Gives the lane's turn to whom it belongs, after one of its deliveries has changed its state. */
+  /** Gives the lane's turn to the right delivery after one of its deliveries has changed its state. */
   giveTurn({ receiver, position, lane }: Lane): void {
     if (lane === '') return;
     this.#sql.loseTurn.run(receiver, position, lane);
@@ -50,7 +51,7 @@ export class DeliveryLanes {
     this.#sql.takeTurn.run(receiver, position, lane);
   }
 
-  /** Gives the turns of those of an integration's lanes in which something waits. */
+  /** Gives the turns of those lanes of an integration in which something waits. */
   giveTurns({ receiver, position }: Omit<Lane, 'lane'>, lanes: ReadonlySet<string>): void {
     for (const { lane } of this.#sql.waiting.all(receiver, position, textList([...lanes]))) {
       this.giveTurn({ receiver, position, lane });

@@ -1,6 +1,6 @@
 /**
- * Deliveries in pages, the newest first. Where few of many are asked for, a page looks at so many only: `next` then says
- * where to go on.
+ * Reads deliveries in pages, newest first. If few of many match, a page examines a limited number; `next` then says
+ * where to continue.
  */
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
@@ -25,7 +25,7 @@ export class DeliveryPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new Conditions();
     if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
-    // What was given up or waits is little, and has an index; all else is walked over.
+    // Deliveries that were given up or wait are few and have an index; all others are found by scanning.
     const isFew = query.state !== undefined && query.state !== 'delivered';
     if (query.state !== undefined) where.add('state = ?', query.state);
     if (isFew) where.add(`state <> 'delivered'`);

@@ -1,4 +1,4 @@
-/** Settlements: what the end of an attempt makes of its delivery, of its lane and of its integration's health. */
+/** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { Settlement } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { type Connection, textList } from '../connection.ts';
@@ -6,10 +6,10 @@ import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
 import type { IntegrationHealth } from './integration-health.ts';
 
-/** What a delivery was before it settles. */
+/** A delivery before it settles. */
 type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining' | 'attempts'>;
 
-/** Failed tries after which a fallback no longer waits for its time. */
+/** After this many failed attempts a fallback becomes due at once. */
 const FALLBACK_FAILURES = 3;
 
 export class DeliverySettlements {
@@ -30,7 +30,7 @@ export class DeliverySettlements {
     this.#sql = prepareSettling(connection);
   }
 
-  /** In their order, since the health of an integration is what its last try came to. */
+  /** In the given order, since an integration's health is the result of its last attempt. */
   settle(settlements: readonly Settlement[], nowUs: number): void {
     let delivered: string[] = [];
     for (const settlement of settlements) {
@@ -70,12 +70,12 @@ export class DeliverySettlements {
     );
     this.#counts.move(row.receiver, row.state, state);
     this.#lanes.giveTurn(row);
-    // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
+    // If some recipients accepted it, the integration works, even if the others refuse.
     if (state === 'delivered' || remaining || isGone) this.#health.accepted(row);
     else if (failed && row.remaining === '') this.#health.failed(row, lastError, nowUs);
   }
 
-  /** What most attempts come to, many at once: that costs a third of as many single ones. */
+  /** The usual result, settled for many deliveries at once, at a third of the cost of single ones. */
   #settleDelivered(ids: readonly string[], nowUs: number): void {
     if (ids.length === 0) return;
     const rows = this.#sql.before.all(textList(ids));
@@ -96,8 +96,8 @@ function prepareSettling(connection: Connection) {
       `SELECT seq, receiver, position, lane, integration, state, remaining, attempts FROM delivery
        WHERE id IN (SELECT value FROM json_each(?))`,
     ),
-    // A fallback is due at once after the third failure, of which a try that was cut off is none, or when the delivery
-    // is given up before its time has come.
+    // A fallback is due at once after the third failure (attempts that were cut off do not count), or when the
+    // delivery is given up before its fallback time.
     settle: connection.prepare(
       `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
          fallback_us = CASE

@@ -1,4 +1,4 @@
-/** Which integrations accept nothing now: kept beside the outbox, in the transactions that settle its deliveries. */
+/** Keeps which integrations accept nothing now, in the transactions that settle their deliveries. */
 import type { FailingIntegration } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 

@@ -1,7 +1,7 @@
 /**
- * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
- * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
- * A half of a batch has a row for each of its events, too.
+ * Keeps which notifications list an alert and which cover an event, by numbers alone. A group's notification has a
+ * row for each alert and for each event. A forwarded batch has a single row, because events leave a queue in the
+ * order of their numbers. A half of a batch that was split has a row for each event instead.
  */
 import type { Notification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
@@ -23,7 +23,7 @@ interface SentRow {
   readonly created_us: number;
 }
 
-/** What a notification covers, as it is about to be noted. */
+/** What a notification covers, before it is recorded. */
 export interface Covered {
   readonly notification: number;
   readonly alertIds: readonly string[];
@@ -37,7 +37,7 @@ export class NotifiedEvents {
   readonly #write: ReturnType<typeof prepareWriting>;
   readonly #read: ReturnType<typeof prepareReading>;
 
-  /** `pause` lets other work go on. */
+  /** `pause` lets other work run. */
   constructor(
     connection: Connection,
     events: SqliteEvents,
@@ -52,15 +52,15 @@ export class NotifiedEvents {
   }
 
   /**
-   * What is to be noted of the notification with this number, with the events that it covers: those of `covers`, or
-   * else those that it lists. Those of the latter are noted at once.
+   * What to record for the notification with this number: the events of `covers`, or by default those that it lists.
+   * The latter are recorded at once.
    */
   coveredBy(
     seq: number,
     notification: Notification,
     covers: readonly LinkedSpan[] | undefined,
   ): Covered | undefined {
-    // A digest counts events and covers none of them.
+    // A digest counts events but covers none.
     if (notification.kind === 'digest') return undefined;
     if (notification.kind === 'forward' && !notification.isHalf) {
       const [first] = notification.events;
@@ -77,7 +77,7 @@ export class NotifiedEvents {
     return { notification: seq, alertIds: notification.alerts.map(({ id }) => id), spans: covers ?? [] };
   }
 
-  /** Notes the alerts and the events of many notifications. */
+  /** Records the alerts and events of many notifications. */
   note(covered: readonly Covered[]): void {
     const alerts = covered.flatMap(({ notification, alertIds }) => alertIds.map((id) => [notification, id]));
     this.#write.alerts(alerts.length, (index, values) => values.push(...alerts[index]!));
@@ -101,7 +101,7 @@ export class NotifiedEvents {
         createdAtUs: row.created_us,
         deliveries: this.#read.deliveries.all(seq).map(deliveryOf),
       });
-      // Each may have megabytes.
+      // Each body may have megabytes.
       await this.#pause();
     }
     return found;
@@ -113,13 +113,13 @@ export class NotifiedEvents {
     const found: { notification: Notification; deliveries: Delivery[] }[] = [];
     const add = async (seq: number, notification: Notification) => {
       found.push({ notification, deliveries: this.#read.deliveries.all(seq).map(deliveryOf) });
-      // Each may have megabytes.
+      // Each body may have megabytes.
       await this.#pause();
     };
     for (const { seq } of this.#read.ofGroups.all(number)) {
       await add(seq, JSON.parse(this.#read.body.get(seq)!.body) as Notification);
     }
-    // Of each receiver the batch that may hold the event, where it does.
+    // For each receiver, the batch that may contain the event, if it does.
     for (const receiver of this.#counts.receivers()) {
       const row = this.#read.batch.get(number, receiver);
       const batch = row && (JSON.parse(row.body) as Notification);

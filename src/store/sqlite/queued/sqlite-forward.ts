@@ -7,7 +7,7 @@ export function createForward(connection: Connection): ForwardStore {
     `INSERT INTO forward_queue (receiver, seq, event)
      VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM forward_queue WHERE receiver = ?1), ?2)`,
   );
-  // Steps from one receiver to the next instead of walking over all that waits.
+  // Steps from one receiver to the next instead of scanning the whole queue.
   const nextReceiver = connection.prepare<{ receiver: string }>(
     'SELECT receiver FROM forward_queue WHERE receiver > ? ORDER BY receiver LIMIT 1',
   );

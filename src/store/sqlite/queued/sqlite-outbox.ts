@@ -31,10 +31,10 @@ interface Queued {
   readonly deliveries: readonly Delivery[];
 }
 
-/** Text of notifications that waits at the most: parts of a big one must not fill the memory, nor be one long write. */
+/** The most notification text held back: parts of a large one must neither fill the memory nor make one long write. */
 const MAX_HELD_CHARACTERS = 4 * 1024 * 1024;
 
-/** The outbox, put together from lanes, claims and settlements. */
+/** The outbox, composed of lanes, claims and settlements. */
 export class SqliteOutbox implements OutboxStore {
   readonly #notified: NotifiedEvents;
   readonly #counts: DeliveryCounts;
@@ -45,7 +45,7 @@ export class SqliteOutbox implements OutboxStore {
   readonly #health: IntegrationHealth;
   readonly #write: ReturnType<typeof prepareWriting>;
   readonly #list: ReturnType<typeof prepareListing>;
-  /** Numbers of a transaction that was taken back are never used. */
+  /** Numbers used by a transaction that was rolled back are skipped. */
   #lastNotification: number;
   readonly #holds: () => void;
   #held: Queued[] = [];
@@ -66,7 +66,7 @@ export class SqliteOutbox implements OutboxStore {
     this.#settlements = new DeliverySettlements(connection, this.#lanes, counts, this.#health);
     this.#write = prepareWriting(connection);
     this.#list = prepareListing(connection);
-    // What was deleted may still stand beside the events that it covered: its number would pass for another's.
+    // `notified_event` may still contain the number of a deleted notification, which must not be reused.
     const newest = connection.prepare<{ seq: number | null }>(
       `SELECT max(seq) AS seq FROM (
          SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`,
@@ -193,7 +193,7 @@ export class SqliteOutbox implements OutboxStore {
     return this.#newest(state, receiver ?? null, limit).map(deliveryOf);
   }
 
-  /** Most are delivered, so those are found by walking back; the others have an index. */
+  /** Most deliveries are delivered, so these are found by scanning backwards; the others have an index. */
   #newest(state: DeliveryState | undefined, receiver: string | null, limit: number): DeliveryRow[] {
     if (state === undefined) return this.#list.newest.all(receiver, limit);
     const { newestDelivered, newestInState } = this.#list;

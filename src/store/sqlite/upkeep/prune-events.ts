@@ -1,29 +1,29 @@
-/** Old events: they go in the order of time, a bounded number at a step, but for those that a firing alert keeps. */
+/** Deletes old events in order of time, a limited number per step, except those that a firing alert keeps. */
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { Connection } from '../connection.ts';
 
-/** A row of a stream, and the instant by which it was old. */
+/** A row of a stream, and the instant by which it counted as old. */
 export interface Pruned {
   readonly stream: number;
   readonly us: number;
 }
 
-/** Where an event stands in the order of time. */
+/** An event's place in the order of time. */
 interface EventPlace extends Pruned {
   readonly event: number;
 }
 
-/** Events that one step looks at: to find that all of them are kept takes some 25 ms. */
+/** Events examined per step: if all of them are kept, this takes about 25 ms. */
 const MAX_LOOKED_AT = 20_000;
 
 /** Before all events. */
 const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 
 /**
- * Holds for an event that a firing alert keeps: one of its newest, for whoever looks at it, or one that a group of it
- * has not notified of yet. All of them where the alert is about to be routed, or no group of the route tree knows it:
- * one that comes notifies of all. What was escalated is not followed by further events.
+ * Whether a firing alert keeps an event: it is one of the alert's newest, for people to look at, or a group has not
+ * notified of it yet. If the alert is about to be routed, or no group of the route tree contains it, all its events
+ * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events.
  */
 const IS_KEPT = `EXISTS (
   SELECT 1 FROM alert_event JOIN alert USING (alert)
@@ -35,7 +35,7 @@ const IS_KEPT = `EXISTS (
       WHERE group_member.alert = alert.alert AND NOT (sort = 'escalation' AND notified_state <> 'none')
       HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0)))`;
 
-/** What refers to events, and the events themselves, which go last. */
+/** What refers to events, then the events themselves. */
 const OF_EVENTS = [
   'DELETE FROM alert_event WHERE event IN',
   'DELETE FROM suppressed_event WHERE event IN',
@@ -47,7 +47,7 @@ const OF_EVENTS = [
 export class PruneEvents {
   readonly #sql: ReturnType<typeof prepareLooking>;
   readonly #remove: ReturnType<typeof prepareRemoving>;
-  /** Up to here a step has looked; the next one goes on there, so that none walks again over what is kept. */
+  /** How far the last step looked. The next one continues there, so that kept events are not scanned again. */
   #lookedAt = FIRST;
 
   constructor(connection: Connection) {
@@ -55,7 +55,7 @@ export class PruneEvents {
     this.#remove = prepareRemoving(connection);
   }
 
-  /** Deletes up to `limit` events that occurred before that instant, with what refers to them; returns which. */
+  /** Deletes up to `limit` events that occurred before that instant, with what refers to them; returns them. */
   step(beforeUs: number, limit: number): readonly Pruned[] {
     const old = this.#next(beforeUs, limit);
     const numbers = JSON.stringify(old.map((row) => row.event));
@@ -63,7 +63,7 @@ export class PruneEvents {
     return old;
   }
 
-  /** Old events that nothing keeps; less than `limit` where the step has looked at enough. */
+  /** Old events that nothing keeps; fewer than `limit` if the step has examined its share. */
   #next(beforeUs: number, limit: number): EventPlace[] {
     const { us, stream, event } = this.#lookedAt;
     const end = this.#sql.lastLookedAt.get(beforeUs, us, stream, event, MAX_LOOKED_AT - 1);

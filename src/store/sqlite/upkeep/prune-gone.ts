@@ -1,18 +1,19 @@
 /**
- * What belongs to Birds and Nests that the service has not listed for longer than the retention. Streams stay: who
- * lists a Bird again, say after its Nest was left out for a while, must not be notified once more of what was known.
+ * Deletes what belongs to Birds and Nests that the service has not listed for longer than the retention. Streams
+ * stay: if a Bird is listed again, for example because its Nest was excluded for a while, nobody must be notified of
+ * known entries again.
  */
 import type { Connection } from '../connection.ts';
 import type { Pruned } from './prune-events.ts';
 
-/** Deletes up to `limit` rows of what was gone before that instant; returns how many went. */
+/** Deletes up to `limit` rows of what was gone before that instant; returns how many were deleted. */
 type PruneGone = (beforeUs: number, limit: number) => number;
 
 export function createPruneGone(
   connection: Connection,
   remember: (flights: readonly Pruned[]) => void,
 ): PruneGone {
-  // Where there are events of a Bird, an alert that fires may keep them.
+  // A Bird with events is kept, because a firing alert may keep those.
   const birds = connection.prepare<{ region: string; bird_id: string }>(
     `SELECT region, bird_id FROM bird INDEXED BY bird_gone
      WHERE present = 0 AND gone_us < ? AND NOT EXISTS (
@@ -42,10 +43,10 @@ export function createPruneGone(
   );
   const members = connection.prepare('DELETE FROM nest_members WHERE region = ? AND nest_id = ?');
 
-  /** Deletes up to `limit` Flights and, if those were all, the audit; returns how many rows went. */
+  /** Deletes up to `limit` Flights and, after the last of them, the audit; returns how many rows were deleted. */
   function pruneStream(stream: number, limit: number): number {
     const gone = flights.all(stream, limit);
-    // Of one that never ended nobody was notified; it may be new if its Bird comes back.
+    // Nobody was notified of a Flight that never ended, so it may count as new if its Bird comes back.
     remember(gone.filter(({ open, ends }) => open === 0 || ends > 0));
     return gone.length < limit ? gone.length + audit.run(stream) : gone.length;
   }
@@ -58,7 +59,7 @@ export function createPruneGone(
       left -= bird.run(region, birdId);
     }
     const gone = nests.all(beforeUs, left);
-    // A Nest takes its members along.
+    // The members of a Nest are deleted with it.
     for (const { region, nest_id: nestId } of gone) members.run(region, nestId);
     return limit - left + gone.length;
   };

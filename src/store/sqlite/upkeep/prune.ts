@@ -1,6 +1,6 @@
 /**
- * Retention. What is old goes in the order of time and in small batches; what is open, firing or unsent stays,
- * however old it is.
+ * Deletes what is older than the retention, in order of time and in small batches. What is open, firing or unsent
+ * stays, however old it is.
  */
 
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
@@ -29,7 +29,7 @@ export class Prune {
     this.#others = prepareOthers(connection);
   }
 
-  /** Deletes up to `limit` rows that are older than that instant; returns how many went. */
+  /** Deletes up to `limit` rows older than that instant; returns how many were deleted. */
   step(beforeUs: number, limit: number): number {
     const steps = [
       (left: number) => this.#pruneEvents(beforeUs, left),
@@ -76,7 +76,7 @@ export class Prune {
     return old.length;
   }
 
-  /** Remembers of each stream up to where it was deleted. */
+  /** Records for each stream up to which instant it was deleted. */
   #remember(pruned: readonly Pruned[], areFlights: boolean): void {
     const newestUs = new Map<number, number>();
     for (const { stream, us } of pruned) newestUs.set(stream, Math.max(us, newestUs.get(stream) ?? 0));
@@ -92,8 +92,8 @@ function prepareFlights(connection: Connection) {
          WHERE started_us < ? AND started_us <> 0 AND open = 0 ORDER BY started_us LIMIT ?)
        RETURNING stream, started_us AS us`,
     ),
-    // The instant up to which a stream was deleted says nothing of a Flight without a start: the service may list it as
-    // long as there is its Bird, and only its record shows that it is not new.
+    // A Flight without a start is not covered by `pruned_us`. The service may list it as long as its Bird exists, and
+    // only its record shows that it is not new.
     undated: connection.prepare(
       `DELETE FROM flight WHERE (stream, started_us, id) IN (
          SELECT stream, started_us, id FROM flight INDEXED BY flight_ended
@@ -102,8 +102,8 @@ function prepareFlights(connection: Connection) {
            WHERE stream.stream = flight.stream AND bird.present = 1)
          LIMIT ?)`,
     ),
-    // Polls of Flights look at when they started, which their events do not say. Beyond the cursor lies what came with
-    // an instant ahead of its time: it says nothing of what else was there.
+    // Polls of Flights go by their start, which is not in their events. Rows beyond the cursor had an instant in the
+    // future, which says nothing about other rows.
     prunedUpTo: connection.prepare(
       `UPDATE stream SET pruned_us = min(?2, cursor_us)
        WHERE stream = ?1 AND (feed = 'flight') = ?3 AND pruned_us < min(?2, cursor_us)`,

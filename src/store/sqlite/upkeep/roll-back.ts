@@ -8,10 +8,10 @@ interface Row {
 
 type GroupRow = Row & WaitingGroupRow;
 
-/** Rows that are read and written before other work has its turn. */
+/** Rows read and written before other work gets its turn. */
 const STEP = 500;
 
-/** `UpkeepStore.rollBackClock`. */
+/** Implements `UpkeepStore.rollBackClock`. */
 export class RollBack {
   readonly #alerts: ReturnType<typeof prepareAlerts>;
   readonly #groups: ReturnType<typeof prepareGroups>;

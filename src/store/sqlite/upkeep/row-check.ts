@@ -1,7 +1,7 @@
 /**
- * Finds rows whose content cannot be what nestwatch wrote: JSON that is none, fields that are missing or of another
- * type, words of no closed list. A program, a person or a fault of the disk may have changed them. Each is taken out,
- * and what depended on it is repaired, so that everything else goes on.
+ * Finds rows that nestwatch cannot have written: invalid JSON, fields that are missing or of the wrong type, words
+ * outside a closed list. A program, a person or a disk fault may have changed them. Each is removed, and what
+ * depended on it is repaired, so that everything else continues.
  */
 import type { Fault } from '../../../domain/alert/fault.ts';
 import { DELIVERY_STATES } from '../../outbox-store.ts';
@@ -10,23 +10,23 @@ import { firingAlerts } from '../watched/bird-standing.ts';
 
 interface Checked {
   readonly table: string;
-  /** Names a row; the statements of `repair` find it by that. */
+  /** Names a row; the statements of `repair` find it by this name. */
   readonly name: string;
-  /** The column that is looked into. */
+  /** The column that is checked. */
   readonly column: string;
-  /** Its rows have no numbers, by which some are looked into at a time; they are short. */
+  /** Set if the rows have no numbers by which they could be checked in steps; such rows are short. */
   readonly isWithoutRowid?: true;
-  /** It is kept for people and grows for as long as the retention; nothing stops where a row of it cannot be read. */
+  /** Set for tables that are kept for people and grow with the retention; an unreadable row in them stops nothing. */
   readonly isHistory?: boolean;
-  /** What holds of a row that is as it should be. */
+  /** The condition that a valid row meets. */
   readonly sound: string;
-  /** Takes the row of the name `?1` out, at the instant `?2`. */
+  /** Removes the row named `?1`, at the instant `?2`. */
   readonly repair: readonly string[];
 }
 
 type JsonType = 'array' | 'number' | 'object' | 'text';
 
-/** An object in JSON with at least these fields. */
+/** The column is a JSON object with at least these fields. */
 function json(column: string, fields: Readonly<{ [field: string]: JsonType }>, ...more: string[]): string {
   const typed = Object.entries(fields).map(([field, type]) => {
     const types = type === 'number' ? "'integer', 'real'" : `'${type}'`;
@@ -36,7 +36,7 @@ function json(column: string, fields: Readonly<{ [field: string]: JsonType }>, .
   return `CASE WHEN json_valid(${column}) THEN ${all.join(' AND ')} ELSE 0 END`;
 }
 
-/** All values of an object or list in JSON are of this type, or have a field of it. */
+/** All items of a JSON object or list have this type, or a field of this type. */
 function each(column: string, path: string, type: JsonType, field = ''): string {
   return `NOT EXISTS (SELECT 1 FROM json_each(${column}, '${path}') AS item
     WHERE json_type(${column}, item.fullkey || '${field}') IS NOT '${type}')`;
@@ -52,7 +52,7 @@ const GROUP = '(SELECT alert_group FROM alert_group WHERE key = ?1)';
 const MEMBER = "alert_group || ' ' || alert";
 const ALERT = '(SELECT alert FROM alert WHERE id = ?1)';
 
-/** Its deliveries can never be sent; a person sees them as given up. */
+/** Its deliveries can never be sent; people see them as given up. */
 const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = ?2, fallback_us = NULL,
   last_error = 'its message in the store cannot be read'`;
 
@@ -140,7 +140,7 @@ const CHECKED: readonly Checked[] = [
       oneOf("body ->> '$.sort'", SORTS),
       each('body', '$.labels', 'text'),
     ),
-    // Its alerts join anew: people may be notified twice, and are not left without.
+    // Its alerts join groups again: people may be notified twice rather than never.
     repair: [
       `${JOIN_AGAIN} alert_group = ${GROUP}`,
       `DELETE FROM group_member WHERE alert_group = ${GROUP}`,
@@ -202,7 +202,7 @@ const CHECKED: readonly Checked[] = [
     column: 'body',
     sound: `CASE WHEN json_valid(body) THEN json_type(body) = 'array' AND json_type(body, '$[4]') = 'object'
       AND ${[0, 1, 2, 3].map((at) => `json_type(body, '$[${at}]') = 'text'`).join(' AND ')} ELSE 0 END`,
-    // The event itself stays: without it the entry would be read as new.
+    // The event itself stays: without it the entry would count as new.
     repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = CAST(?1 AS INTEGER)`],
   },
   {
@@ -260,7 +260,7 @@ const CHECKED: readonly Checked[] = [
   },
 ];
 
-/** After alerts went: how many of each Bird fire. After deliveries were given up: their counts, and whose turn it is. */
+/** Recomputes what depends on removed rows: firing alerts of each Bird, delivery counts, and turns in lanes. */
 const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
 const AFTERWARDS: readonly string[] = [
   `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')} WHERE firing > 0`,
@@ -272,10 +272,10 @@ const AFTERWARDS: readonly string[] = [
        AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,
 ];
 
-/** Rows looked into at a time: a silence may have 20,000 characters. */
+/** Rows per step: a silence may have 20,000 characters. */
 const LOOKED_INTO_AT_ONCE = 500;
 
-/** The beginning of what a row held that is kept. */
+/** How much of a damaged row's content is kept. */
 const MAX_RAW = 4_000;
 
 interface RowFault extends Fault {
@@ -287,7 +287,7 @@ export class RowCheck {
     readonly table: string;
     readonly isHistory: boolean;
     readonly find: Statement<{ name: string; raw: string }>;
-    /** The last of the next rows; absent where all are looked into at once. */
+    /** The last row of the next step; undefined if all rows are checked at once. */
     readonly last: Statement<{ last: number | null }> | undefined;
     readonly repair: readonly ((name: string, nowUs: number) => void)[];
   }[];
@@ -295,7 +295,7 @@ export class RowCheck {
 
   readonly #pause: () => Promise<void>;
 
-  /** `pause` lets other work go on. */
+  /** `pause` lets other work run. */
   constructor(connection: Connection, pause: () => Promise<void>) {
     this.#pause = pause;
     this.#checks = CHECKED.map(
@@ -318,7 +318,7 @@ export class RowCheck {
     this.#afterwards = AFTERWARDS.map((sql) => connection.prepare(sql));
   }
 
-  /** Takes out what is not sound; returns what that was. */
+  /** Removes invalid rows and returns what they were. */
   async setAside(nowUs: number, which: 'all' | 'what is in use'): Promise<RowFault[]> {
     const found: RowFault[] = [];
     for (const { table, isHistory, find, last, repair } of this.#checks) {

@@ -3,7 +3,7 @@ import type { FaultRecord, FaultStore } from '../../fault-store.ts';
 import { type Connection, textList } from '../connection.ts';
 import { RowCheck } from './row-check.ts';
 
-/** Created wherever it is missing, before rows are checked. */
+/** Created if missing, before rows are checked. */
 export const FAULT_TABLE = `
   -- What was set aside because it failed. again_us: when it is tried again; 0 for never by itself.
   CREATE TABLE IF NOT EXISTS fault (
@@ -13,19 +13,19 @@ export const FAULT_TABLE = `
     since_us INTEGER NOT NULL,
     seen_us INTEGER NOT NULL,
     again_us INTEGER NOT NULL,
-    -- Of a row: the beginning of what it held.
+    -- For a row: the beginning of its content.
     raw TEXT NOT NULL,
     PRIMARY KEY (sort, name)
   ) STRICT, WITHOUT ROWID;
 `;
 
-/** What is neither a row nor tried again counts for so long after it was last noted. */
+/** Faults that are neither rows nor tried again last this long after they were last recorded. */
 const LASTS_US = 3_600_000_000;
-/** A fault that lasts is not written at each of its turns. */
+/** A lasting fault is not written each time it recurs. */
 const NOTED_EVERY_US = 300_000_000;
-/** More are not worth their room: what is beyond is set aside all the same. */
+/** More faults are not recorded, but still set aside. */
 const MAX_FAULTS = 10_000;
-/** Rows that are named of all that one look has found. */
+/** The most rows that one check names. */
 const MAX_NEWS = 100;
 
 export class SqliteFaults implements FaultStore {
@@ -33,7 +33,7 @@ export class SqliteFaults implements FaultStore {
   readonly #sql: ReturnType<typeof prepareFaults>;
   readonly #news: Fault[] = [];
 
-  /** `pause` lets other work go on. */
+  /** `pause` lets other work run. */
   constructor(connection: Connection, pause: () => Promise<void>) {
     this.#rows = new RowCheck(connection, pause);
     this.#sql = prepareFaults(connection);

@@ -15,7 +15,7 @@ import {
 import { toldApart } from '../../rows/replica-names.ts';
 import type { Connection } from '../connection.ts';
 
-/** Who does what. One process has the file to itself, so several replicas on it are those of a test. */
+/** Ownership in SQLite. Only one process uses the file, so several replicas on it occur only in tests. */
 export class SqliteOwnership implements OwnershipStore {
   readonly #clock: Clock;
   readonly #replica: ReturnType<typeof prepareReplicas>;

@@ -10,7 +10,7 @@ interface Rooms {
   readonly streams: SqliteStreams;
 }
 
-/** Puts together what other rooms know: here that costs no round trips. */
+/** Combines what the other rooms know; here that costs no round trips. */
 export function createTroubles({ outbox, digests, faults, streams }: Rooms): TroublesStore {
   return {
     async read({ deadAfterUs, quarantinedFromUs, nowUs }): Promise<Troubles> {

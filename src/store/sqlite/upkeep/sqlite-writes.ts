@@ -16,7 +16,7 @@ interface WriteRow {
   readonly status: number;
 }
 
-/** Writes that one page looks at where a text is looked for: the worst take some 60 ms. */
+/** Writes examined for one page of a text search; takes about 60 ms at worst. */
 const MAX_LOOKED_INTO = 4_000;
 
 export function createWrites(connection: Connection): WriteStore {
@@ -25,7 +25,7 @@ export function createWrites(connection: Connection): WriteStore {
      VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
   );
   const cut = connection.prepare('DELETE FROM write_request WHERE seq <= ?');
-  // Each condition holds where its value is null.
+  // A condition whose value is null matches all.
   const page = connection.prepare<WriteRow>(
     `SELECT * FROM write_request
      WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR who = ?2) AND (?3 IS NULL OR at_us >= ?3)

@@ -1,4 +1,4 @@
-/** What can be done to the store's file as a whole, also while another process uses it: each reads one moment of it. */
+/** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
 import { existsSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -11,8 +11,8 @@ import { makePrivateFile, syncFile } from '../private-files.ts';
 const BUSY_TIMEOUT_MS = 5_000;
 
 /**
- * Writes a copy of one moment of the store at `from` to the new file `to`, which others may not read. The copy is whole
- * once it has its name.
+ * Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. The file gets its
+ * name only once the copy is complete.
  */
 export function copyStoreFile(from: string, to: string): void {
   if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
@@ -32,7 +32,7 @@ export function copyStoreFile(from: string, to: string): void {
   }
 }
 
-/** Reads every page and every index of the store. Throws what keeps it from being read at all. */
+/** Reads every page and every index of the store. Throws if it cannot be read at all. */
 export function checkStoreFile(path: string): StoreReport {
   return withDatabase(path, (db) => {
     const damages = damagesOf(db, path);

@@ -1,30 +1,30 @@
 /**
- * How each Bird stands, kept in its row: its last Flight, how the last one ended that failed or succeeded, and how many
- * alerts about it fire. A list of ten thousand Birds, those in trouble first, is then read from one index.
+ * Keeps each Bird's standing in its row: its last Flight, how its last finished Flight (failed or succeeded) ended,
+ * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
 import type { FlightRecord } from '../../flight-store.ts';
 import { type Connection, encodeText } from '../connection.ts';
 
-/** Statuses that say how a Bird stands: a Flight that was cancelled or is active says nothing. */
+/** Statuses that affect the standing: cancelled and active Flights do not. */
 const OUTCOMES = new Set(['failed', 'succeeded']);
 
 export interface BirdStanding {
-  /** These Flights were seen. */
+  /** Records that these Flights were seen. */
   seen(flights: readonly FlightRecord[]): void;
-  /** Alerts of these scopes have changed; scopes that are no Bird's are passed over. */
+  /** Records that alerts of these scopes changed; scopes that are not of a Bird are ignored. */
   alerted(scopes: Iterable<string>): void;
-  /** Counts what fires of the Birds whose alerts the transaction has changed; to be called before it ends. */
+  /** Counts the firing alerts of the Birds whose alerts the transaction has changed; call this before it ends. */
   write(): void;
-  /** Forgets what was not counted: its transaction was taken back. */
+  /** Discards what was not counted, because the transaction was rolled back. */
   forget(): void;
 }
 
-/** How many alerts of a Bird fire; both are expressions. */
+/** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */
 export function firingAlerts(region: string, birdId: string): string {
   return `(SELECT count(*) FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
 }
 
-/** The condition that an alert is one of a Bird and fires. */
+/** An SQL condition that an alert is about a Bird and fires. */
 export function isFiringAlertOf(region: string, birdId: string): string {
   return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
 }

@@ -1,7 +1,7 @@
 /**
- * Events in pages, newest first. A page begins at the place where the one before ended (a keyset), so that it costs the
- * same wherever it is. Where few events of many are asked for, a page looks at so many rows only, since nothing else
- * runs meanwhile: `next` then says where to go on. The events of a few Birds are read from their own streams instead.
+ * Reads events in pages, newest first. A page begins where the previous one ended (keyset paging), so each page costs
+ * the same. If few of many events match, a page examines a limited number of rows, since nothing else runs meanwhile;
+ * `next` then says where to continue. The events of a few Birds are read from their own streams instead.
  */
 import { FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
@@ -11,21 +11,21 @@ import type { Connection, Statement } from '../connection.ts';
 import { Conditions } from './page-conditions.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
-/** Where an event stands in the order of the pages. */
+/** An event's place in the order of the pages. */
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
 const MAX_EVENTS = 1000;
-/** Rows of the index that one page looks at, and rows that it reads to look into them: either takes some 60 ms at most. */
+/** Index rows that one page scans, and rows whose texts it reads; either takes about 60 ms at most. */
 const MAX_LOOKED_AT = 50_000;
 const MAX_LOOKED_INTO = 5_000;
 /**
- * Bytes of such rows; usual ones have a kilobyte. The worst text in the worst messages takes 7 ms a megabyte: some bytes
- * fewer than are looked for fit everywhere.
+ * The most bytes of rows whose texts are read; a usual row has a kilobyte. The worst search in the worst messages
+ * takes 7 ms per megabyte: a search for text that almost matches everywhere.
  */
 const MAX_BYTES = 8 * 2 ** 20;
-/** Characters that one page gives, and one event more. */
+/** The most characters in one page, exceeded by one event at most. */
 const MAX_GIVEN = 8 * 2 ** 20;
-/** Streams that are read one by one. */
+/** Up to this many streams are read one by one. */
 const FEW_STREAMS = 60;
 
 const ORDER = 'ORDER BY occurred_us DESC, stream DESC, event DESC';
@@ -60,17 +60,17 @@ export class EventPages {
     return this.#given(this.#places(from, within, limit), limit, last);
   }
 
-  /** Of these events. */
+  /** A page from these events. */
   #pageOf(numbers: readonly number[], query: EventQuery, within: Conditions, limit: number) {
     within.add('event IN (SELECT value FROM json_each(?))', JSON.stringify(numbers));
     this.#addKind(within, query);
     return this.#given(this.#places('FROM event', within, limit), limit);
   }
 
-  /** The newest of each stream, and of those together the newest. */
+  /** The newest events of each stream, and of those the newest overall. */
   #pageOfStreams(streams: readonly number[], query: EventQuery, within: Conditions, limit: number) {
     const from = 'FROM event INDEXED BY event_of_stream';
-    // Of each stream all is looked at that is as new as the newest place where one of them was left.
+    // Each stream is examined as far back as the newest place at which one of them stopped.
     const last = streams
       .flatMap(
         (stream) =>
@@ -86,8 +86,8 @@ export class EventPages {
   }
 
   /**
-   * The last event that a page may look at, where it reads so many sources; undefined where there are fewer, and where
-   * all that is looked at is given.
+   * The last event that a page may examine when it reads this many sources; undefined if there are fewer events, or
+   * if everything examined is returned.
    */
   #lastLookedAt(from: string, within: Conditions, query: EventQuery, sources: number): Place | undefined {
     if (!looksInto(query)) {
@@ -109,14 +109,14 @@ export class EventPages {
       .get(...within.values, rows, rows, MAX_BYTES / sources);
   }
 
-  /** The first so many, and one more. */
+  /** The first `limit` places, and one more. */
   #places(from: string, within: Conditions, limit: number): Place[] {
     return this.#connection
       .prepare<Place>(`SELECT occurred_us, stream, event ${from} ${within.where} ${ORDER} LIMIT ?`)
       .all(...within.values, limit + 1);
   }
 
-  /** The rows at these places, of which there may be more than are asked for; `last` is where they were looked for. */
+  /** The rows at these places, up to `limit`. `last` is how far the search went. */
   #given(places: readonly Place[], limit: number, last?: Place) {
     const rows: EventRow[] = [];
     for (let characters = 0; rows.length < Math.min(limit, places.length) && characters < MAX_GIVEN; ) {
@@ -128,7 +128,7 @@ export class EventPages {
     return { rows, next: next && formatCursor(placeOf(next)) };
   }
 
-  /** The streams of the Birds that are asked for; undefined where none is. */
+  /** The streams of the requested Birds; undefined if no Bird is requested. */
   #birdStreams({ region, nest, bird }: EventQuery): number[] | undefined {
     if (nest === undefined && bird === undefined) return undefined;
     const where = new Conditions()
@@ -145,7 +145,7 @@ export class EventPages {
   }
 
   #addKind(within: Conditions, { region, feed, type, name, severity, text }: EventQuery): void {
-    // A type begins with its feed: rows of others need not be read.
+    // A type begins with its feed, so rows of other feeds need not be read.
     const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
     if (region !== undefined || ofFeed !== undefined) {
       const streams = JSON.stringify(this.#streams.ofKind(region, ofFeed));
@@ -178,7 +178,7 @@ function withinTime({ cursor, sinceUs, untilUs }: EventQuery): Conditions {
   return within;
 }
 
-/** Nothing older than this place. */
+/** Restricts to events not older than this place. */
 function addUpTo(within: Conditions, place: Place): void {
   within.add('(occurred_us, stream, event) >= (?, ?, ?)', ...placeOf(place));
 }

@@ -1,7 +1,6 @@
 /**
- * Flights in pages, in the order of their starts, the latest first. Where few Birds are meant, each one's Flights are
- * read from its own stream; else all Flights are walked, those in the air beside those that ended, which two indexes
- * keep apart.
+ * Reads Flights in pages by start, latest first. If few Birds are requested, each one's Flights are read from its own
+ * stream. Otherwise all Flights are scanned; active and ended ones are in two separate indexes.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { beginning, uncut } from '../../rows/beginning.ts';
@@ -28,21 +27,21 @@ interface FlightRow {
 
 type Place = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
 
-/** A part of all Flights: an index that is walked, and what holds of the rows in it. */
+/** A part of all Flights: an index to scan, and a condition on its rows. */
 interface Source {
   readonly from: string;
   readonly where: Conditions;
 }
 
-/** Flights that one page looks at: they take some 50 ms. */
+/** Flights examined for one page; takes about 50 ms. */
 const MAX_LOOKED_AT = 20_000;
-/** And where a text is looked for in what the events of their ends say, with the bytes of that. */
+/** The limits if the messages of their end events are searched: Flights, and bytes of messages. */
 const MAX_READ = 4_000;
 const MAX_BYTES = 8 * 2 ** 20;
-/** Of more Birds all Flights are walked. */
+/** With more Birds than this all Flights are scanned. */
 const FEW_STREAMS = 50;
 const MAX_PAGE = 1000;
-/** Of a message, what a list shows. */
+/** The part of a message that a list shows. */
 const MAX_MESSAGE = 2_000;
 
 const KEY = '(flight.started_us, flight.stream, flight.id)';
@@ -141,7 +140,7 @@ export class FlightPages {
     ];
   }
 
-  /** The streams of the Birds that are meant; undefined for all. */
+  /** The streams of the requested Birds; undefined for all. */
   #streamsOf({ regions, nest, bird, name }: FlightQuery): number[] | undefined {
     if (nest === undefined && bird === undefined && name === undefined) return undefined;
     const where = addBird(new Conditions().addOneOf('bird.region', regions), { nest, bird, name });
@@ -156,7 +155,7 @@ export class FlightPages {
       .map((row) => row.stream);
   }
 
-  /** The last Flight that the page may look at in this source; undefined where there are fewer. */
+  /** The last Flight that the page may examine in this source; undefined if there are fewer. */
   #lastLookedAt(from: string, where: Conditions, lookedAt: number): Place | undefined {
     return this.#connection
       .prepare<Place>(
@@ -165,7 +164,7 @@ export class FlightPages {
       .get(...where.values, lookedAt - 1);
   }
 
-  /** The same where what their ends say is read, in so many sources. */
+  /** The same if the messages of end events are read, from this many sources. */
   #lastRead(from: string, where: Conditions, sources: number): Place | undefined {
     const flights = Math.ceil(MAX_READ / sources);
     const order = 'ORDER BY started_us DESC, stream DESC, id DESC';

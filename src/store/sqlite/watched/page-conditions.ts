@@ -1,4 +1,4 @@
-/** What pages for people are put together from: conditions with their values. */
+/** Builds the WHERE conditions of pages for people, with their values. */
 import { foldedText } from '../../rows/folded-text.ts';
 import { lookedFor, type Places } from '../../rows/looked-for.ts';
 import { textList, type Value } from '../connection.ts';
@@ -13,18 +13,18 @@ export class Conditions {
     return this;
   }
 
-  /** An id, or a part of a name that is kept folded. */
+  /** Matches an id, or a part of a folded name. */
   addNamed(id: string, name: string, value: string | undefined): this {
     if (value !== undefined) this.add(`(${id} = ? OR instr(${name}, ?))`, value, foldedText(value));
     return this;
   }
 
-  /** A Nest by its id, or by a part of its name where no Nest has that id: names with numbers in them are no ids. */
+  /** Matches a Nest by its id, or by a part of its name if no Nest has that id: a name may contain numbers. */
   addNest(id: string, name: string, value: string | undefined): this {
     return this.#addThing(id, name, value, 'SELECT 1 FROM nest WHERE nest_id = ?');
   }
 
-  /** A Bird, in the same way. */
+  /** Matches a Bird in the same way. */
   addBird(id: string, name: string, value: string | undefined): this {
     return this.#addThing(id, name, value, 'SELECT 1 FROM bird WHERE bird_id = ?');
   }
@@ -61,7 +61,7 @@ export class Conditions {
     return this.add(`${column} IN (SELECT value FROM json_each(?))`, textList(texts));
   }
 
-  /** The same conditions, to which others can be added. */
+  /** A copy of the conditions to which others can be added. */
   copy(): Conditions {
     const copy = new Conditions();
     copy.#sql.push(...this.#sql);
@@ -78,7 +78,10 @@ export class Conditions {
   }
 }
 
-/** Whether a text that is kept whole has a part, whose two forms (`lookedFor`) are the values. The BLOB keeps what is behind NUL. */
+/**
+ * An SQL condition that a text contains another, given in its two forms (`lookedFor`). The BLOB keeps what follows a
+ * NUL.
+ */
 export function contains(column: string, inJson = '?', signed = '?'): string {
   const plain = `CAST(substr(CAST(${signed} AS BLOB), 2) AS TEXT)`;
   return `instr(lower(${column}), lower(iif(substr(${column}, 1, 1) = '"', ${inJson}, ${plain}))) > 0`;

@@ -6,9 +6,9 @@ import { BirdPages } from './bird-pages.ts';
 import { FlightPages } from './flight-pages.ts';
 import type { SqliteEvents } from './sqlite-events.ts';
 
-/** Flights of a Bird that are counted: they take some 50 ms. */
+/** Flights of a Bird that are counted; takes about 50 ms. */
 const MAX_COUNTED = 100_000;
-/** Entries of a Bird's log among which one of some types is looked for. */
+/** Entries of a Bird's log that are searched for some types. */
 const MAX_SEARCHED = 2_000;
 
 export class SqliteBirds implements BirdStore {

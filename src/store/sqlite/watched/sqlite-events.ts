@@ -8,21 +8,21 @@ import { type Connection, textList } from '../connection.ts';
 import { EventPages } from './event-pages.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
-/** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
+/** A UUIDv7 holds the millisecond of its creation, but an entry's `createdAt` may have been cut to the second. */
 const HINT_MARGIN_US = 1_000_000;
 
-/** The year 2255: no instant that is kept lies beyond. */
+/** The year 2255: no stored instant is later. */
 const LAST_SECOND = 9_000_000_000;
 
-/** Events as rows with numbers, by which other tables refer to them. */
+/** Stores events as rows with numbers, by which other tables refer to them. */
 export class SqliteEvents implements EventStore {
   readonly #streams: SqliteStreams;
   readonly #pages: EventPages;
   readonly #sql: ReturnType<typeof prepareEvents>;
   readonly #insert: ReturnType<typeof prepareChunks>;
-  /** Numbers of a transaction that was taken back are never used. */
+  /** Numbers used by a transaction that was rolled back are skipped. */
   #lastNumber: number;
-  /** What this transaction inserted need not be looked up again: lists of events that were numbered in their order. */
+  /** What this transaction inserted, so that it need not be looked up: lists of events with consecutive numbers. */
   #inserted: { readonly first: number; readonly events: readonly Event[] }[] = [];
 
   constructor(connection: Connection, streams: SqliteStreams) {
@@ -36,7 +36,7 @@ export class SqliteEvents implements EventStore {
         `INSERT INTO event (event, stream, occurred_us, id, type, observed_us, message, body)
          VALUES ${rows} ON CONFLICT (stream, occurred_us, id) DO NOTHING`,
     );
-    // What was deleted is still counted by digests: its number would pass for another event's.
+    // Digests may still refer to the numbers of deleted events, which must not be reused.
     const newest = connection.prepare<{ event: number | null }>(
       `SELECT max(event) AS event FROM (
          SELECT max(event) AS event FROM event UNION ALL SELECT max(body ->> '$.lastEvent') FROM digest)`,
@@ -44,7 +44,7 @@ export class SqliteEvents implements EventStore {
     this.#lastNumber = newest.get()?.event ?? 0;
   }
 
-  /** Forgets what the last transaction inserted, which may have been taken back. */
+  /** Discards what the last transaction inserted, which may have been rolled back. */
   forget(): void {
     if (this.#inserted.length > 0) this.#inserted = [];
   }
@@ -79,14 +79,14 @@ export class SqliteEvents implements EventStore {
         ? this.#firstOf(this.#sql.endOfFlight.all(id.split('/', 1)[0]!, id), region, feed)
         : undefined;
     if (ofFlight !== undefined) return ofFlight;
-    // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
+    // The id's own time spares a scan over all ids. An id without one, or with a wrong one, is found anyway.
     const hintUs = uuidInstantUs(id);
     const hinted =
       hintUs === undefined ? [] : this.#sql.near.all(hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US, id);
     return this.#firstOf(hinted, region, feed) ?? this.#firstOf(this.#sql.anywhere.all(id), region, feed);
   }
 
-  /** The numbers of the events of the Flights with this id, of whatever region. */
+  /** The numbers of the events of Flights with this id, in any region. */
   numbersOfFlight(flightId: string): number[] {
     return this.#sql.ofFlight.all(flightId.toLowerCase()).map(({ event }) => event);
   }
@@ -94,7 +94,7 @@ export class SqliteEvents implements EventStore {
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
     if (events.length === 0) return [];
     const first = this.#lastNumber + 1;
-    // Mostly each is new. Only where one is not, the store is asked which: `RETURNING` would cost something for each row.
+    // Usually all are new. Only if some are not, a query finds out which: `RETURNING` would have a cost for each row.
     const isEachNew = this.#write(stream, events) === events.length;
     const written = isEachNew ? [...events] : this.#numberedFrom(first, events);
     if (isEachNew) this.#inserted.push({ first, events: written });
@@ -105,15 +105,15 @@ export class SqliteEvents implements EventStore {
   }
 
   /**
-   * Those of these events, numbered from `first` on in their order, that became rows. The others were stored before, or
-   * stand among these a second time.
+   * Those of these events, numbered in order from `first`, that became rows. The others were already stored, or occur
+   * among these a second time.
    */
   #numberedFrom(first: number, events: readonly Event[]): Event[] {
     const written = new Set(this.#sql.numbersFrom.all(first).map((row) => row.event));
     return events.filter((_, at) => written.has(first + at));
   }
 
-  /** Gives the events their numbers; returns how many of them were new. */
+  /** Assigns numbers to the events and inserts those that are new; returns how many were. */
   #write(stream: number, events: readonly Event[]): number {
     const before = this.#lastNumber;
     this.#lastNumber += events.length;
@@ -161,7 +161,7 @@ export class SqliteEvents implements EventStore {
     return found;
   }
 
-  /** The number of the first of these rows whose stream is of this region and feed. */
+  /** The number of the first of these rows whose stream has this region and feed. */
   #firstOf(
     rows: readonly Pick<EventRow, 'event' | 'stream'>[],
     region: string,
@@ -181,7 +181,7 @@ function prepareEvents(connection: Connection) {
       `SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?
        ORDER BY occurred_us, id`,
     ),
-    // The index is walked over the whole stream, since it has the time before the id; none of it leaves the database.
+    // Scans the stream's whole index, which has the time before the id; the rows stay inside the database.
     known: connection.prepare<Pick<EventRow, 'id'>>(
       `SELECT id FROM event INDEXED BY event_of_stream
        WHERE stream = ? AND id IN (SELECT value FROM json_each(?))`,
@@ -195,7 +195,7 @@ function prepareEvents(connection: Connection) {
     near: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       'SELECT event, stream FROM event INDEXED BY event_by_age WHERE occurred_us BETWEEN ? AND ? AND id = ?',
     ),
-    // Its stream is known by the Flight: of that one alone the index is walked.
+    // The Flight's row tells the stream, so that only that part of the index is scanned.
     endOfFlight: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       `SELECT event.event, event.stream FROM flight INDEXED BY flight_by_id
          JOIN event INDEXED BY event_of_stream ON event.stream = flight.stream AND event.id = ?2
@@ -204,7 +204,7 @@ function prepareEvents(connection: Connection) {
     anywhere: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       'SELECT event, stream FROM event INDEXED BY event_of_stream WHERE id = ?',
     ),
-    // Its ends, each under the id of the Flight and how it ended.
+    // The ends of a Flight, each under the Flight's id and status.
     ofFlight: connection.prepare<Pick<EventRow, 'event'>>(
       `SELECT event FROM flight CROSS JOIN event INDEXED BY event_of_stream USING (stream)
        WHERE flight.id = ? AND occurred_us >= started_us

@@ -15,7 +15,7 @@ interface FlightRow {
   readonly ended_us: number;
 }
 
-/** Types of the events that a Flight's end makes, and what they are called without their feed. */
+/** Types of the events made from a Flight's end, and their names without the feed. */
 const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
   ['flight.failed', 'failed'],
   ['flight.succeeded', 'succeeded'],
@@ -85,7 +85,7 @@ export class SqliteFlights implements FlightStore {
   }
 
   async gaps(stream: number) {
-    // One text a stream: a row for each start, or a window over them, takes several times as long.
+    // One text per stream: a row for each start, or a window over them, takes several times as long.
     const starts = JSON.parse(this.#learned.starts.get(stream)!.starts) as number[];
     const gaps = starts.slice(1).map((start, at) => starts[at]! - start);
     return {
@@ -111,7 +111,7 @@ function prepareFlights(connection: Connection) {
   };
 }
 
-/** What is learned from the Flights that ended. */
+/** What is learned from Flights that ended. */
 function prepareLearned(connection: Connection) {
   return {
     ends: connection.prepare<{ key: string; at_us: number; type: string }>(

@@ -20,11 +20,11 @@ interface StreamRow {
   readonly pruned_us: number;
 }
 
-/** Streams, with what each is one of in memory: whoever reads an event needs that of its stream. */
+/** Stores streams, and remembers the kind of each, which is needed to read any event. */
 export class SqliteStreams implements StreamStore {
   readonly #sql: ReturnType<typeof prepareStreams>;
   readonly #quarantine: StreamStore['quarantine'];
-  /** By the stream's number. There may be tens of thousands: those that are of one kind share it. */
+  /** By the stream's number. There may be tens of thousands; streams of the same kind share one object. */
   #remembered: StreamKind[] | undefined;
   readonly #kinds = new Map<string, StreamKind>();
 
@@ -39,13 +39,13 @@ export class SqliteStreams implements StreamStore {
     return kind;
   }
 
-  /** Those of which there are streams, each once. */
+  /** The kinds that have streams, each once. */
   kinds(): readonly StreamKind[] {
     this.#byNumber();
     return [...this.#kinds.values()];
   }
 
-  /** The streams of a region and feed, or of all where that is left open. */
+  /** The streams of a region and feed; undefined matches any. */
   ofKind(region: string | undefined, feed: Feed | undefined): number[] {
     const found: number[] = [];
     this.#byNumber().forEach((kind, stream) => {
@@ -59,7 +59,7 @@ export class SqliteStreams implements StreamStore {
     return this.#sql.one.get(region, feed, birdId)?.stream;
   }
 
-  /** Forgets what is remembered: a stream of a transaction that was taken back does not exist. */
+  /** Discards what is remembered: a stream of a transaction that was rolled back does not exist. */
   forget(): void {
     this.#remembered = undefined;
   }
