@@ -1,6 +1,7 @@
 /**
- * Texts as they are kept. PostgreSQL keeps UTF-8 without NUL, which holds neither that character nor half of a surrogate
- * pair; such text is kept as JSON that begins with a quotation mark, and so is text that begins with one itself.
+ * Encodes texts so that they are kept exactly. PostgreSQL stores UTF-8 without NUL, which can hold neither that
+ * character nor half of a surrogate pair. Such text is stored as JSON, which begins with a quotation mark; so is text
+ * that itself begins with one.
  */
 
 export function encodeText(text: string): string {
@@ -12,7 +13,7 @@ export function decodeText(text: string): string {
   try {
     return String(JSON.parse(text));
   } catch {
-    // Another program wrote it: it is what it is.
+    // Another program wrote it; it is returned as it is.
     return text;
   }
 }

@@ -1,19 +1,20 @@
 /**
- * Whether the server still has all that it confirmed. One that took over from another by replication, was restored from a
- * backup, or crashed while it was told not to wait for its disk, may lack the last commits. What it holds is whole, of a
- * moment before: cursors, events and deliveries are those of one commit, so that whoever begins from what the store knows
- * reads on from there, as after a backup of a file. What must not go on is what was begun from more than that:
+ * Checks that the server still has everything it confirmed. A server may lack the last commits if it took over from
+ * another by replication, was restored from a backup, or crashed while told not to wait for its disk. What it holds
+ * is consistent, as of an earlier moment: cursors, events and deliveries belong to the same commit. So whoever starts
+ * from the store's content simply reads on from there, as after restoring a file from a backup. But work that was
+ * based on later content must stop:
  *
- * - A process that has the store to itself remembers cursors beyond those that are kept. It finds that the server has
- *   fewer of its commits than were confirmed to it, fails with `store_failed`, and ends.
- * - Where several share the store, all leases end and all replicas are removed: each begins its work anew. Numbers of
- *   replicas and epochs of leases go on far beyond those that may have been lost, so that none is ever given twice. A
- *   process does this whose commits are missing, and also the first one that meets a server of another identity or
- *   timeline: those whose commits are missing may come back later.
+ * - A process with its own store remembers cursors beyond the stored ones. It finds that the server has fewer of its
+ *   commits than were confirmed, fails with `store_failed`, and ends.
+ * - If several processes share the store, all leases end and all replicas are removed, so that each starts its work
+ *   again. Numbers of replicas and epochs of leases continue far beyond any that may have been lost, so that none is
+ *   used twice. This is done by a process whose commits are missing, and by the first one that meets a server with
+ *   another identity or timeline, since processes whose commits are missing may come back later.
  */
 import { isServerError } from './postgres-failure.ts';
 
-/** A connection, outside of any transaction of the store. */
+/** A connection outside any transaction of the store. */
 interface Connection {
   query<Row extends object>(
     sql: string,
@@ -21,7 +22,7 @@ interface Connection {
   ): Promise<{ readonly rows: readonly Row[]; readonly rowCount: number | null }>;
 }
 
-/** Far more leases and replicas than commits that are lost together could have made. */
+/** Far more leases and replicas than the lost commits could have created. */
 const BEYOND = 1_000_000;
 
 const IDENTITY = `SELECT system_identifier || ' ' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) AS identity
@@ -37,8 +38,8 @@ const BEGIN_ANEW = `UPDATE server SET epochs = ${BEYOND} + greatest(epochs, (SEL
   FROM (SELECT pg_get_serial_sequence('replica', 'replica')::regclass AS sequence) AS numbers`;
 
 /**
- * To be called on each new connection, before anything else is done there. `confirmed` is the number of the last commit
- * of this life that was confirmed. Returns whether that is missing; where others share the store, leases have ended then.
+ * Call this on each new connection before anything else. `confirmed` is the number of this process's last confirmed
+ * commit. Returns whether that commit is missing; if the store is shared, all leases have then been ended.
  */
 export async function followServer(client: Connection, life: string, confirmed: number): Promise<boolean> {
   const identity = await identityOf(client);
@@ -54,12 +55,12 @@ export async function followServer(client: Connection, life: string, confirmed: 
   return isMissing;
 }
 
-/** The server's own name for itself, and its timeline; empty where it does not say. */
+/** The server's identity and timeline; empty if it does not reveal them. */
 async function identityOf(client: Connection): Promise<string> {
   try {
     return (await client.query<{ identity: string }>(IDENTITY)).rows[0]!.identity;
   } catch (error) {
-    // A server that somebody else runs may keep it to itself; then the numbers of the commits have to do.
+    // A managed server may hide it; then only the numbers of the commits are compared.
     if (isServerError(error)) return '';
     throw error;
   }

@@ -6,18 +6,21 @@ import { postgresFailure } from './postgres-failure.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
-/** What is seen of a store on a server without using it. */
+/** What can be seen of a store on a server without using it. */
 export interface ServerLook {
-  /** Of the server, e.g. `15.14`. */
+  /** The server's version, such as `15.14`. */
   readonly version: string;
-  /** The version of its tables; 0 where there are none yet. */
+  /** The version of the tables; 0 if there are none yet. */
   readonly schema: number;
-  /** Of its tables, in bytes. */
+  /** The size of the tables in bytes. */
   readonly bytes: number;
   readonly isEncrypted: boolean;
 }
 
-/** Looks at a store, also while a daemon uses it. Throws `store_down` with what keeps it from being reached, and `config_invalid`. */
+/**
+ * Looks at a store, even while a daemon uses it. Throws `store_down` with the reason if it cannot be reached, and
+ * `config_invalid`.
+ */
 export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
   const client = new pg.Client(clientConfig(place));
   client.on('error', () => {});
@@ -53,7 +56,7 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
   }
 }
 
-/** Who shares a store that is there, also while they use it. */
+/** The replicas and duties of an existing store, even while it is in use. */
 export async function lookAtReplicas(options: Omit<SnapshotOptions, 'alone'>): Promise<OwnershipView> {
   const { session } = await openSnapshot({ ...options, alone: false });
   try {

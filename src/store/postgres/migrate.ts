@@ -1,4 +1,4 @@
-/** Makes a schema ours: creates it where it is missing, and takes it from the version that it has to this one's. */
+/** Prepares a schema as a store: creates it if missing, and migrates it from its version to the current one. */
 import { codeOf, NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import { COPY_MARK, notWhole } from '../copy/copy-mark.ts';
@@ -12,18 +12,17 @@ interface MigrateOptions {
   readonly schema: string;
   /** The address of the store, for people. */
   readonly shown: string;
-  /** Makes sure that no other process uses the schema; throws `store_locked` with who does. */
+  /** Ensures that no other process uses the schema; throws `store_locked` and says who does. */
   readonly alone: () => Promise<void>;
   readonly isCopy?: boolean;
-  /** Those of this version, where nothing is given. */
+  /** The steps of this version by default. */
   readonly steps?: readonly Step[];
 }
 
 /**
- * To be called under the store's lock. Throws `store_newer` for a schema that a later version has changed so that this one
- * cannot work on it, `store_locked` where others use it who could not go on after a step that is missing,
- * `store_unfinished` for one that is not whole yet, and `config_invalid` for one of another program; nothing is changed
- * then.
+ * Call this under the store's lock. Throws `store_newer` for a schema that a later version changed incompatibly,
+ * `store_locked` if others use it who could not continue after a missing step, `store_unfinished` for an incomplete
+ * copy, and `config_invalid` for a schema of another program; in all these cases nothing is changed.
  */
 export async function migrate(options: MigrateOptions): Promise<void> {
   const { statements, exec, schema, shown, isCopy = false, steps = STEPS } = options;
@@ -51,7 +50,7 @@ export async function migrate(options: MigrateOptions): Promise<void> {
   }
 }
 
-/** Those who know only the tables as they are could not go on. */
+/** Older replicas that know only the present tables could not continue. */
 async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   try {
     await alone();
@@ -65,7 +64,7 @@ async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Throws `store_newer` where a later version has changed the schema so that this one cannot work on it. */
+/** Throws `store_newer` if a later version changed the schema incompatibly. */
 export async function refuseNewer(
   statements: Statements,
   schema: string,
@@ -82,7 +81,7 @@ export async function refuseNewer(
   );
 }
 
-/** 0 for a schema that is not there, or empty. With `isCopy` one that is being copied to is taken as well. */
+/** 0 for a schema that is missing or empty. With `isCopy`, an unfinished copy is accepted too. */
 export async function versionOf(
   statements: Statements,
   schema: string,
@@ -104,7 +103,7 @@ export async function versionOf(
   return (await statements.first<{ step: number }>('SELECT max(step) AS step FROM schema_step'))?.step ?? 0;
 }
 
-/** None for a schema that is not there. */
+/** Empty for a missing schema. */
 export async function tableNames(statements: Statements, schema: string): Promise<string[]> {
   const rows = await statements.rows<{ name: string }>(
     `SELECT relname::text AS name FROM pg_class WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r'`,
@@ -131,6 +130,7 @@ export async function createSchema(
   schema: string,
 ): Promise<void> {
   const known = await statements.first('SELECT 1 FROM pg_namespace WHERE nspname = $1', schema);
-  // To create one that is there needs a right on the database that a careful administrator does not give.
+  // `CREATE SCHEMA` needs a right on the database even if the schema exists, and careful administrators do not grant
+  // it.
   if (!known) await exec(`CREATE SCHEMA "${schema.replaceAll('"', '""')}"`);
 }

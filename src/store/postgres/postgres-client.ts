@@ -1,4 +1,4 @@
-/** How the driver is told where a store on PostgreSQL is, and what goes there and comes back. */
+/** Configures the driver for a store on PostgreSQL, and converts the values it sends and receives. */
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import pg from 'pg';
@@ -9,30 +9,30 @@ import { decodeText, encodeText } from './exact-text.ts';
 import type { Parameter, Value } from './statements.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** What an answer may take beyond `statement_timeout`, which the server keeps. */
+/** How much longer than `statement_timeout`, which the server enforces, an answer may take. */
 const ANSWER_GRACE_MS = 5_000;
-/** What a goodbye may take. */
+/** How long closing a connection may take. */
 const GOODBYE_MS = 1_000;
 
 /** Where the store is. */
 export interface PostgresPlace {
-  /** A name, an address, or a directory in which the server has its socket. */
+  /** A name, an address, or the directory of the server's socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly database: string;
   readonly password: Secret | null;
   readonly sslmode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
-  /** A file with the certificates that are believed; those of the system where it is undefined. */
+  /** A file with trusted certificates; undefined means those of the system. */
   readonly sslrootcert: string | undefined;
   /** Lower-case letters, digits and underscores. */
   readonly schema: string;
   readonly statementTimeoutMs: number;
-  /** The address as it is shown to people. */
+  /** The address as shown to people. */
   readonly shown: string;
 }
 
-/** Closes the socket at once: nobody answers there. */
+/** Closes the socket at once, for a server that does not answer. */
 export function destroy(client: pg.Client | undefined): void {
   client?.end().catch(() => {});
   const { stream } =
@@ -40,7 +40,7 @@ export function destroy(client: pg.Client | undefined): void {
   stream?.destroy();
 }
 
-/** Ends it in good order; at once where nobody answers, as where the server's machine is lost. */
+/** Closes the connection properly, or at once if nobody answers, for example because the server's machine is gone. */
 export async function endClient(client: pg.Client | undefined, clock: Clock): Promise<void> {
   const giveUp = clock.setTimer(GOODBYE_MS, () => destroy(client));
   await client?.end().catch(() => {});
@@ -48,8 +48,8 @@ export async function endClient(client: pg.Client | undefined, clock: Clock): Pr
 }
 
 /**
- * `statementMs` is what the server lets a statement take there. One that is not answered for longer is given up: a machine
- * or a network that is lost says nothing.
+ * `statementMs` is how long the server lets a statement take. A statement that takes even longer is abandoned here,
+ * because a lost machine or network sends no error.
  */
 export function clientConfig(place: PostgresPlace, statementMs = place.statementTimeoutMs): pg.ClientConfig {
   return {
@@ -69,8 +69,8 @@ export function clientConfig(place: PostgresPlace, statementMs = place.statement
 }
 
 /**
- * As libpq's `sslmode`: `require` encrypts and believes any certificate, unless it is said which are to be believed;
- * `verify-full` checks the name as well.
+ * As libpq's `sslmode`: `require` encrypts, and accepts any certificate unless trusted ones are configured;
+ * `verify-full` also checks the name.
  */
 function tlsOf({ sslmode, sslrootcert }: PostgresPlace): false | ConnectionOptions {
   if (sslmode === 'disable') return false;
@@ -88,7 +88,7 @@ function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => u
   return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
 }
 
-/** Instants, numbers of rows and counts: all of them fit a number of JavaScript. */
+/** Instants, row numbers and counts all fit a JavaScript number. */
 function readInteger(text: string): number {
   const value = Number(text);
   if (!Number.isSafeInteger(value))

@@ -1,10 +1,10 @@
-/** Translates PostgreSQL's codes into the closed table of errors (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/** Translates PostgreSQL's error codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) into ours. */
 import { type ErrorCode, NestwatchError } from '../../errors.ts';
 
-/** What the server said, as the driver gives it. */
+/** The server's error as the driver reports it. */
 interface ServerError extends Error {
   readonly code: string;
-  /** Where in the server's source. */
+  /** The routine in the server's source. */
   readonly routine?: string;
 }
 
@@ -13,7 +13,7 @@ const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: str
   ['XX001', { code: 'store_corrupt', is: 'is damaged' }],
   ['XX002', { code: 'store_corrupt', is: 'has a damaged index' }],
   ['25006', { code: 'store_down', is: 'is read-only: the server is a standby' }],
-  // Nothing came from this process for too long while it had a transaction open, or that took too long as a whole.
+  // This process was silent for too long within a transaction, or the transaction took too long as a whole.
   ['25P03', { code: 'store_down', is: 'ended a transaction in which this process was stopped' }],
   ['25P04', { code: 'store_down', is: 'ended a transaction that took too long' }],
   ['57014', { code: 'store_down', is: 'took longer than store.statement_timeout' }],
@@ -27,10 +27,13 @@ const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: str
 /** Classes of codes: connections, resources of the server, an operator's intervention, the server's own system. */
 const DOWN = /^(?:08|53|57|58)/;
 
-/** What goes well when it is done once more: two transactions stood in each other's way. */
+/** Conflicts between two transactions; a retry may succeed. */
 const AGAIN = new Set(['40001', '40P01']);
 
-/** A failure of the server or of the way to it as one of ours. A violated constraint or a malformed statement is a bug. */
+/**
+ * A failure of the server or the connection as a `NestwatchError`. Violated constraints and malformed statements are
+ * bugs.
+ */
 export function postgresFailure(error: unknown, store: string): unknown {
   if (error instanceof NestwatchError || isBug(error)) return error;
   if (!isServerError(error)) return down(store, 'cannot be reached', error);
@@ -41,24 +44,30 @@ export function postgresFailure(error: unknown, store: string): unknown {
   return error;
 }
 
-/** Whether the same transaction may go well when it is done once more. */
+/** Whether the same transaction may succeed if it is retried. */
 export function isWorthAnotherTry(failure: unknown): boolean {
   const cause = failure instanceof NestwatchError ? failure.cause : failure;
   return isServerError(cause) && (AGAIN.has(cause.code) || isOfOldPlan(cause));
 }
 
-/** Whether the server ended one statement alone, which took too long or waited too long for a lock: all else goes on. */
+/**
+ * Whether the server ended only one statement, because it took too long or waited too long for a lock; the connection
+ * is fine.
+ */
 export function endsStatementAlone(failure: unknown): boolean {
   const cause = failure instanceof NestwatchError ? failure.cause : failure;
   return isServerError(cause) && (cause.code === '57014' || cause.code === '55P03');
 }
 
-/** Whether a statement was planned before its tables were changed; the words of that are those of the server's language. */
+/**
+ * Whether the statement was planned before its tables changed. The message is in the server's language, hence
+ * `routine`.
+ */
 export function isOfOldPlan(error: unknown): boolean {
   return isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
 
-/** Whether the connection is over: the server says so, or it was not the server that spoke. */
+/** Whether the connection is over: the server says so, or the error did not come from the server. */
 export function endsConnection(error: unknown): boolean {
   if (isBug(error)) return false;
   return !isServerError(error) || /^(?:08|57P|25P0[34])/.test(error.code);
@@ -70,7 +79,7 @@ function down(store: string, is: string, cause: unknown): NestwatchError {
   return new NestwatchError('store_down', `The store ${store} ${is}${why}.`, { cause });
 }
 
-/** Where a name has several addresses, the failure is a list of those of each of them, and has no words of its own. */
+/** If a name has several addresses, the error is a list with one for each, and has no message of its own. */
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0]);
   return cause instanceof Error ? cause.message : '';
@@ -80,7 +89,7 @@ export function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
 }
 
-/** The driver gives what went wrong on the way as plain errors. */
+/** The driver reports connection failures as plain errors. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
 }

@@ -1,41 +1,41 @@
 /**
- * One queue for all transactions, and one durable commit for those that wait at the same moment.
+ * Queues all transactions, and commits those that wait at the same moment durably together.
  *
  *   waiting → running → held → settled
  *
- * As in the queue of SQLite: the transactions that run while others wait share one `BEGIN … COMMIT`, a batch, each but
- * the first in a savepoint of its own, and nobody hears of theirs before the batch is committed. What a server makes
- * different:
+ * As in the queue of SQLite, the transactions that run while others wait share one `BEGIN … COMMIT`, a batch. All but
+ * the first have their own savepoint, and no promise resolves before the batch is committed. What a server changes:
  *
- * - Others may write: a batch that stood in their way is rolled back and runs once more, in the same order. What is long
- *   might stand in somebody's way each time: after a few tries it runs while none of the others has begun anything.
- * - The connection may break. Then nothing of the batch has happened, and all of it is rejected with `store_down`;
- *   unless it broke during the commit: `Session.commit` says whether that took place. What waits behind such a commit has
- *   not begun, and is rejected as well as long as the server is away: nobody is to take silence for health.
+ * - Others may write. A batch that conflicts with them is rolled back and retried in the same order. A long one might
+ *   conflict each time, so after a few attempts it runs while the other processes' transactions wait.
+ * - The connection may break. Then nothing of the batch has happened, and all of it is rejected with `store_down`. If
+ *   it broke during the commit, `Session.commit` finds out whether the commit took place. Transactions that wait
+ *   behind such a commit have not begun, and are rejected as well while the server is away, so that nobody mistakes
+ *   silence for health.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { endsStatementAlone, isWorthAnotherTry } from './postgres-failure.ts';
 import type { Session } from './session.ts';
 
-/** What shares one commit: more would gain little and make the first one wait. */
+/** The limits of a batch: more would gain little and delay its first transaction. */
 const MAX_BATCH = 64;
 const MAX_BATCH_MS = 50;
-/** So often a batch is run that stands in others' way. */
+/** How often a batch that conflicts with others is run. */
 const MAX_TRIES = 20;
-/** After so many tries each transaction is a batch by itself: what is shorter meets fewer others. */
+/** After this many attempts each transaction is a batch of its own: shorter ones conflict less. */
 const TRIES_TOGETHER = 2;
-/** After so many the other processes wait meanwhile. */
+/** After this many attempts the other processes wait meanwhile. */
 const TRIES_BESIDE_OTHERS = 4;
 
 const BEGIN = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
-/** Who locks a table before anything else sees what was committed until the lock was theirs. */
+/** Whoever locks a table first sees everything that was committed before it got the lock. */
 const BESIDE_OTHERS = `${BEGIN}; LOCK TABLE server IN ROW SHARE MODE`;
 const WITHOUT_OTHERS = `${BEGIN}; LOCK TABLE server IN EXCLUSIVE MODE`;
 
 export interface PostgresQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** Refuses new work and resolves when what is queued has settled. */
+  /** Refuses new work, and resolves when what is queued has settled. */
   drain(): Promise<void>;
 }
 
@@ -53,9 +53,12 @@ interface Done {
 interface QueueOptions {
   readonly session: Session;
   readonly clock: Clock;
-  /** Whether other processes have such a queue on the same tables, and each may have them to itself for a transaction. */
+  /**
+   * Whether other processes have such queues on the same tables, so that one may need the tables for itself for a
+   * transaction.
+   */
   readonly isShared: boolean;
-  /** Called when something written was taken back: what was remembered of it is void. */
+  /** Called when something written was rolled back, so that nothing remembered of it is used. */
   readonly rolledBack: () => void;
 }
 
@@ -67,7 +70,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
   async function workOff(): Promise<void> {
     let tries = 0;
     while (waiting.length > 0) {
-      // A commit is worth a turn of the event loop, in which answers that have arrived become transactions.
+      // A commit is worth one turn of the event loop, in which answers that have arrived become transactions.
       await new Promise((resolve) => setImmediate(resolve));
       const unlucky = await runBatch(tries);
       tries = unlucky.length > 0 ? tries + 1 : 0;
@@ -76,7 +79,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
     working = undefined;
   }
 
-  /** Runs those that wait; returns them again, in their order, where the whole batch is worth another try. */
+  /** Runs the waiting transactions. Returns them in their order if the whole batch should be retried. */
   async function runBatch(tries: number): Promise<Job[]> {
     const held: Done[] = [];
     const mayTryAgain = tries + 1 < MAX_TRIES;
@@ -86,9 +89,9 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
       session.forget();
       await session.exec(!isShared ? BEGIN : tries < TRIES_BESIDE_OTHERS ? BESIDE_OTHERS : WITHOUT_OTHERS);
     } catch (error) {
-      // It may have begun, and lack only the lock: what comes next on the connection would be refused with it.
+      // The transaction may have begun and only lack the lock; without a rollback the next statement would fail.
       await session.exec('ROLLBACK').catch(() => {});
-      // Those behind it ask for themselves: the server may be back by then.
+      // The transactions behind it try by themselves: the server may be back by then.
       waiting.shift()!.reject(error);
       return [];
     }
@@ -111,7 +114,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
     }
   }
 
-  /** Fills `held`. Returns those that are to run once more; an empty list where the batch was taken back for good. */
+  /** Fills `held`. Returns the transactions to retry; an empty list if the batch was rolled back for good. */
   async function runWaiting(held: Done[], mayTryAgain: boolean, most: number): Promise<Job[] | undefined> {
     const startedMs = clock.monotonicMs();
     do {
@@ -140,7 +143,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
     return undefined;
   }
 
-  /** Takes back what the last one did; false where the whole batch has to go with it. */
+  /** Rolls back the last transaction; false if the whole batch must be rolled back. */
   async function isTakenBackAlone(isFirst: boolean, failure: unknown): Promise<boolean> {
     const isOfStore = failure instanceof NestwatchError && failure.code.startsWith('store_');
     if (isFirst || (isOfStore && !endsStatementAlone(failure))) return false;
@@ -155,7 +158,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
 
   async function takeBack(): Promise<void> {
     rolledBack();
-    // Where the connection is lost, so is the transaction.
+    // If the connection is lost, so is the transaction.
     await session.exec('ROLLBACK').catch(() => {});
   }
 

@@ -1,34 +1,37 @@
 /**
- * THE STORE ON POSTGRESQL, beside the one on SQLite and behind the same promise (`store.ts`).
+ * THE STORE ON POSTGRESQL, beside the one on SQLite and with the same promise (`store.ts`).
  *
- * Two stores side by side, not one set of statements for both engines. What decided it: a statement of SQLite's rooms
- * is a call that returns, and what makes them fast is made of that (rows bound one by one into chunks, writes that are
- * held back until somebody could see them, numbers given in memory, hints that name an index); a statement here is a
- * round trip, and what makes it fast is fewer of them: a page of entries is one statement that also says what was new, a
- * claim is one, numbers come from the server because others write too. Of 180 statements about a third would be the same
- * text. To add a column costs a line in two schemas, two statements and two row types; a seam would save one of each and
- * make every line of the hot path wait for a promise. What is no SQL (what a row's text holds, how a record comes of
- * it, what people find it by) is shared, and one contract test holds both.
+ * Why two stores side by side, rather than one set of statements for both engines: a statement in SQLite is a
+ * synchronous call, and its speed rests on that (rows bound one by one in chunks, writes held back until they could
+ * be seen, numbers assigned in memory, index hints). A statement here is a round trip, and speed means fewer of them:
+ * a page of entries is one statement that also tells what was new, a claim is one, and numbers come from the server
+ * because others write too. Of 180 statements about a third would have the same text. Adding a column costs a line in
+ * two schemas, two statements and two row types; an abstraction would save one of each, and make every line of the
+ * hot path await a promise. What is not SQL (what a row's text holds, how it becomes a record, how people find it) is
+ * shared, and one contract test covers both.
  *
- * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most rooms read, let the domain decide, and write back, and
- * some of what is decided spans rows (whose turn it is in a lane, which alerts wait to be routed), where nothing less
- * notices that two of them met. One of those is done once more then, from its beginning. What that level does not see:
+ * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most rooms read, let the domain decide, and write
+ * back. Some decisions span rows (whose turn it is in a lane, which alerts wait to be routed), and no weaker level
+ * detects that two of them conflict. One of the two is then retried from its beginning. What that level does not
+ * cover:
  *
- * - What `INSERT … ON CONFLICT DO NOTHING` found there: whatever may be deleted meanwhile is written instead.
- * - That numbers are given before they are committed. Digests count up to the newest event: `PostgresDigests.arrivals`.
- * - How long one waits: a lock of a process that was stopped lasts until its transaction is ended (`SHARED_LIMITS`).
- *   Claims and removals of replicas pass over what is locked, and each process counts deliveries in rows of its own.
+ * - What `INSERT … ON CONFLICT DO NOTHING` found: rows that may be deleted meanwhile are written instead.
+ * - Numbers are assigned before they are committed. Digests count up to the newest event: see
+ *   `PostgresDigests.arrivals`.
+ * - How long a transaction waits: the locks of a suspended process last until its transaction is ended
+ *   (`SHARED_LIMITS`). Claims and removals of replicas skip locked rows, and each process counts deliveries in its
+ *   own rows.
  *
- * Nothing that others change is remembered from one transaction to the next: only what a stream is one of, which never
- * changes, silences by their whole text, and where the retention goes on looking.
+ * Nothing that others can change is remembered between transactions. Remembered are only the kind of a stream, which
+ * never changes, silences by their whole text, and where retention continues.
  *
- *   session.ts     a connection: its locks, what is lost and found, whether a commit took place
- *   lineage.ts     a server that lacks what it has confirmed
- *   postgres-wakes.ts  what replicas say to each other
- *   postgres-queue.ts  transactions in their order, several in one commit, once more where they met another's
- *   tables.ts      the schema in steps; migrate.ts runs those that are missing
- *   statements.ts  what rooms speak to; many rows go as one list a column
- *   watched/ alerted/ queued/ upkeep/   the rooms, as those of SQLite
+ *   session.ts         a connection: its locks, how it is lost and restored, whether a commit took place
+ *   lineage.ts         a server that lacks what it has confirmed
+ *   postgres-wakes.ts  how replicas wake each other
+ *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
+ *   tables.ts          the schema in steps; migrate.ts runs those that are missing
+ *   statements.ts      what rooms run; many rows are sent as one list per column
+ *   watched/ alerted/ queued/ upkeep/   the rooms, as in SQLite
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
@@ -69,17 +72,20 @@ import { PostgresStreams } from './watched/postgres-streams.ts';
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
   readonly clock: Clock;
-  /** Whether other processes may use the same schema at the same time: they agree on who does what (`ownership-store.ts`). */
+  /**
+   * Whether other processes may use the same schema at the same time; they divide the work by leases
+   * (`ownership-store.ts`).
+   */
   readonly isShared?: boolean;
 }
 
-/** How long a store that is closed waits to hear what became of its last commit. */
+/** How long a closing store waits for the outcome of its last commit. */
 const CLOSING_MS = 5_000;
 
 /**
  * Opens the store. Throws `store_locked` while another process uses it and one of the two does not share it,
- * `store_newer`, `store_down` where the server does not answer or refuses, or `config_invalid` for a schema of another
- * program; nothing is changed then.
+ * `store_newer`, `store_down` if the server does not answer or refuses, or `config_invalid` for a schema of another
+ * program; in all these cases nothing is changed.
  */
 export async function openPostgresStore({
   place,
@@ -118,8 +124,8 @@ export async function openPostgresStore({
 }
 
 /**
- * The same tables on a second connection, which opens at the first use, and waits for no process's long transaction. What
- * is asked for there at the same time goes one after another.
+ * Opens a second connection to the same tables on first use, which does not wait for long transactions of this
+ * process. Concurrent requests on it run one after another.
  */
 function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
   const again = (statements: Statements) => refuseNewer(statements, place.schema, place.shown);
@@ -132,7 +138,7 @@ function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 
     last = answered.catch(() => {});
     return answered;
   }
-  /** What is one statement is a transaction by itself. */
+  /** A single statement is a transaction by itself. */
   async function alone<T>(ask: (ownership: OwnershipStore) => Promise<T>): Promise<T> {
     await session.ready();
     session.forget();
@@ -161,7 +167,7 @@ function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boo
       const first = await attempt(session, rooms, part);
       return first.ok || !(await mend(first.error)) ? first : attempt(session, rooms, part);
     },
-    // Between two statements much may be asked of what was read.
+    // Much work may follow on what was read, so the event loop turns between two statements.
     pause: () => turnOfEventLoop(),
   };
   const queue = createPostgresQueue({ session, clock, isShared, rolledBack: rooms.rolledBack });
@@ -176,7 +182,7 @@ function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boo
     });
 
   async function close(): Promise<void> {
-    // A commit of which nobody knows whether it took place must not keep the process from ending.
+    // A commit with an unknown outcome must not keep the process from ending.
     const giveUp = clock.setTimer(CLOSING_MS, () => session.giveUp());
     await queue.drain();
     giveUp();
@@ -200,13 +206,13 @@ function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boo
   };
 }
 
-/** How often is asked what the store takes. */
+/** How often the size is queried. */
 const SPACE_EVERY_MS = 60_000;
 
 const BYTES = `SELECT sum(pg_total_relation_size(oid))::bigint AS bytes FROM pg_class
   WHERE relnamespace = to_regnamespace(current_schema()) AND relkind = 'r'`;
 
-/** What the tables took when they were last asked; the disk of the server cannot be seen from here. */
+/** The tables' size when last queried. The server's disk cannot be seen from here. */
 function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock): Store['space'] {
   let space: StoreSpace | undefined;
   let askedMs = Number.NEGATIVE_INFINITY;
@@ -217,22 +223,22 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
   return () => {
     if (clock.monotonicMs() - askedMs >= SPACE_EVERY_MS) {
       askedMs = clock.monotonicMs();
-      // Who writes to it hears what is wrong.
+      // Whoever writes to the store gets the error.
       run(ask).catch(() => {});
     }
     return space;
   };
 }
 
-/** At the most so often rows are looked through because of a failure. */
+/** How often at most rows are checked because of a failure. */
 const MENDED_EVERY_MS = 60_000;
 
-/** What nobody foresaw may come from a row that was broken from outside. */
+/** An unforeseen failure may come from a row that was damaged from outside. */
 function isSuspicious(error: unknown): boolean {
   return !(error instanceof NestwatchError);
 }
 
-/** After a failure that nobody foresaw: sets broken rows aside, and says whether there were any. */
+/** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
 function createRowMending(faults: PostgresFaults, clock: Clock): (error: unknown) => Promise<boolean> {
   let lastMs = Number.NEGATIVE_INFINITY;
   return async (error) => {
@@ -242,9 +248,9 @@ function createRowMending(faults: PostgresFaults, clock: Clock): (error: unknown
   };
 }
 
-/** Does a part of a transaction in a savepoint of its own. */
+/** Runs a part of a transaction in its own savepoint. */
 async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>): Promise<Attempted<T>> {
-  // What the rooms hold back until the end was done before: it must not go with the part.
+  // Writes held back so far belong to the transaction: they must not be rolled back with the part.
   await rooms.end();
   await session.exec('SAVEPOINT part');
   try {
@@ -255,7 +261,7 @@ async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>
     return { ok: true, value };
   } catch (error) {
     const failure = session.failure() ?? error;
-    // What goes well when the whole of the transaction is done once more is no failure of the part.
+    // A conflict that a retry of the whole transaction may resolve is not a failure of the part.
     if (isStoreFailure(failure) || isWorthAnotherTry(failure)) throw failure;
     await session.exec('ROLLBACK TO part; RELEASE part');
     session.forget();
@@ -266,11 +272,11 @@ async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>
 
 interface Rooms {
   readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: PostgresFaults };
-  /** A transaction begins: nothing of the one before, which may have been taken back, is remembered. */
+  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
-  /** Its work is done: what the rooms write at its end is written. */
+  /** Ends the transaction's work: writes what the rooms hold back until its end. */
   end(): Promise<void>;
-  /** Something that was written was taken back. */
+  /** Called when something that was written was rolled back. */
   rolledBack(): void;
 }
 

@@ -1,11 +1,12 @@
 /**
- * What replicas on one schema say to each other, by `NOTIFY` on a connection of its own: transactions of the store have
- * theirs, and nobody waits for a commit here.
+ * Lets replicas on one schema wake each other, by `NOTIFY` on a separate connection: the store's transactions have
+ * their own, and nobody waits here for a commit.
  *
  *   away → connecting → listening → away → …
  *
- * A channel is one schema's. What is rung within a moment goes as one notification; a process does not hear itself. The
- * connection comes back by itself; then what was rung here meanwhile goes out, and everything here is woken once.
+ * Each schema has its own channel. What is rung in quick succession is sent as one notification; a process does not
+ * hear itself. The connection is restored automatically; then what was rung here meanwhile is sent, and everything
+ * here is woken once.
  */
 import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -15,13 +16,13 @@ import { clientConfig, destroy, endClient, type PostgresPlace } from './postgres
 import { endsConnection } from './postgres-failure.ts';
 import { longestStatementMs } from './settle-in.ts';
 
-/** What is rung within so long after a notification waits for the next one. */
+/** After a notification, further rings wait this long and are sent together. */
 const GAP_MS = 100;
-/** PostgreSQL takes less than 8,000 bytes; what goes beyond is not rung. */
+/** PostgreSQL allows fewer than 8,000 bytes; what exceeds this is not rung. */
 const MAX_PAYLOAD_BYTES = 7_900;
 const LEAST_RETRY_MS = 1_000;
 const MOST_RETRY_MS = 15_000;
-/** What somebody may have rung for whom the connection was away; probes are asked for again by whoever waits. */
+/** What others may have rung while the connection was away. Probes are excluded: whoever waits for one asks again. */
 const ALL: readonly WakeUp[] = ['alerting', 'delivery', 'ownership'];
 
 export interface PostgresWakes extends Wakes {
@@ -33,7 +34,7 @@ interface WakesOptions {
   readonly clock: Clock;
 }
 
-/** Begins to listen; resolves without a connection where there is none now. */
+/** Starts to listen; resolves without a connection if none can be made now. */
 export async function openPostgresWakes(options: WakesOptions): Promise<PostgresWakes> {
   const wakes = new Listener(options);
   await wakes.connect();
@@ -43,7 +44,7 @@ export async function openPostgresWakes(options: WakesOptions): Promise<Postgres
 class Listener implements PostgresWakes {
   readonly #options: WakesOptions;
   readonly #channel: string;
-  /** By which it knows its own. */
+  /** Identifies this process's own notifications. */
   readonly #life = randomUUID();
   readonly #ears = new Set<(what: WakeUp) => void>();
   readonly #rung = new Set<WakeUp>();
@@ -66,7 +67,7 @@ class Listener implements PostgresWakes {
   }
 
   listen(heard: (what: WakeUp) => void): () => void {
-    // The same function may listen twice: each has an ear of its own.
+    // A wrapper, so that the same function may listen twice.
     const ear = (what: WakeUp) => heard(what);
     this.#ears.add(ear);
     return () => this.#ears.delete(ear);
@@ -89,7 +90,7 @@ class Listener implements PostgresWakes {
       this.#retryMs = LEAST_RETRY_MS;
       if (!this.#isGap) this.#send();
     } catch {
-      // Why the server is away the store says, which asks for more than wakes do.
+      // No report here: the store, which is used more often, says why the server is away.
       destroy(client);
       this.#tryAgain();
     }
@@ -129,19 +130,19 @@ class Listener implements PostgresWakes {
     this.#isGap = true;
     const client = this.#client;
     const said = client.query('SELECT pg_notify($1, $2)', [this.#channel, payload]).catch((error) => {
-      // It goes with the next one, or on another connection: one on which nobody answers is no better than one that broke.
+      // It is sent with the next notification, or on another connection: an unanswered one is as bad as a broken one.
       for (const what of taken) this.#rung.add(what);
       if (endsConnection(error)) this.#lose(client);
     });
     this.#cancelGap = this.#options.clock.setTimer(GAP_MS, async () => {
-      // The server may be slow: it has one notification at a time.
+      // The server may be slow: it gets one notification at a time.
       await said;
       this.#isGap = false;
       this.#send();
     });
   }
 
-  /** What was rung, as far as it fits into one notification. */
+  /** What was rung, as far as it fits in one notification. */
   #take(): { readonly taken: readonly WakeUp[]; readonly payload: string } {
     let taken: readonly WakeUp[] = [];
     let payload = '';
@@ -166,18 +167,21 @@ class Listener implements PostgresWakes {
   }
 }
 
-/** Other programs may use the channel, too: what they say is none of ours. */
+/** Other programs may use the channel too; their payloads are ignored. */
 function wordsOf(payload = ''): string[] {
   try {
     const words: unknown = JSON.parse(payload);
     if (Array.isArray(words)) return words.filter((word) => typeof word === 'string');
   } catch {
-    // Nobody of ours said it.
+    // Another program sent it.
   }
   return [];
 }
 
-/** A channel's name is no longer than 63 bytes, as that of a schema, and belongs to a whole database. */
+/**
+ * The name of a schema's channel. Channels are shared by a whole database, and names have at most 63 bytes, hence the
+ * hash.
+ */
 function channelOf(schema: string): string {
   return `nestwatch_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
 }

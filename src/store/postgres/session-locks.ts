@@ -1,16 +1,16 @@
-/** The advisory locks of a session, which end with its connection. */
+/** Takes the advisory locks of a session, which end with its connection. */
 import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 
-/** The number of an advisory lock, by its name. */
+/** The number of an advisory lock, computed from its name. */
 const LOCK_KEY = 'hashtextextended($1, 0)';
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const LOCK_NOT_AVAILABLE = '55P03';
-/** More processes than these share what each of them else has alone. */
+/** With more processes than this, some share a slot. */
 const MAX_SLOTS = 64;
 
-/** Waits for the lock on the tables of a schema, which is held while they are made ready. */
+/** Waits for the lock on a schema's tables, which is held while they are created or migrated. */
 export async function lockTables(
   client: pg.Client,
   { schema }: PostgresPlace,
@@ -24,12 +24,14 @@ export async function unlockTables(client: pg.Client, { schema }: PostgresPlace)
   await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [`nestwatch tables ${schema}`]);
 }
 
-/** Waits for the lock on this life of the process: whoever has it knows that its earlier session has ended. */
+/**
+ * Waits for the lock on this run of the process: whoever has it knows that the earlier session of this run has ended.
+ */
 export async function lockLife(client: pg.Client, life: string): Promise<void> {
   await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${life}`]);
 }
 
-/** Takes the lock on the schema, alone or beside others. Throws `refusal` where somebody else has it, and says who. */
+/** Takes the lock on the schema, alone or shared. Throws `refusal` and says who holds it if another process does. */
 export async function lockSchema(
   client: pg.Client,
   place: PostgresPlace,
@@ -47,12 +49,12 @@ export async function lockSchema(
   }
 }
 
-/** Gives back the lock on the schema that was taken alone. */
+/** Releases the lock on the schema that was taken alone. */
 export async function unlockSchema(client: pg.Client, place: PostgresPlace): Promise<void> {
   await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, [schemaLock(place)]);
 }
 
-/** Takes the smallest slot that nobody has: a number from 1 to 64. */
+/** Takes the smallest free slot: a number from 1 to 64. */
 export async function takeSlot(client: pg.Client, place: PostgresPlace): Promise<number> {
   const { rows } = await client.query<{ slot: number }>(
     `SELECT slot FROM generate_series(1, ${MAX_SLOTS - 1}) AS slot
@@ -66,7 +68,7 @@ function schemaLock({ schema }: PostgresPlace): string {
   return `nestwatch ${schema}`;
 }
 
-/** Who has the lock of this name, for people. */
+/** Who holds the lock with this name, for people. */
 async function holderOf(client: pg.Client, name: string): Promise<string> {
   const { rows } = await client.query<{ who: string }>(
     `SELECT concat_ws(' ', application_name, 'at', coalesce(client_addr::text, 'a socket of the server'), 'since',

@@ -1,18 +1,18 @@
 /**
- * THE CONNECTION of a process to a store on PostgreSQL, and the locks that go with it. One that shares the store has a
- * second one for its turns (`Sharing.turns`).
+ * THE CONNECTION of a process to a store on PostgreSQL, with its locks. A process that shares the store has a second
+ * one for its turns (`Sharing.turns`).
  *
  *   closed → connecting → open → lost → connecting → …
  *
- * All transactions of a process run on one connection, one after another: that is what the store promises, and what a
- * transaction does there ends with the connection. On it the process holds two advisory locks. One is on the schema:
- * alone, or beside others who share the store. Whoever is alone and has lost the connection has lost the lock, and
- * nothing of theirs can still be committed; who shares the store shows leases (`ownership-store.ts`) in their
- * transactions. The other lock is on this life of the process: who has it again knows that its earlier session, with the
- * transaction that was under way there, has ended.
+ * All transactions of a process run on one connection, one after another, as the store promises, and end with the
+ * connection. On it the process holds two advisory locks. The first is on the schema: alone, or shared with others
+ * who share the store. A process that is alone loses this lock with its connection, and then nothing of its can still
+ * be committed; one that shares the store shows leases (`ownership-store.ts`) in its transactions. The second lock is
+ * on this run of the process: once it is held again, the earlier session has ended, with the transaction that was in
+ * progress.
  *
- * Each commit writes its number into this life's row of `writer`. When the connection breaks while a commit is under
- * way, that number says, once both locks are held again, whether it took place.
+ * Each commit writes its number into this run's row of `writer`. If the connection breaks during a commit, that
+ * number tells, once both locks are held again, whether the commit took place.
  */
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -26,18 +26,18 @@ import { limitStatements, longestStatementMs, SHARED_LIMITS, settleIn } from './
 import { refuseSharedBackend } from './shared-backend.ts';
 import type { Parameter, Statements } from './statements.ts';
 
-/** Somebody else's lock is waited for so long: it may belong to a process that is just ending. */
+/** How long to wait for another process's lock: that process may just be ending. */
 const LOCK_TIMEOUT_MS = 3_000;
-/** A server that is away is tried again so often. */
+/** How often to try a server that is away. */
 const RETRY_MS = 1_000;
-/** A newer version may be changing the tables just now. */
+/** How long to wait while a newer version may be changing the tables. */
 const TABLES_TIMEOUT_MS = 60_000;
-/** A statement that changes a table of millions of rows may take so long. */
+/** How long a statement that changes a table of millions of rows may take. */
 const CHANGE_TIMEOUT_MS = 3_600_000;
-/** Otherwise the driver waits no longer for an answer than a statement may take in everyday work. */
+/** Overrides the driver's timeout for everyday statements. */
 const PATIENTLY = { query_timeout: CHANGE_TIMEOUT_MS };
 
-/** The rows of `writer` that nobody has used for so long are those of lives that ended. */
+/** Rows of `writer` unused for this long belong to processes that have ended. */
 const WRITER_LASTS = '30 days';
 
 export interface SessionOptions {
@@ -45,13 +45,13 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Whether other processes may use the same schema at the same time. */
   readonly isShared: boolean;
-  /** Called when there is a connection that is not the one before: what is remembered of the store may not be so. */
+  /** Called when a new connection replaces the previous one: what is remembered of the store may be outdated. */
   readonly connected?: () => void;
-  /** Looks at a store that others use, and takes no lock on it. */
+  /** Only looks at a store that others use, and takes no lock on it. */
   readonly isGuest?: boolean;
-  /** Makes the schema ready; runs once, under the lock. `alone` throws `store_locked` while others use the schema. */
+  /** Prepares the schema; runs once, under the lock. `alone` throws `store_locked` while others use the schema. */
   readonly prepare: (statements: Statements, alone: () => Promise<void>) => Promise<void>;
-  /** Looks at the schema whenever the connection is another one: it may have been changed meanwhile. */
+  /** Checks the schema on each new connection, since it may have been changed meanwhile. */
   readonly again?: (statements: Statements) => Promise<void>;
 }
 
@@ -62,18 +62,18 @@ export class Session implements Statements {
   #client: pg.Client | undefined;
   #connecting: Promise<void> | undefined;
   #lastTry: { readonly atMs: number; readonly error: unknown } | undefined;
-  /** The server's process that served the connection before this one: it may not know yet that we are gone. */
+  /** The server's process behind the previous connection; it may not have noticed yet that the connection is gone. */
   #backend: { readonly pid: number; readonly since: string } | undefined;
   #isPrepared = false;
   #isClosed = false;
   #commits = 0;
-  /** The last one that wrote something and was confirmed. */
+  /** The last confirmed commit that wrote something. */
   #confirmed = 0;
   #slot = 0;
-  /** Plans that the server keeps are named anew after the tables were changed. */
+  /** Prepared statements get new names after the tables were changed. */
   #generation = 0;
   #failure: { readonly error: unknown } | undefined;
-  /** The statement before: what is asked for side by side goes one after another. */
+  /** The previous statement: concurrent statements run one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: SessionOptions) {
@@ -95,8 +95,9 @@ export class Session implements Statements {
   }
 
   /**
-   * Resolves when there is a connection that holds the locks. Throws `store_down` where there is none, at once when the
-   * last try is no second old; before the first one also `store_locked`, `store_newer` and `config_invalid`.
+   * Resolves when there is a connection that holds the locks. Throws `store_down` if there is none (at once if the
+   * last attempt was less than a second ago), and before the first connection also `store_locked`, `store_newer` and
+   * `config_invalid`.
    */
   async ready(): Promise<void> {
     if (this.#client && !this.#connecting) return;
@@ -134,15 +135,15 @@ export class Session implements Statements {
     return (await this.#guarded({ text: sql, values: parameters.map(written) })).rows as Row[];
   }
 
-  /** Runs statements without parameters or results, outside of the rule on failed transactions. */
+  /** Runs statements without parameters or results, exempt from the rule about failed transactions. */
   async exec(sql: string): Promise<void> {
     await this.#query({ text: sql });
   }
 
   /**
-   * Commits. Resolves to whether it took place, which after a broken connection is found out as soon as the server
-   * answers again, however long that takes; until then `away` is called each time that it was asked in vain. Throws what
-   * keeps the commit from taking place.
+   * Commits, and resolves to whether the commit took place. If the connection broke, this is found out as soon as the
+   * server answers again, however long that takes; until then `away` is called after each failed attempt. Throws if
+   * the commit cannot take place.
    */
   async commit(away: (error: unknown) => void): Promise<boolean> {
     if (!this.#client) throw this.#lost();
@@ -160,7 +161,7 @@ export class Session implements Statements {
     }
   }
 
-  /** What has written nothing leaves no mark. */
+  /** A transaction that wrote nothing records no number. */
   #seal(number: number): string {
     return `INSERT INTO writer (life, commits, at) SELECT '${this.#life}', ${number}, now()
       WHERE pg_current_xact_id_if_assigned() IS NOT NULL
@@ -193,7 +194,7 @@ export class Session implements Statements {
     await endClient(client, this.#options.clock);
   }
 
-  /** Ends the wait for a server that may never come back. */
+  /** Stops waiting for a server that may never come back. */
   giveUp(): void {
     this.#isClosed = true;
   }
@@ -223,7 +224,7 @@ export class Session implements Statements {
     }
   }
 
-  /** The lock on the tables comes first: two that begin at once would else wait for each other. */
+  /** Takes the lock on the tables first: otherwise two processes that start at once would wait for each other. */
   async #prepare(client: pg.Client): Promise<void> {
     const { place, prepare, isShared } = this.#options;
     await client.query(
@@ -244,10 +245,10 @@ export class Session implements Statements {
     this.#isPrepared = true;
   }
 
-  /** The lock comes first: who changes the tables so that this process cannot go on has to wait for it. */
+  /** Takes the locks first: a process that changes the tables incompatibly has to wait for them. */
   async #returnTo(client: pg.Client): Promise<void> {
     await this.#lock(client);
-    // That of the transaction before is for whoever began it.
+    // The failure of the interrupted transaction belongs to whoever began it.
     const failure = this.#failure;
     this.#failure = undefined;
     this.#client = client;
@@ -255,7 +256,7 @@ export class Session implements Statements {
     this.#failure = failure;
   }
 
-  /** Takes the lock on the schema alone, beside the one that is shared. */
+  /** Takes the lock on the schema alone, in addition to the shared one. */
   async #alone(client: pg.Client): Promise<void> {
     if (!this.#options.isShared) return;
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -287,7 +288,7 @@ export class Session implements Statements {
     this.#backend = { pid, since: rows[0]?.since ?? '' };
   }
 
-  /** Ends the connection before this one, where the server does not know yet that it is over. */
+  /** Ends the previous connection on the server, if the server has not noticed yet that it is over. */
   async #endBackend(client: pg.Client): Promise<void> {
     if (!this.#backend) return;
     const { pid, since } = this.#backend;
@@ -298,7 +299,7 @@ export class Session implements Statements {
     );
   }
 
-  /** Takes the lock on this life, and that on the schema. */
+  /** Takes the lock on this run of the process, and the one on the schema. */
   async #lock(client: pg.Client): Promise<void> {
     const { place, isShared, isGuest = false } = this.#options;
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
@@ -311,7 +312,7 @@ export class Session implements Statements {
     }
   }
 
-  /** Who is locked out at the start is in the wrong place; later it is a matter of time. */
+  /** At the start, a lock held by another process means a wrong setup; later it is a matter of time. */
   #refusal(): 'store_down' | 'store_locked' {
     return this.#isPrepared ? 'store_down' : 'store_locked';
   }
@@ -321,7 +322,7 @@ export class Session implements Statements {
     try {
       return await this.#query<Row>(query);
     } catch (error) {
-      // The first one says why; what was asked for beside it only hears that the transaction is over.
+      // The first failure says why; concurrent statements only learn that the transaction is over.
       this.#failure ??= { error };
       throw this.#failure.error;
     }
@@ -353,7 +354,7 @@ export class Session implements Statements {
     this.#failure ??= { error: postgresFailure(error, this.#options.place.shown) };
   }
 
-  /** Another version has changed tables that this one knows less of: its statements are planned anew. */
+  /** Plans statements again, because another version has changed tables they use. */
   #forgetPlans(): void {
     this.#names.clear();
     this.#generation += 1;

@@ -1,42 +1,42 @@
-/** What must hold of a connection and its server before anything is asked there. */
+/** Configures a new connection, and checks that its server can hold a store. */
 import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 
 /**
- * The server ends a transaction in which nothing happens for so long, and a connection that takes nothing of an answer for
- * so long: a process that is stopped, or whose machine is lost, must not hold its locks.
+ * The server ends a transaction in which nothing happens for this long, and a connection that reads nothing of an
+ * answer for this long, so that a process that is suspended, or whose machine is lost, does not keep its locks.
  */
 const SILENCE_MS = 10_000;
 
 /**
- * Where others share the store. A process that is stopped in a transaction keeps its locks until the server ends that;
- * whoever waits for them must not lose their own lease by it (`LEASE_MS`), nor give up before.
+ * Limits if the store is shared. A process that is suspended in a transaction keeps its locks until the server ends
+ * it. Others that wait for those locks must neither lose their own lease meanwhile (`LEASE_MS`) nor give up earlier.
  */
 export const SHARED_LIMITS = {
   silenceMs: 4_000,
   lockMs: 6_000,
-  /** At the most; less where `store.statement_timeout` says so. */
+  /** At most; `store.statement_timeout` may set less. */
   statementMs: 8_000,
 } as const;
 
 const OLDEST_SERVER = 150_000;
 
-/** What one statement may take. */
+/** How long one statement may take. */
 export function longestStatementMs({ statementTimeoutMs }: PostgresPlace, isShared: boolean): number {
   return isShared ? Math.min(statementTimeoutMs, SHARED_LIMITS.statementMs) : statementTimeoutMs;
 }
 
-/** Sets it for a connection. */
+/** The statement that sets this limit for a connection. */
 export function limitStatements(place: PostgresPlace, isShared: boolean): string {
   return `SET statement_timeout = ${longestStatementMs(place, isShared)}`;
 }
 
 /**
- * Gives a connection its settings; resolves to the server's process that serves it. Throws `config_invalid` for a server
- * that cannot hold a store, and `store_down` for a standby. Statements are planned once, some while
- * their tables are still empty: whoever plans to walk over all rows then does so over a million later. So no table is
- * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
+ * Configures a connection; resolves to the server's process behind it. Throws `config_invalid` for a server that
+ * cannot hold a store, and `store_down` for a standby. Statements are planned once, some while their tables are still
+ * empty; a plan with a sequential scan would then scan a million rows later. So sequential scans are disabled where
+ * there is an index, which also reduces conflicts between transactions of several processes.
  */
 export async function settleIn(client: pg.Client, place: PostgresPlace, isShared: boolean): Promise<number> {
   const silenceMs = isShared ? SHARED_LIMITS.silenceMs : SILENCE_MS;

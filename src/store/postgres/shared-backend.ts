@@ -1,15 +1,17 @@
 /**
- * Poolers in front of a server. One that gives a connection of the server to several clients in turn (PgBouncer with
- * `pool_mode = transaction`) takes from them what a store rests on: locks that end with the connection are had by whoever
- * comes next as well, so that two processes each take the store for their own, and settings and notifications go astray.
+ * Detects connection poolers in front of a server. A pooler that gives a server connection to several clients in turn
+ * (PgBouncer with `pool_mode = transaction`) breaks what a store relies on: locks that belong to the connection pass
+ * to the next client, so that two processes may each think the store is their own, and settings and notifications get
+ * lost.
  */
 import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import { clientConfig, destroy, type PostgresPlace } from './postgres-client.ts';
 
 /**
- * Throws `refusal` where the connection, which `pid` of the server serves now and no transaction is open on, is not kept
- * for this client. What stands in between shows by its own name for the connection, and is asked for a second one then.
+ * Throws `refusal` if the connection is not reserved for this client. `pid` is the server's process behind it; no
+ * transaction may be open on it. A pooler reports a process id of its own; then a second connection is opened as a
+ * test.
  */
 export async function refuseSharedBackend(
   client: pg.Client,
@@ -31,7 +33,8 @@ async function isShared(client: pg.Client, place: PostgresPlace, pid: number): P
   try {
     await other.connect();
     await other.query('BEGIN');
-    // The other keeps what it was given until its transaction ends: the first may get something else meanwhile.
+    // The other client keeps its server process until its transaction ends; the first may get a different one
+    // meanwhile.
     const isGiven = (await pidOf(other)) === pid || (await pidOf(client)) !== pid;
     await other.query('ROLLBACK');
     return isGiven;

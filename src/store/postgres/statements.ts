@@ -1,26 +1,26 @@
-/** What rooms speak to: statements of the transaction under way, with `$1`, `$2` … for their values. */
+/** What rooms use to run statements in the current transaction, with `$1`, `$2` … for values. */
 
 export type Value = string | number | boolean | null | Uint8Array;
-/** A list goes as one parameter: `unnest($1::text[])`, `= ANY($1::bigint[])`. */
+/** A list is sent as one parameter: `unnest($1::text[])`, `= ANY($1::bigint[])`. */
 export type Parameter = Value | readonly Value[];
 
 export interface Statements {
   /**
-   * The rows of a statement; `Row` names the columns with what they hold; the caller vouches for it. A statement is planned once for each text: texts that
-   * are put together from conditions go to `composed`.
+   * The rows of a statement. `Row` describes the columns; the caller vouches for it. Each text is planned once, so
+   * texts that are composed of conditions go to `composed`.
    */
   rows<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]>;
   first<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row | undefined>;
-  /** Returns how many rows it changed. */
+  /** Returns how many rows changed. */
   run(sql: string, ...parameters: readonly Parameter[]): Promise<number>;
-  /** The rows of a statement whose text is another each time. */
+  /** The rows of a statement whose text varies. */
   composed<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]>;
 }
 
 /**
- * Many rows as one parameter a column, so that however many there are, they take one round trip: `given('id text, seq
- * bigint')` is `unnest($1::text[], $2::bigint[]) AS given (id, seq)`, to be run with `columnsOf(rows)`. With `at`, each
- * row has its position, from 1 on.
+ * Sends many rows as one parameter per column, so that any number takes one round trip: `given('id text, seq
+ * bigint')` is `unnest($1::text[], $2::bigint[]) AS given (id, seq)`, to be run with `columnsOf(rows)`. With `at`,
+ * each row has its position, from 1.
  */
 export function given(columns: string, { from = 1, at = false } = {}): string {
   const all = named(columns);
@@ -31,14 +31,14 @@ export function given(columns: string, { from = 1, at = false } = {}): string {
     : `unnest(${lists}) AS given (${names})`;
 }
 
-/** The lists that `given` reads; `width` is the number of columns, which no rows do not tell. */
+/** The lists that `given` reads; `width` is the number of columns, needed if there are no rows. */
 export function columnsOf(width: number, rows: readonly (readonly Value[])[]): Value[][] {
   return Array.from({ length: width }, (_, column) => rows.map((row) => row[column]!));
 }
 
 /**
- * A statement that writes many rows, each in the place of the one with the same key. No two of them may have the same
- * key: `lastOfEach`.
+ * A statement that writes many rows, replacing those with the same key. No two of the rows may have the same key; see
+ * `lastOfEach`.
  */
 export function upsert(table: string, columns: string, key: string): string {
   const names = named(columns).map(({ name }) => name);
@@ -48,7 +48,7 @@ export function upsert(table: string, columns: string, key: string): string {
     ON CONFLICT (${key}) DO UPDATE SET ${others.join(', ')}`;
 }
 
-/** Of those with the same key the last one, in the order of the keys' first. */
+/** For each key the last item, in the order in which the keys first occur. */
 export function lastOfEach<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
   return [...new Map(all.map((one) => [keyOf(one), one])).values()];
 }

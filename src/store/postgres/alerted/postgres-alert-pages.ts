@@ -1,6 +1,6 @@
 /**
- * Alerts in pages: the severest first of those that nobody has acknowledged, or the newest first. A page begins where
- * the one before ended, so that what comes and goes meanwhile moves none of the others out of sight.
+ * Reads alerts in pages: most severe unacknowledged first, or newest first. A page begins where the previous one
+ * ended, so alerts that come and go in between hide none of the others.
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
@@ -32,17 +32,17 @@ interface CauseRow extends CauseKey {
 }
 
 const MAX_PAGE = 1000;
-/** Of one cause. */
+/** Alerts shown for each cause. */
 const LATEST = 5;
 const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
 
-/** With whether somebody has acknowledged the present episode, at the instant `$1`. */
+/** Alerts, and whether somebody has acknowledged the current episode at the instant `$1`. */
 const KNOWN = `SELECT *, (state = 'firing' AND EXISTS (
     SELECT 1 FROM silence WHERE silence.ends_us > $1 AND silence.alert_id = alert.id
       AND silence.alert_starts_us = alert.starts_us)) AS acknowledged
   FROM alert`;
 
-/** Of what is over, only when counts. */
+/** For resolved alerts only the time counts. */
 const ORDERS = {
   severest: [
     `(state <> 'firing')::integer`,
@@ -85,7 +85,7 @@ export class PostgresAlertPages {
     return { alerts, next: formatCursor([last.place0, last.place1, last.place2, last.place3, last.alert]) };
   }
 
-  /** Those that fire, together by their causes. Their order changes with each alert, so a page is found by counting. */
+  /** Firing alerts grouped by cause. The order changes with each alert, so pages are found by offset. */
   async causes(query: CauseQuery): Promise<CausePage> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = await this.#conditions({ ...query, state: 'firing' });
@@ -155,7 +155,7 @@ export class PostgresAlertPages {
         await this.#events.numbersOfFlight(flight),
       );
     }
-    // It was true at some instant of that time.
+    // Matches alerts that fired at some instant of that time.
     if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);
     if (untilUs !== undefined) where.add('starts_us < ?', untilUs);
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged);

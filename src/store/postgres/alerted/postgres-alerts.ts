@@ -14,7 +14,7 @@ import { PostgresAlertPages } from './postgres-alert-pages.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
-/** What is written of an alert; its number is its own for as long as a notification that lists it is kept. */
+/** The written columns of an alert. Its number stays its own as long as a notification that lists it is kept. */
 const COLUMNS = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
   flaps_on boolean, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
   bird text, words text, labels text, flight_id text, flight_started_us bigint, body text`;
@@ -36,8 +36,8 @@ const LINK = `INSERT INTO alert_event (alert, seq, event)
   ON CONFLICT (alert, seq) DO UPDATE SET event = excluded.event`;
 
 /**
- * One that waits keeps its position. It is written all the same: who routes the alert meanwhile, at another replica, has
- * read what it was before, and must not take it out.
+ * An alert that already waits keeps its position. Its row is written anyway: another replica that is just routing the
+ * alert has read its earlier state, and must not remove the row.
  */
 const CHANGE = `INSERT INTO changed_alert (alert)
   SELECT alert.alert FROM ${given('id text', { at: true })} JOIN alert USING (id) ORDER BY at
@@ -326,7 +326,7 @@ export class PostgresAlerts implements AlertStore {
   }
 }
 
-/** What refers to alerts, and the alerts themselves, which go last. */
+/** What refers to alerts, then the alerts themselves. */
 const DELETE = [
   `DELETE FROM alert_event WHERE alert IN ${NAMED}`,
   `DELETE FROM group_member WHERE alert IN ${NAMED}`,
@@ -363,7 +363,7 @@ function columnValues(alert: Alert) {
   ];
 }
 
-/** What the server cannot look for in the body: `labels`, `flight_id` and `flight_started_us`. */
+/** What the server cannot find in the body: `labels`, `flight_id` and `flight_started_us`. */
 export function fromAlertBody(alert: Alert): [string, string, number] {
   const { labels } = alert;
   return [JSON.stringify(labels), labels.flight_id ?? '', flightStartOf(alert)];

@@ -21,7 +21,7 @@ interface SilencedRow {
   readonly body: string | null;
 }
 
-/** Of a message, what its signature is made from. */
+/** The part of a message from which its signature is made. */
 const MAX_MESSAGE = 16_384;
 
 export class PostgresDigests implements DigestStore {
@@ -48,9 +48,9 @@ export class PostgresDigests implements DigestStore {
   }
 
   /**
-   * An event whose number is smaller may be on its way at another replica, where none of this is seen. Each that is
-   * written reads the digests (`postgres-events.ts`), which are touched here: one of the two transactions is done once
-   * more then, and that event comes with a number beyond `last`, or is counted.
+   * Another replica may be about to commit an event with a smaller number, which this transaction cannot see. Every
+   * transaction that writes events reads the digests (`postgres-events.ts`), and this one writes them. So if both
+   * overlap, one of the two is retried, and the event either gets a number beyond `last` or is counted.
    */
   async arrivals(sinceUs: number): Promise<{ before: number; last: number }> {
     const row = await this.#statements.first<{ first: number | null; last: number | null }>(
@@ -100,7 +100,7 @@ export class PostgresDigests implements DigestStore {
     return rows.map(({ body }) => JSON.parse(body) as Episode);
   }
 
-  /** An end is suppressed once in each group of its alert. Of an alert that was deleted, its last episode is known. */
+  /** An end is suppressed once for each group of its alert. For a deleted alert the last episode is used. */
   async endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced> {
     const rows = await this.#statements.rows<SilencedRow>(
       `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,

@@ -18,7 +18,7 @@ interface MemberRow {
   readonly notified_state: GroupMember['notifiedState'];
 }
 
-/** Alerts of a group that are read in a row. */
+/** Alerts of a group that are parsed in one turn of the event loop. */
 const READ_AT_ONCE = 500;
 
 const PUT = upsert('alert_group', 'key text, receiver text, next_flush_us bigint, body text', 'key');
@@ -29,7 +29,7 @@ const PUT_MEMBERS = `INSERT INTO group_member (alert_group, alert, sort, notifie
   ON CONFLICT (alert_group, alert) DO UPDATE
     SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`;
 
-/** What a `MemberRow` holds, of a member with its group and its alert. */
+/** The columns of a `MemberRow`, for a member joined with its group and alert. */
 const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
 
 export class PostgresGroups implements GroupStore {
@@ -88,7 +88,7 @@ export class PostgresGroups implements GroupStore {
     );
     const found: AlertInGroup[] = [];
     for (const [index, row] of rows.entries()) {
-      // Of tens of thousands of alerts the texts are many megabytes.
+      // The texts of tens of thousands of alerts are many megabytes.
       if (index > 0 && index % READ_AT_ONCE === 0) await turnOfEventLoop();
       found.push({ member: memberOf(row), alert: alertOf(row) });
     }
@@ -151,7 +151,7 @@ export class PostgresGroups implements GroupStore {
   }
 }
 
-/** When it is flushed next stands beside the body, where it can be moved by itself. */
+/** The next flush is stored beside the body so that it can be changed alone. */
 function groupOf(row: GroupRow): Group {
   return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
 }

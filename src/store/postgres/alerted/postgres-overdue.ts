@@ -32,7 +32,7 @@ interface BirdRow extends PlaceRow {
   readonly cursor_us: number | null;
 }
 
-/** When each open Flight and each active Bird is judged next stands in its own row, with an index. */
+/** The next judgement of each open Flight and active Bird is in its own row, with an index. */
 export class PostgresOverdue implements OverdueStore {
   readonly #statements: Statements;
 

@@ -17,7 +17,7 @@ export function createPostgresSilences(statements: Statements): SilenceStore {
           'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > ($1, $2) ORDER BY ends_us, id LIMIT $3',
           ...after,
         ),
-      // Each page is a statement, for which the event loop turns.
+      // No pause is needed: each page is a statement, during which the event loop turns.
       async () => {},
     ),
     async put(silences) {
@@ -35,7 +35,7 @@ export function createPostgresSilences(statements: Statements): SilenceStore {
   };
 }
 
-/** What the server cannot look for in the body: `alert_id` and `alert_starts_us`. */
+/** What the server cannot find in the body: `alert_id` and `alert_starts_us`. */
 export function fromSilenceBody({ alertId, alertStartsAtUs }: Silence): [string | null, number | null] {
   return [alertId ?? null, alertStartsAtUs ?? null];
 }

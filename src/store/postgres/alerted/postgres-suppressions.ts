@@ -14,7 +14,7 @@ interface SuppressionRow {
   readonly at_us: number;
 }
 
-/** By the events themselves: what is known of them outlives the alert. */
+/** Linked to the events themselves, so that suppressions outlive the alert. */
 const ADD = `WITH added AS (
     INSERT INTO suppression (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us)
     SELECT alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us

@@ -1,6 +1,6 @@
 /**
- * Columns that a store on PostgreSQL has and one in a file has not: they repeat what stands in the body of their row,
- * since the server cannot read all JSON that a body may hold.
+ * Computes the columns that only PostgreSQL has: they repeat parts of their row's body, because the server cannot
+ * read all JSON that a body may hold.
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
@@ -10,9 +10,9 @@ import { fromSilenceBody } from '../alerted/postgres-silences.ts';
 
 interface FromBody {
   readonly columns: readonly string[];
-  /** The values of these columns. Throws for a body that nestwatch did not write. */
+  /** Reads the values of these columns. Throws for a body that nestwatch did not write. */
   readonly read: (body: string) => readonly (string | number | null)[];
-  /** The values for a body that cannot be read: its row is set aside when the store is opened. */
+  /** The values for an unreadable body, whose row is set aside when the store is opened. */
   readonly unreadable: readonly ColumnValue[];
 }
 

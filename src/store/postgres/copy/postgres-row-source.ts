@@ -5,11 +5,11 @@ import { OWN_AFFAIRS } from '../tables.ts';
 import { FROM_BODY } from './from-body.ts';
 import { openSnapshot, type SnapshotOptions, shownPlace } from './postgres-snapshot.ts';
 
-/** What is held of a table at a time: so many rows, or so many bytes. */
+/** How much of a table is held at a time: this many rows, or this many bytes. */
 const MAX_ROWS = 1_000;
 const MAX_BYTES = 4 * 1024 * 1024;
 
-/** Opens a store on a server to be copied. With `alone` it throws `store_locked` while a daemon uses it. */
+/** Opens a store on a server as the source of a copy. With `alone` it throws `store_locked` while a daemon uses it. */
 export async function openPostgresSource(options: SnapshotOptions): Promise<RowSource> {
   const { session, version } = await openSnapshot(options);
   try {
@@ -19,7 +19,7 @@ export async function openPostgresSource(options: SnapshotOptions): Promise<RowS
       version,
       tables,
       ...rowsOf(session),
-      // Each commit of a daemon leaves its number.
+      // Each commit of a daemon writes its number.
       async state() {
         const row = await session.first<{ state: string }>(
           `SELECT concat_ws(' ', sum(commits), max(at)) AS state FROM writer`,
@@ -35,7 +35,7 @@ export async function openPostgresSource(options: SnapshotOptions): Promise<RowS
   }
 }
 
-/** Reading rows: the same for a source and for what was copied. */
+/** Reads rows; the same for a source and for a finished copy. */
 export function rowsOf(statements: Statements): Pick<RowSource, 'count' | 'read'> {
   return {
     async count(table) {
@@ -54,7 +54,7 @@ export function rowsOf(statements: Statements): Pick<RowSource, 'count' | 'read'
   };
 }
 
-/** Some rows, of which the server measures how many are not too much, and at least one. */
+/** Some rows: the server measures how many fit the limit; at least one. */
 async function pageOf(
   statements: Statements,
   { name, columns: all, key }: Table,
@@ -83,7 +83,7 @@ async function pageOf(
   return rows.map((row) => Object.values(row).map((value, index) => columnValue(wanted[index]!, value)));
 }
 
-/** Whole numbers come as texts, since JavaScript's own are exact up to 2^53 only. */
+/** Integers come as texts, because JavaScript's numbers are exact only up to 2^53. */
 function readAs({ name, kind }: TableColumn): string {
   return kind === 'integer' ? `${name}::text` : name;
 }
@@ -108,9 +108,9 @@ const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
 ]);
 
 export interface ServerColumn extends TableColumn {
-  /** As the server calls it. */
+  /** The server's name of the type. */
   readonly type: string;
-  /** A sequence gives its numbers. */
+  /** Whether a sequence supplies its numbers. */
   readonly isNumbered: boolean;
 }
 
@@ -124,11 +124,11 @@ interface ColumnRow {
   readonly type: string;
   readonly computed: boolean;
   readonly numbered: boolean;
-  /** Its place in the primary key; null for none. */
+  /** Its position in the primary key; null if it is not part of it. */
   readonly key: number | null;
 }
 
-/** The tables of a store; those of the server's own affairs and the marks of a copy are none. */
+/** The tables of a store, without those for the process's own use and the marks of a copy. */
 export async function tablesOf(statements: Statements, schema: string): Promise<ServerTable[]> {
   const rows = await statements.rows<ColumnRow>(
     `SELECT relname::text AS table, attname::text AS name, atttypid::regtype::text AS type,
@@ -158,7 +158,7 @@ export async function tablesOf(statements: Statements, schema: string): Promise<
   }));
 }
 
-/** The sequence that numbers the rows of a table, with the column that it fills; undefined where there is none. */
+/** The sequence that numbers the rows of a table, and the column that it fills; undefined if there is none. */
 export function sequenceOf({ name, columns }: ServerTable): { column: string; sequence: string } | undefined {
   const column = columns.find(({ isNumbered }) => isNumbered)?.name;
   if (column === undefined) return undefined;

@@ -23,8 +23,8 @@ const PUT_MARK = `INSERT INTO ${COPY_MARK} (name, body) VALUES ($1, $2)
   ON CONFLICT (name) DO UPDATE SET body = excluded.body`;
 
 /**
- * Opens a schema to be copied into: one that is missing or empty, or one that an earlier copy has begun. Throws `usage`
- * for any other, and `store_locked` while somebody uses it.
+ * Opens a schema to copy into: one that is missing or empty, or one that an earlier copy has begun. Throws `usage`
+ * for any other, and `store_locked` while it is in use.
  */
 export async function openPostgresTarget(place: PostgresPlace, clock: Clock): Promise<RowTarget> {
   const session: Session = new Session({
@@ -43,7 +43,7 @@ export async function openPostgresTarget(place: PostgresPlace, clock: Clock): Pr
   }
 }
 
-/** The mark stands in the schema before there are tables that a daemon could use. */
+/** The mark is written before there are tables that a daemon could use. */
 async function prepare(session: Session, statements: Statements, place: PostgresPlace): Promise<void> {
   const exec = (sql: string) => session.exec(sql);
   const names = await tableNames(statements, place.schema);
@@ -57,7 +57,7 @@ async function prepare(session: Session, statements: Statements, place: Postgres
       `there are tables already at ${shownPlace(place)}: name another schema, or drop this one where nobody needs it`,
     );
   }
-  // The copy has the lock on the schema to itself.
+  // The copy already holds the lock on the schema alone.
   await migrate({ statements, exec, ...place, alone: async () => {}, isCopy: true });
 }
 
@@ -104,7 +104,7 @@ function createTarget(session: Session, place: PostgresPlace, tables: readonly S
       }),
     setLastNumbers: (numbers) => commit(() => setLastNumbers(session, tables, numbers)),
     async finish() {
-      // What is known of the tables decides how they are searched.
+      // Statistics about the tables decide how they are searched.
       await session.exec(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`);
       await session.exec(`DROP TABLE ${COPY_MARK}`);
     },
@@ -112,7 +112,10 @@ function createTarget(session: Session, place: PostgresPlace, tables: readonly S
   };
 }
 
-/** All values go as texts, of which the server makes what the columns hold: some round trips for millions of rows. */
+/**
+ * All values are sent as texts, which the server converts to the columns' types: few round trips for millions of
+ * rows.
+ */
 async function insert(
   statements: Statements,
   table: ServerTable,
@@ -138,8 +141,8 @@ async function insert(
 }
 
 /**
- * Beyond the numbers of the rows, those by which others still name rows that are gone, in columns that have the name of
- * the table, and those that the source has given.
+ * Takes into account the numbers of the rows, numbers of deleted rows to which others still refer (in columns named
+ * after the table), and those that the source reports.
  */
 async function setLastNumbers(
   statements: Statements,

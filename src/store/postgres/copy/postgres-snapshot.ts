@@ -11,7 +11,7 @@ export interface SnapshotOptions {
   readonly alone: boolean;
 }
 
-/** The other side of a copy may take its time between two statements, and what looks at all rows takes longer. */
+/** The other side of a copy may take its time between two statements, and reading all rows takes longer than usual. */
 export const PATIENCE = "SET idle_in_transaction_session_timeout = '10min'; SET tcp_user_timeout = '10min'";
 const PATIENT_MS = 600_000;
 
@@ -20,8 +20,8 @@ export function patient(place: PostgresPlace): PostgresPlace {
 }
 
 /**
- * Opens a store on a server to be read: from now on all that is read is of this moment, also while daemons use it.
- * Throws `usage` where there is no store, and with `alone` `store_locked` while a daemon uses it.
+ * Opens a snapshot of a store on a server: everything read from it is as of now, even while daemons use the store.
+ * Throws `usage` if there is no store, and with `alone` `store_locked` while a daemon uses it.
  */
 export async function openSnapshot({
   place,
@@ -49,7 +49,7 @@ export async function openSnapshot({
   }
 }
 
-/** A database may hold several stores. */
+/** Names the schema, since a database may hold several stores. */
 export function shownPlace({ shown, schema }: PostgresPlace): string {
   return `${shown}, schema ${schema}`;
 }

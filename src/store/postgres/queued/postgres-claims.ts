@@ -1,19 +1,19 @@
 /**
- * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
- * instant has come and it is its lane's turn. `SKIP LOCKED` lets another process claim beside this one.
+ * Claims due deliveries of integrations. A delivery can be claimed while it is `pending`, `retry` or `ambiguous`, its
+ * instant has come, and it has its lane's turn. `SKIP LOCKED` lets several processes claim at the same time.
  */
 import type { ClaimChoice, ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
 import type { Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 
-/** What `delivery_waiting` is partial on. */
+/** The condition of the partial index `delivery_waiting`. */
 const CLAIMABLE = "turn AND state IN ('pending', 'retry', 'ambiguous')";
 
-/** Text after which no more is claimed at a time: big notifications must not fill the memory. */
+/** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 
-/** Claims in one round trip: finds what is due, as far as it is not too much, and leases it. */
+/** Claims in one round trip: finds what is due, up to the limits, and leases it. */
 const CLAIM = `WITH due AS (
     SELECT seq, state, next_attempt_us, notification FROM delivery
     WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
@@ -67,7 +67,7 @@ export class PostgresClaims {
     });
   }
 
-  /** Steps from one integration to the next through the index, rather than over all that waits. */
+  /** Steps from one integration to the next through the index, rather than scanning everything that waits. */
   async due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }> {
     const rows = await this.#statements.rows<{
       receiver: string;

@@ -1,6 +1,6 @@
 /**
- * How many deliveries every receiver has in each state: kept, since counting a million rows would hold up everything
- * else. Whoever writes deliveries says here what changes; it is written once, at the end of the transaction.
+ * Keeps how many deliveries each receiver has in each state, because counting a million rows would block everything
+ * else. Whoever writes deliveries reports the changes here; they are written once, at the end of the transaction.
  */
 import type { DeliveryState } from '../../outbox-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
@@ -14,26 +14,26 @@ export class PostgresCounts {
   readonly #part: () => number;
   readonly #changes = new Map<string, Map<DeliveryState, number>>();
 
-  /** `part` is this process's own, where several share the store. */
+  /** `part` is this process's own number, if several share the store. */
   constructor(statements: Statements, part: () => number) {
     this.#statements = statements;
     this.#part = part;
   }
 
-  /** Some came to be in this state, or fewer are. */
+  /** Changes the count of this state by `by`, which may be negative. */
   add(receiver: string, state: DeliveryState, by: number): void {
     const states = this.#changes.get(receiver) ?? new Map<DeliveryState, number>();
     this.#changes.set(receiver, states);
     states.set(state, (states.get(state) ?? 0) + by);
   }
 
-  /** One goes over from this state to that one. */
+  /** Moves one delivery from one state to another. */
   move(receiver: string, from: DeliveryState, to: DeliveryState): void {
     this.add(receiver, from, -1);
     this.add(receiver, to, 1);
   }
 
-  /** Writes what the transaction has changed; to be called before it ends. */
+  /** Writes the changes of the transaction; call this before it ends. */
   async write(): Promise<void> {
     if (this.#changes.size === 0) return;
     const rows = [...this.#changes].flatMap(([receiver, states]) =>
@@ -43,7 +43,7 @@ export class PostgresCounts {
     await this.#statements.run(PUT, ...columnsOf(3, rows), this.#part());
   }
 
-  /** Forgets what was not written: its transaction was taken back. */
+  /** Discards unwritten changes, because the transaction was rolled back. */
   forget(): void {
     this.#changes.clear();
   }
@@ -56,7 +56,7 @@ export class PostgresCounts {
     );
   }
 
-  /** Everybody who ever had one. */
+  /** Every receiver that ever had a delivery. */
   async receivers(): Promise<string[]> {
     await this.write();
     const rows = await this.#statements.rows<{ receiver: string }>(

@@ -1,6 +1,6 @@
 /**
- * Deliveries in pages, the newest first. Where few of many are asked for, a page looks at so many only: `next` then says
- * where to go on.
+ * Reads deliveries in pages, newest first. If few of many match, a page examines a limited number; `next` then says
+ * where to continue.
  */
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
@@ -26,7 +26,7 @@ export class PostgresDeliveryPages {
     const where = new PostgresConditions();
     if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
     if (query.state !== undefined) where.add('state = ?', query.state);
-    // What was given up or waits is little, and has an index; all else is walked over.
+    // Deliveries that were given up or wait are few and have an index; all others are found by scanning.
     if (query.state !== undefined && query.state !== 'delivered') where.add(`state <> 'delivered'`);
     const [last] = await this.#statements.composed<{ seq: number }>(
       `SELECT seq FROM delivery ${where.where} ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`,

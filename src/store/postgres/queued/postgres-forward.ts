@@ -16,7 +16,7 @@ export function createPostgresForward(statements: Statements): ForwardStore {
       );
     },
     async receivers() {
-      // Steps from one receiver to the next instead of walking over all that waits.
+      // Steps from one receiver to the next instead of scanning the whole queue.
       const rows = await statements.rows<{ receiver: string }>(
         `WITH RECURSIVE waiting AS (
            (SELECT receiver FROM forward_queue ORDER BY receiver LIMIT 1)

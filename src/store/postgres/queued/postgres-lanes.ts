@@ -1,9 +1,9 @@
 /**
- * Lanes: whose turn it is among deliveries that are sent one after another. The turn belongs to the oldest unsettled
- * delivery of a lane, unless another one of the lane is leased: that one keeps it until it settles. `turn` is kept in
- * the row and given anew whenever a delivery of the lane settles. A lane is one receiver's integration's own: a slow
- * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane, and so does one that fails
- * alone (`delivery/unaccepted-alone.ts`).
+ * Decides whose turn it is among the deliveries of a lane, which are sent one after another. The turn belongs to the
+ * lane's oldest unsettled delivery, unless another one of the lane is leased: that one keeps it until it settles.
+ * `turn` is stored in the row and assigned again whenever a delivery of the lane settles. A lane belongs to one
+ * integration of one receiver, so a slow integration never delays another. A delivery leaves its lane when only some
+ * of its recipients have not accepted it, and when it fails alone (`delivery/unaccepted-alone.ts`).
  */
 import type { DeliveryState } from '../../outbox-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
@@ -15,7 +15,7 @@ export interface Lane {
   readonly lane: string;
 }
 
-/** What `delivery_lane` is partial on. */
+/** The condition of the partial index `delivery_lane`. */
 const UNSETTLED = "delivery.lane <> '' AND delivery.state IN ('pending', 'leased', 'retry', 'ambiguous')";
 const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
 
@@ -25,7 +25,7 @@ const OF_LANE =
 
 const TAKEN = `SELECT at FROM ${LANES} WHERE EXISTS (SELECT 1 FROM delivery WHERE ${OF_LANE} AND ${UNSETTLED})`;
 
-/** Of each lane the one that has the turn from now on: the one that is leased, or else the oldest. */
+/** Gives each lane's turn to its leased delivery, or else to the oldest. */
 const GIVE = `WITH lanes AS (SELECT DISTINCT receiver, position, lane FROM ${LANES}),
   next AS (
     SELECT DISTINCT ON (delivery.receiver, delivery.position, delivery.lane) delivery.seq
@@ -46,8 +46,8 @@ export class PostgresLanes {
   }
 
   /**
-   * Says of each of these new deliveries, asked in their order, whether it has its turn at once: it is in no lane, or
-   * in one where nothing waits, before it among them neither.
+   * Returns a test, to be called for these new deliveries in their order, of whether each has its turn at once: it is
+   * in no lane, or nothing waits in its lane, neither in the store nor before it among these.
    */
   async turnsAmong(
     deliveries: readonly Lane[],
@@ -67,7 +67,7 @@ export class PostgresLanes {
     };
   }
 
-  /** Gives the turns of these lanes to whom they belong, after deliveries of them have changed their states. */
+  /** Gives the turns of these lanes to the right deliveries after some have changed their states. */
   async giveTurns(lanes: readonly Lane[]): Promise<void> {
     const some = lanes.filter(({ lane }) => lane !== '');
     if (some.length > 0) await this.#statements.run(GIVE, ...columnsOf(3, some.map(valuesOf)));

@@ -1,8 +1,9 @@
 /**
- * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
- * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
- * Events get their numbers before they are committed, so that one of another replica may leave behind those of greater
- * numbers: in a batch with such a one, and in a half of a batch, each event has a row of its own.
+ * Keeps which notifications list an alert and which cover an event, by numbers alone. A group's notification has a
+ * row for each alert and for each event. A forwarded batch has a single row, because events usually leave a queue in
+ * the order of their numbers. But numbers are assigned before they are committed, so an event of another replica may
+ * leave after events with greater numbers. A batch with such an event, and a half of a batch that was split, have a
+ * row for each event instead.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Event } from '../../../domain/alert/event.ts';
@@ -35,7 +36,7 @@ export class PostgresNotified {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
   readonly #counts: PostgresCounts;
-  /** By receivers, the batch with the greatest numbers as far as it was noted here, and the last of these. */
+  /** For each receiver the batch with the greatest numbers recorded here, and the last of those numbers. */
   readonly #latest = new Map<string, { readonly batch: number; readonly last: number }>();
 
   constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
@@ -44,13 +45,15 @@ export class PostgresNotified {
     this.#counts = counts;
   }
 
-  /** Notes what the notification with this number covers: the events of `covers`, or else those that it lists. */
+  /**
+   * Records what the notification with this number covers: the events of `covers`, or by default those that it lists.
+   */
   async note(
     seq: number,
     notification: Notification,
     covers: readonly LinkedSpan[] | undefined,
   ): Promise<void> {
-    // A digest counts events and covers none of them.
+    // A digest counts events but covers none.
     if (notification.kind === 'digest') return;
     if (notification.kind === 'forward') return this.#noteBatch(seq, notification);
     const alerts = notification.alerts.map(({ id }) => [seq, id]);
@@ -69,7 +72,7 @@ export class PostgresNotified {
     await this.#statements.run(EVENTS, numbers, each);
   }
 
-  /** Of those that are stored. */
+  /** The numbers of those events that are stored. */
   async #numbersOf(events: readonly Event[]): Promise<number[]> {
     return (await this.#events.numbersOf(events)).filter((number) => number !== undefined);
   }
@@ -91,7 +94,7 @@ export class PostgresNotified {
     this.#latest.set(receiver, { batch: seq, last: Math.max(...numbers) });
   }
 
-  /** The greatest number of those batches that have a row as a whole. */
+  /** The greatest number in batches that have a single row. */
   async #lastForwarded(receiver: string): Promise<number> {
     const row = await this.#statements.first<{ notification: number }>(
       'SELECT notification FROM forwarded_batch WHERE receiver = $1 ORDER BY first_event DESC LIMIT 1',
@@ -124,7 +127,7 @@ export class PostgresNotified {
       const notification = JSON.parse(body) as Notification & { reason?: string };
       const { id, receiver, createdAtUs, reason = '' } = notification;
       found.push({ id, receiver, reason, createdAtUs, deliveries: deliveries.get(seq) ?? [] });
-      // Each may have megabytes.
+      // Each body may have megabytes.
       await turnOfEventLoop();
     }
     return found;
@@ -143,13 +146,13 @@ export class PostgresNotified {
     const found: { notification: Notification; deliveries: Delivery[] }[] = [];
     for (const { seq, body } of rows) {
       found.push({ notification: JSON.parse(body) as Notification, deliveries: deliveries.get(seq) ?? [] });
-      // Each may have megabytes.
+      // Each body may have megabytes.
       await turnOfEventLoop();
     }
     return found;
   }
 
-  /** Of each receiver the batch that may hold the event, where it does. */
+  /** For each receiver, the batch that may contain the event, if it does. */
   async #forwards(number: number, key: string): Promise<NotificationRow[]> {
     const rows = await this.#statements.rows<NotificationRow>(
       `SELECT seq, body FROM unnest($2::text[]) WITH ORDINALITY AS given (receiver, at)

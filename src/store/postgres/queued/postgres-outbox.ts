@@ -25,7 +25,7 @@ const DELIVERY = `id text, notification_id text, receiver text, integration text
   last_error text, fallback_us bigint`;
 const NAMES = DELIVERY.split(',').map((column) => column.trim().split(' ')[0]!);
 
-/** A notification with its deliveries, in one round trip. */
+/** Writes a notification with its deliveries in one round trip. */
 const ENQUEUE = `WITH written AS (INSERT INTO notification (body) VALUES ($1) RETURNING seq),
   queued AS (
     INSERT INTO delivery (notification, ${NAMES.join(', ')})
@@ -33,7 +33,7 @@ const ENQUEUE = `WITH written AS (INSERT INTO notification (body) VALUES ($1) RE
     FROM written CROSS JOIN ${given(DELIVERY, { from: 2, at: true })} ORDER BY at)
   SELECT seq FROM written`;
 
-/** The outbox, put together from lanes, claims and settlements. */
+/** The outbox, composed of lanes, claims and settlements. */
 export class PostgresOutbox implements OutboxStore {
   readonly #statements: Statements;
   readonly #counts: PostgresCounts;

@@ -1,10 +1,10 @@
-/** Settlements: what the end of an attempt makes of its delivery, of its lane and of its integration's health. */
+/** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { DeliveryState, FailingIntegration, Settlement } from '../../outbox-store.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import type { Lane, PostgresLanes } from './postgres-lanes.ts';
 
-/** What a delivery was before it settles. */
+/** A delivery before it settles. */
 interface Before extends Lane {
   readonly seq: number;
   readonly id: string;
@@ -19,12 +19,12 @@ interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
   readonly last_error: string;
 }
 
-/** Failed tries after which a fallback no longer waits for its time. */
+/** After this many failed attempts a fallback becomes due at once. */
 const FALLBACK_FAILURES = 3;
 
 /**
- * A fallback is due at once after the third failure, of which a try that was cut off is none, or when the delivery is
- * given up before its time has come.
+ * A fallback is due at once after the third failure (attempts that were cut off do not count), or when the delivery
+ * is given up before its fallback time.
  */
 const SETTLE = `UPDATE delivery SET state = given.state, next_attempt_us = given.next_us, last_error = given.error,
     settled_us = CASE WHEN given.state IN ('retry', 'ambiguous') THEN 0 ELSE $1::bigint END,
@@ -57,9 +57,9 @@ export class PostgresSettlements {
     this.#counts = counts;
   }
 
-  /** In their order, since the health of an integration is what its last try came to. */
+  /** In the given order, since an integration's health is the result of its last attempt. */
   async settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
-    // One that settles twice settles twice: each of its ends in a round of its own.
+    // If a delivery is settled twice, each of its settlements gets its own round.
     let rest = settlements;
     while (rest.length > 0) {
       const seen = new Set<string>();
@@ -79,7 +79,7 @@ export class PostgresSettlements {
     const before = new Map(rows.map((row) => [row.id, row]));
     const known = settlements.flatMap((settlement) => {
       const row = before.get(settlement.id);
-      // Another try was begun since: what came of this one says nothing of that.
+      // Another attempt has begun since, and this outcome says nothing about it.
       const isPassed = !row || (settlement.attempt ?? row.attempts) !== row.attempts;
       return isPassed ? [] : [{ row, settlement }];
     });
@@ -123,7 +123,7 @@ export class PostgresSettlements {
       );
     };
     for (const { row, settlement } of known) {
-      // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
+      // If some recipients accepted it, the integration works, even if the others refuse.
       const { state, remaining, isGone } = settlement;
       if (state === 'delivered' || remaining || isGone) accepted.push(row);
       else if (settlement.failed && row.remaining === '') {

@@ -7,8 +7,8 @@ import type { Statements } from '../statements.ts';
 import { findUnsound } from './postgres-row-check.ts';
 
 /**
- * Reads every row of one moment of the store, also while daemons use it, and looks into those that hold JSON. Throws what
- * keeps it from being read at all. Indexes are for `pg_amcheck`.
+ * Reads every row of a snapshot of the store, even while daemons use it, and checks those that hold JSON. Throws if
+ * the store cannot be read at all. Indexes are not checked; `pg_amcheck` does that.
  */
 export async function checkPostgresStore(options: Omit<SnapshotOptions, 'alone'>): Promise<StoreReport> {
   const { place } = options;
@@ -16,7 +16,7 @@ export async function checkPostgresStore(options: Omit<SnapshotOptions, 'alone'>
   const { session } = await openSnapshot({ ...options, alone: false });
   try {
     const damages = await unreadableTables(session, place.schema);
-    // What cannot be read ends the transaction.
+    // An unreadable row ends the transaction.
     if (damages.length > 0) {
       return { path: shownPlace(place), bytes, schema, events: 0, firing: 0, pending: 0, damages };
     }
@@ -35,7 +35,7 @@ export async function checkPostgresStore(options: Omit<SnapshotOptions, 'alone'>
   }
 }
 
-/** The first table of which not all rows can be read. */
+/** The first table whose rows cannot all be read. */
 async function unreadableTables(statements: Statements, schema: string): Promise<string[]> {
   for (const table of await tablesOf(statements, schema)) {
     try {

@@ -3,16 +3,16 @@ import type { FaultRecord, FaultStore } from '../../fault-store.ts';
 import type { Statements } from '../statements.ts';
 import { setRowsAside } from './postgres-row-check.ts';
 
-/** What is neither a row nor tried again counts for so long after it was last noted. */
+/** Faults that are neither rows nor tried again last this long after they were last recorded. */
 export const FAULT_LASTS_US = 3_600_000_000;
-/** A fault that lasts is not written at each of its turns. */
+/** A lasting fault is not written each time it recurs. */
 const NOTED_EVERY_US = 300_000_000;
-/** More are not worth their room: what is beyond is set aside all the same. */
+/** More faults are not recorded, but still set aside. */
 const MAX_FAULTS = 10_000;
-/** Rows that are named of all that one look has found. */
+/** The most rows that one check names. */
 const MAX_NEWS = 100;
 
-/** The condition of those that last; `$1` is when one that is not tried again must have been noted. */
+/** The condition of faults that last. Faults that are not tried again must have been recorded after `$1`. */
 export const LASTING_FAULT = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
 
 export class PostgresFaults implements FaultStore {

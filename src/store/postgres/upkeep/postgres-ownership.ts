@@ -12,16 +12,16 @@ import {
 import { toldApart } from '../../rows/replica-names.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
-/** The server's clock, which is no replica's. */
+/** The server's clock, not that of any replica. */
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 
-/** What was owned by replicas that are gone is nobody's. */
+/** Makes the duties of removed replicas unowned. */
 const FREE = `UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ${NOW_US}
   WHERE owner <> 0 AND owner NOT IN (SELECT replica FROM replica)`;
 
 /**
- * One who is just saying that it lives, or whose lease is shown in a transaction under way, is left until that has ended:
- * whoever waited for it would be late to say that they live themselves.
+ * Skips a replica that is just renewing, or whose lease is shown in a current transaction: whoever waited for it
+ * might be late to renew themselves.
  */
 const REMOVE_EXPIRED = `WITH expired AS (
     SELECT replica FROM replica WHERE expires_us <= ${NOW_US} FOR UPDATE SKIP LOCKED),
@@ -31,7 +31,10 @@ const REMOVE_EXPIRED = `WITH expired AS (
   WHERE replica.replica = expired.replica AND NOT EXISTS (
     SELECT 1 FROM duty WHERE duty.owner = expired.replica AND duty.duty NOT IN (SELECT duty FROM taken))`;
 
-/** All of it in one round trip, since every replica asks every few seconds: a row is a replica, a duty, or the clock. */
+/**
+ * Everything in one round trip, since every replica asks every few seconds. Each row is a replica, a duty, or the
+ * clock.
+ */
 function viewOn(replicas: string): string {
   return `SELECT ${NOW_US} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us, duty.weight
     FROM ${replicas} AS replica FULL JOIN duty ON false
@@ -42,8 +45,8 @@ function viewOn(replicas: string): string {
 const VIEW = viewOn('replica');
 
 /**
- * What is shown is large, so only the view goes with it; no row where the replica was removed. A statement does not see in
- * a table what it writes there itself.
+ * Returns the view without the reported states, which are large; no row if the replica was removed. A statement does
+ * not see its own changes to a table, hence `living`.
  */
 const RENEW = `WITH renewed AS (
     UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3, clock_ahead_us = $4, mistakes = $5,
@@ -59,7 +62,7 @@ const NOTE_CLOCK = `WITH former AS (SELECT clock_us FROM duty WHERE duty = $1)
   UPDATE duty SET clock_us = ${NOW_US} WHERE duty = $1
   RETURNING greatest((SELECT clock_us FROM former) - clock_us, 0) AS "backUs"`;
 
-/** The columns of the other two are null. */
+/** The columns of the other two kinds are null. */
 interface ViewRow {
   readonly now_us: number;
   readonly replica: number | null;
@@ -101,7 +104,7 @@ export class PostgresOwnership implements OwnershipStore {
     return row!.replica;
   }
 
-  /** By itself this is a transaction as well. */
+  /** Run on its own, this is also a transaction. */
   async renew(
     replica: number,
     { forMs, isLeaving, clockAheadUs, refused, config, turnMs }: Renewal,
@@ -165,7 +168,7 @@ export class PostgresOwnership implements OwnershipStore {
     );
   }
 
-  /** The lock on the row keeps the duty where it is until the transaction ends. */
+  /** The lock on the row keeps the duty's owner until the transaction ends. */
   async check({ duty, epoch }: Lease): Promise<void> {
     const held = await this.#statements.first(
       'SELECT 1 FROM duty WHERE duty = $1 AND epoch = $2 AND owner <> 0 FOR SHARE',

@@ -1,6 +1,6 @@
 /**
- * Retention. What is old goes in the order of time and in small batches; what is open, firing or unsent stays,
- * however old it is.
+ * Deletes what is older than the retention, in order of time and in small batches. What is open, firing or unsent
+ * stays, however old it is.
  */
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
@@ -9,28 +9,29 @@ import { HOUR_US } from '../../rows/nest-hours.ts';
 import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
-/** A row of a stream, and the instant by which it was old. */
+/** A row of a stream, and the instant by which it counted as old. */
 interface Pruned {
   readonly stream: number;
   readonly us: number;
 }
 
-/** Where an event stands in the order of time. */
+/** An event's place in the order of time. */
 interface EventPlace extends Pruned {
   readonly event: number;
 }
 
-/** Events that one step looks at. */
+/** Events examined per step. */
 const MAX_LOOKED_AT = 20_000;
 
 /** Before all events. */
 const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 
 /**
- * Holds for an event that a firing alert keeps: one of its newest, for whoever looks at it, or one that a group of it
- * has not notified of yet. All of them where the alert is about to be routed, or no group of the route tree knows it:
- * one that comes notifies of all. What was escalated is not followed by further events. `OFFSET 0` has each event asked
- * about by itself, through its index: planned while the tables were small, it would walk over all events of an alert.
+ * Whether a firing alert keeps an event: it is one of the alert's newest, for people to look at, or a group has not
+ * notified of it yet. If the alert is about to be routed, or no group of the route tree contains it, all its events
+ * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events.
+ * `OFFSET 0` makes the server look up each event through its index: planned while the tables were small, it would
+ * scan all events of an alert.
  */
 const IS_KEPT = `EXISTS (
   SELECT 1 FROM (SELECT alert, seq FROM alert_event WHERE alert_event.event = event.event OFFSET 0) AS linked
@@ -52,7 +53,7 @@ const LAST_LOOKED_AT = `SELECT event, stream, occurred_us AS us FROM event
   WHERE occurred_us < $1 AND (occurred_us, stream, event) > ($2::bigint, $3::bigint, $4::bigint)
   ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`;
 
-/** What refers to events, and the events themselves, which go last. */
+/** What refers to events, then the events themselves. */
 const OF_EVENTS = [
   'DELETE FROM alert_event WHERE event = ANY($1::bigint[])',
   'DELETE FROM suppressed_event WHERE event = ANY($1::bigint[])',
@@ -62,16 +63,16 @@ const OF_EVENTS = [
 ];
 
 /**
- * Polls of Flights look at when they started, which their events do not say. Beyond the cursor lies what came with an
- * instant ahead of its time: it says nothing of what else was there.
+ * Polls of Flights go by their start, which is not in their events. Rows beyond the cursor had an instant in the
+ * future, which says nothing about other rows.
  */
 const PRUNED_UP_TO = `UPDATE stream SET pruned_us = least(given.us, cursor_us)
   FROM ${given('stream bigint, us bigint', { from: 2 })}
   WHERE stream.stream = given.stream AND (feed = 'flight') = $1::boolean AND pruned_us < least(given.us, cursor_us)`;
 
 /**
- * The instant up to which a stream was deleted says nothing of a Flight without a start: the service may list it as long
- * as there is its Bird, and only its record shows that it is not new.
+ * A Flight without a start is not covered by `pruned_us`. The service may list it as long as its Bird exists, and
+ * only its record shows that it is not new.
  */
 const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
   SELECT stream, started_us, id FROM flight
@@ -80,7 +81,7 @@ const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
     WHERE stream.stream = flight.stream AND bird.present)
   LIMIT $2)`;
 
-/** Tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
+/** Deletes from tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
 const SIMPLE = [
   'DELETE FROM quarantine WHERE entry = ANY(ARRAY(SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2))',
   'DELETE FROM silence WHERE id = ANY(ARRAY(SELECT id FROM silence WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2))',
@@ -91,7 +92,7 @@ const SIMPLE = [
      SELECT region, nest_id, hour FROM nest_hour WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
 ];
 
-/** Where there are events of a Bird, an alert that fires may keep them. */
+/** A Bird with events is kept, because a firing alert may keep those. */
 const GONE_BIRDS = `SELECT region, bird_id FROM bird
   WHERE NOT present AND gone_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN event USING (stream)
@@ -110,7 +111,7 @@ const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
 export class PostgresPrune {
   readonly #statements: Statements;
   readonly #counts: PostgresCounts;
-  /** Up to here a step has looked; the next one goes on there, so that none walks again over what is kept. */
+  /** How far the last step looked. The next one continues there, so that kept events are not scanned again. */
   #lookedAt = FIRST;
 
   constructor(statements: Statements, counts: PostgresCounts) {
@@ -118,7 +119,7 @@ export class PostgresPrune {
     this.#counts = counts;
   }
 
-  /** Deletes up to `limit` rows that are older than that instant; returns how many went. */
+  /** Deletes up to `limit` rows older than that instant; returns how many were deleted. */
   async step(beforeUs: number, limit: number): Promise<number> {
     const steps = [
       (left: number) => this.#pruneEvents(beforeUs, left),
@@ -218,8 +219,8 @@ export class PostgresPrune {
   }
 
   /**
-   * What belongs to Birds that the service has not listed for longer than the retention. Streams stay: who lists a Bird
-   * again must not be notified once more of what was known.
+   * Deletes what belongs to Birds that the service has not listed for longer than the retention. Streams stay: if a
+   * Bird is listed again, nobody must be notified of known entries again.
    */
   async #pruneBirds(beforeUs: number, limit: number): Promise<number> {
     let left = limit;
@@ -246,7 +247,7 @@ export class PostgresPrune {
     return limit - left;
   }
 
-  /** Deletes up to `limit` Flights and, if those were all, the audit; returns how many rows went. */
+  /** Deletes up to `limit` Flights and, after the last of them, the audit; returns how many rows were deleted. */
   async #pruneStream(stream: number, limit: number): Promise<number> {
     if (limit <= 0) return 0;
     const gone = await this.#statements.rows<Pruned & { open: boolean; ends: number }>(
@@ -254,7 +255,7 @@ export class PostgresPrune {
       stream,
       limit,
     );
-    // Of one that never ended nobody was notified; it may be new if its Bird comes back.
+    // Nobody was notified of a Flight that never ended, so it may count as new if its Bird comes back.
     await this.#remember(
       gone.filter(({ open, ends }) => !open || ends > 0),
       true,
@@ -269,7 +270,7 @@ export class PostgresPrune {
       beforeUs,
       limit,
     );
-    // A Nest takes its members along.
+    // The members of a Nest are deleted with it.
     await this.#statements.run(
       `DELETE FROM nest_members USING ${given('region text, nest_id text')}
        WHERE nest_members.region = given.region AND nest_members.nest_id = given.nest_id`,
@@ -279,7 +280,7 @@ export class PostgresPrune {
     return gone.length;
   }
 
-  /** Remembers of each stream up to where it was deleted. */
+  /** Records for each stream up to which instant it was deleted. */
   async #remember(pruned: readonly Pruned[], areFlights: boolean): Promise<void> {
     if (pruned.length === 0) return;
     const newestUs = new Map<number, number>();

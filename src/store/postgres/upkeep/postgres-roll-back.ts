@@ -8,10 +8,10 @@ interface Row {
 
 type GroupRow = Row & WaitingGroupRow;
 
-/** Rows that are read and written before other work has its turn. */
+/** Rows read and written before other work gets its turn. */
 const STEP = 500;
 
-/** Moves what waits for an instant after `$2` so much earlier. */
+/** Moves instants after `$2` that deliveries wait for `$1` earlier. */
 const DELIVERIES = [
   `UPDATE delivery SET next_attempt_us = next_attempt_us - $1
    WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > $2`,
@@ -28,7 +28,7 @@ const WRITE_GROUPS = `UPDATE alert_group SET next_flush_us = given.next_flush_us
   FROM ${given('alert_group bigint, next_flush_us bigint, body text')}
   WHERE alert_group.alert_group = given.alert_group`;
 
-/** `UpkeepStore.rollBackClock`. */
+/** Implements `UpkeepStore.rollBackClock`. */
 export async function rollBackRows(
   statements: Statements,
   byUs: number,

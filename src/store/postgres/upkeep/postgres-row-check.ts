@@ -1,8 +1,8 @@
 /**
- * Finds rows whose content cannot be what nestwatch wrote: JSON that is none, fields that are missing or of another
- * type, words of no closed list. A program or a person may have changed them. Each is taken out, and what depended on it
- * is repaired, so that everything else goes on. The rows are looked at here, not by the server, which cannot read all
- * JSON that may be kept.
+ * Finds rows that nestwatch cannot have written: invalid JSON, fields that are missing or of the wrong type, words
+ * outside a closed list. A program or a person may have changed them. Each is removed, and what depended on it is
+ * repaired, so that everything else continues. Rows are checked here rather than on the server, which cannot read all
+ * JSON that may be stored.
  */
 import type { Fault } from '../../../domain/alert/fault.ts';
 import { DELIVERY_STATES } from '../../outbox-store.ts';
@@ -14,21 +14,21 @@ type Shape = ReadonlyMap<string, Type>;
 
 interface Checked {
   readonly table: string;
-  /** Names a row; the statements of `repair` find it by that. */
+  /** Names a row; the statements of `repair` find it by this name. */
   readonly name: string;
-  /** The column that is looked into. */
+  /** The column that is checked. */
   readonly column: string;
-  /** It is kept for people and grows for as long as the retention; nothing stops where a row of it cannot be read. */
+  /** Set for tables that are kept for people and grow with the retention; an unreadable row in them stops nothing. */
   readonly isHistory?: boolean;
-  /** What holds of the content of a row that is as it should be. */
+  /** Whether the content is valid. */
   readonly isSound: (text: string) => boolean;
-  /** Takes the row of the name `$1` out, at the instant `$2`. */
+  /** Removes the row named `$1`, at the instant `$2`. */
   readonly repair: readonly string[];
 }
 
 const shape = (fields: Readonly<{ [field: string]: Type }>): Shape => new Map(Object.entries(fields));
 
-/** An object in JSON with at least these fields. */
+/** The text is a JSON object with at least these fields. */
 function json(
   fields: Readonly<{ [field: string]: Type }>,
   also: (value: Map<string, unknown>) => boolean = () => true,
@@ -44,7 +44,7 @@ function json(
   };
 }
 
-/** An object as a map, so that no name reaches what objects inherit. */
+/** Parses an object to a map, so that no name reaches inherited properties. */
 function read(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -63,7 +63,7 @@ function isOf(value: unknown, type: Type): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** All values of an object, or of a list, are texts. */
+/** Whether all values of an object or list are texts. */
 function areTexts(value: unknown): boolean {
   return (
     typeof value === 'object' &&
@@ -81,7 +81,7 @@ const GROUP = '(SELECT alert_group FROM alert_group WHERE key = $1)';
 const MEMBER = "alert_group || ' ' || alert";
 const ALERT = '(SELECT alert FROM alert WHERE id = $1)';
 
-/** Its deliveries can never be sent; a person sees them as given up. */
+/** Its deliveries can never be sent; people see them as given up. */
 const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = $2, fallback_us = NULL,
   last_error = 'its message in the store cannot be read'`;
 
@@ -142,7 +142,7 @@ const CHECKED: readonly Checked[] = [
       },
       (group) => SORTS.includes(String(group.get('sort'))) && areTexts(group.get('labels')),
     ),
-    // Its alerts join anew: people may be notified twice, and are not left without.
+    // Its alerts join groups again: people may be notified twice rather than never.
     repair: [
       JOIN_AGAIN,
       `DELETE FROM group_member WHERE alert_group = ${GROUP}`,
@@ -206,7 +206,7 @@ const CHECKED: readonly Checked[] = [
       const body = read(text);
       return Array.isArray(body) && areTexts(body.slice(0, 4)) && body.length >= 5 && isOf(body[4], 'object');
     },
-    // The event itself stays: without it the entry would be read as new.
+    // The event itself stays: without it the entry would count as new.
     repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = $1::bigint`],
   },
   {
@@ -267,7 +267,7 @@ const CHECKED: readonly Checked[] = [
   },
 ];
 
-/** After alerts went: how many of each Bird fire. After deliveries were given up: their counts, and whose turn it is. */
+/** Recomputes what depends on removed rows: firing alerts of each Bird, delivery counts, and turns in lanes. */
 const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
 const AFTERWARDS: readonly string[] = [
   `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')} WHERE firing > 0`,
@@ -279,16 +279,16 @@ const AFTERWARDS: readonly string[] = [
        AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,
 ];
 
-/** The beginning of what a row held that is kept. */
+/** How much of a damaged row's content is kept. */
 const MAX_RAW = 4_000;
-/** Rows that are read at a time. */
+/** Rows per read. */
 const AT_A_TIME = 1_000;
 
 interface RowFault extends Fault {
   readonly raw: string;
 }
 
-/** Takes out what is not sound; returns what that was. */
+/** Removes invalid rows and returns what they were. */
 export async function setRowsAside(
   statements: Statements,
   nowUs: number,
@@ -302,7 +302,7 @@ export async function setRowsAside(
   return found;
 }
 
-/** The names of rows that are not sound, of whatever they are; at the most so many. */
+/** The names of at most `most` invalid rows of any table. */
 export async function findUnsound(statements: Statements, most: number): Promise<string[]> {
   const found: string[] = [];
   for (const checked of CHECKED) {

@@ -5,7 +5,7 @@ import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
 import { FAULT_LASTS_US, LASTING_FAULT } from './postgres-faults.ts';
 
-/** A row is one of several things: `what` says which, and so what the other columns hold. */
+/** Each row is one of several things; `what` says which, and so what the other columns mean. */
 interface Row {
   readonly what: 'failing' | 'delivered' | 'dead' | 'quarantined' | 'fault';
   readonly name: string;
@@ -16,7 +16,7 @@ interface Row {
   readonly since_us: number;
 }
 
-/** Deliveries that were given up are looked for only where some are counted: else all that was settled might be read. */
+/** Deliveries that were given up are looked up only if some are counted: otherwise everything settled might be read. */
 const READ = `
   SELECT 'failing' AS what, receiver AS name, integration AS part, last_error AS reason, position::bigint AS position,
     failures::bigint AS count, since_us FROM failing_integration

@@ -16,10 +16,10 @@ interface WriteRow {
   readonly status: number;
 }
 
-/** Writes that one page looks at where a text is looked for. */
+/** Writes examined for one page of a text search. */
 const MAX_LOOKED_INTO = 4_000;
 
-/** Keeps one, and lets the oldest go where there are too many. */
+/** Adds a record and deletes the oldest beyond the limit. */
 const ADD = `WITH added AS (
     INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
     VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq)
@@ -41,7 +41,7 @@ export function createPostgresWrites(statements: Statements): WriteStore {
                ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_INTO - 1}`,
               before,
             );
-      // Each condition holds where its value is null.
+      // A condition whose value is null matches all.
       const rows = await statements.rows<WriteRow>(
         `SELECT * FROM write_request
          WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR who = $2)

@@ -1,4 +1,4 @@
-/** Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
+/** Reads Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
 import {
   type BirdOverview,
   type BirdQuery,
@@ -45,7 +45,7 @@ interface NestRow {
   readonly failed: number;
 }
 
-/** Birds that one page looks at. */
+/** Birds examined for one page. */
 const MAX_LOOKED_AT = 20_000;
 const LATEST = 10;
 const MAX_PAGE = 1000;
@@ -61,7 +61,7 @@ const BIRD = `SELECT bird.region, bird.bird_id, bird.nest_id, nest.name AS nest,
     bird.firing, bird.trouble
   FROM bird LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
 
-/** Conditions on a Bird and its Nest that lists of Birds and of Flights share. */
+/** Conditions on a Bird and its Nest, shared by lists of Birds and of Flights. */
 export function addBird(
   where: PostgresConditions,
   { nest, bird, name }: Pick<BirdQuery, 'nest' | 'bird' | 'name'>,
@@ -72,7 +72,7 @@ export function addBird(
     .addNamed('bird.name', 'bird.folded', name);
 }
 
-/** Conditions on what is kept about a Bird that lists of Birds and of Nests share: its Flights, and what fires. */
+/** Conditions on what is kept about a Bird (its Flights and firing alerts), shared by lists of Birds and of Nests. */
 function addKept(
   where: PostgresConditions,
   { flight, severity, sinceUs = 0, untilUs }: Pick<BirdQuery, 'flight' | 'severity' | 'sinceUs' | 'untilUs'>,

@@ -8,7 +8,7 @@ import { PostgresFlightPages } from './postgres-flight-pages.ts';
 
 /** Flights of a Bird that are counted. */
 const MAX_COUNTED = 100_000;
-/** Entries of a Bird's log among which one of some types is looked for. */
+/** Entries of a Bird's log that are searched for some types. */
 const MAX_SEARCHED = 2_000;
 
 const streamOf = (feed: string) =>

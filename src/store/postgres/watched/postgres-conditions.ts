@@ -1,4 +1,4 @@
-/** What pages for people are put together from: conditions whose values are numbered as they come. */
+/** Builds the WHERE conditions of pages for people; values are numbered in order. */
 import { foldedText } from '../../rows/folded-text.ts';
 import { lookedFor, type Places } from '../../rows/looked-for.ts';
 import type { Parameter } from '../statements.ts';
@@ -7,7 +7,7 @@ export class PostgresConditions {
   readonly parameters: Parameter[];
   readonly #sql: string[] = [];
 
-  /** Values that the statement has before these conditions. */
+  /** `before` are the statement's values before these conditions. */
   constructor(before: readonly Parameter[] = []) {
     this.parameters = [...before];
   }
@@ -25,25 +25,25 @@ export class PostgresConditions {
     return this;
   }
 
-  /** Adds a condition around others, that were begun with the parameters of these. */
+  /** Adds a condition that wraps others, which were begun with this object's parameters. */
   take(others: PostgresConditions, condition: (where: string) => string): this {
     this.parameters.splice(0, this.parameters.length, ...others.parameters);
     this.#sql.push(condition(others.where));
     return this;
   }
 
-  /** An id, or a part of a name that is kept folded. */
+  /** Matches an id, or a part of a folded name. */
   addNamed(id: string, name: string, value: string | undefined): this {
     if (value !== undefined) this.add(`(${id} = ? OR position(? IN ${name}) > 0)`, value, foldedText(value));
     return this;
   }
 
-  /** A Nest by its id, or by a part of its name where no Nest has that id: names with numbers in them are no ids. */
+  /** Matches a Nest by its id, or by a part of its name if no Nest has that id: a name may contain numbers. */
   addNest(id: string, name: string, value: string | undefined): this {
     return this.#addThing(id, name, value, 'SELECT 1 FROM nest WHERE nest_id = ?');
   }
 
-  /** A Bird, in the same way. */
+  /** Matches a Bird in the same way. */
   addBird(id: string, name: string, value: string | undefined): this {
     return this.#addThing(id, name, value, 'SELECT 1 FROM bird WHERE bird_id = ?');
   }
@@ -80,7 +80,7 @@ export class PostgresConditions {
     return this.add(`${column} = ANY(?::text[])`, texts);
   }
 
-  /** The same conditions, to which others can be added. */
+  /** A copy of the conditions to which others can be added. */
   copy(): PostgresConditions {
     const copy = new PostgresConditions(this.parameters);
     copy.#sql.push(...this.#sql);
@@ -96,7 +96,7 @@ export class PostgresConditions {
   }
 }
 
-/** Whether a text that is kept whole has a part, whose two forms (`lookedFor`) are the values. */
+/** An SQL condition that a text contains another, given in its two forms (`lookedFor`). */
 export function contains(column: string, inJson = '?', signed = '?'): string {
   const part = `CASE WHEN starts_with(${column}, '"') THEN ${inJson}::text ELSE substr(${signed}::text, 2) END`;
   return `position(lower(${part} COLLATE "C") IN lower(${column})) > 0`;

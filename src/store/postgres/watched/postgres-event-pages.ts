@@ -1,7 +1,7 @@
 /**
- * Events in pages, newest first. A page begins at the place where the one before ended (a keyset), so that it costs the
- * same wherever it is. Where few events of many are asked for, a page looks at so many rows only: `next` then says where
- * to go on. The events of a few Birds are read from their own streams instead.
+ * Reads events in pages, newest first. A page begins where the previous one ended (keyset paging), so each page costs
+ * the same. If few of many events match, a page examines a limited number of rows; `next` then says where to
+ * continue. The events of a few Birds are read from their own streams instead.
  */
 import { FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
@@ -10,14 +10,14 @@ import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 
-/** Where an event stands in the order of the pages. */
+/** An event's place in the order of the pages. */
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
 const MAX_EVENTS = 1000;
-/** Rows of the index that one page looks at, and rows that it reads to look into them. */
+/** Index rows that one page scans, and rows whose texts it reads. */
 const MAX_LOOKED_AT = 50_000;
 const MAX_LOOKED_INTO = 5_000;
-/** Bytes of such rows, and bytes that one page gives, and one event more. */
+/** The most bytes of rows whose texts are read, and of one page, exceeded by one event at most. */
 const MAX_BYTES = 8 * 2 ** 20;
 
 const ORDER = 'ORDER BY occurred_us DESC, stream DESC, event DESC';
@@ -47,7 +47,7 @@ export class PostgresEventPages {
     return this.#read(within, query, limit, last);
   }
 
-  /** The last event that a page may look at; undefined where there are fewer. */
+  /** The last event that a page may examine; undefined if there are fewer. */
   async #lastLookedAt(within: PostgresConditions, query: EventQuery): Promise<Place | undefined> {
     const [last] = await this.#statements.composed<Place>(
       looksInto(query)
@@ -63,7 +63,7 @@ export class PostgresEventPages {
     return last;
   }
 
-  /** First where they stand, since all of them may be more than one page gives. */
+  /** Reads the places first, since all rows together may exceed a page. */
   async #read(within: PostgresConditions, query: EventQuery, limit: number, last: Place | undefined) {
     addKind(within, query);
     const places = await this.#statements.composed<Place & { readonly bytes: number }>(
@@ -85,7 +85,7 @@ export class PostgresEventPages {
   }
 }
 
-/** Of the Birds that are asked for. */
+/** Restricts to events of the requested Birds. */
 function addBirds(within: PostgresConditions, { region, nest, bird }: EventQuery): PostgresConditions {
   const birds = new PostgresConditions(within.parameters)
     .addNest('bird.nest_id', 'nest.folded', nest)
@@ -99,7 +99,7 @@ function addBirds(within: PostgresConditions, { region, nest, bird }: EventQuery
 }
 
 function addKind(within: PostgresConditions, { region, feed, type, name, severity, text }: EventQuery): void {
-  // A type begins with its feed: rows of others need not be read.
+  // A type begins with its feed, so rows of other feeds need not be read.
   const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
   if (region !== undefined || ofFeed !== undefined) {
     within.add(

@@ -7,15 +7,15 @@ import { columnsOf, given, type Statements } from '../statements.ts';
 import { PostgresEventPages } from './postgres-event-pages.ts';
 import type { PostgresStreams } from './postgres-streams.ts';
 
-/** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
+/** A UUIDv7 holds the millisecond of its creation, but an entry's `createdAt` may have been cut to the second. */
 const HINT_MARGIN_US = 1_000_000;
 
-/** The year 2255: no instant that is kept lies beyond. */
+/** The year 2255: no stored instant is later. */
 const LAST_SECOND = 9_000_000_000;
 
 /**
- * A page of entries: one statement, that says which of them are new. It reads the digests for the sake of those who count
- * up to the newest number (`PostgresDigests.arrivals`).
+ * Inserts a page of entries in one statement that returns which are new. It reads the digests so that it conflicts
+ * with a transaction that counts up to the newest number (`PostgresDigests.arrivals`).
  */
 const INSERT = `INSERT INTO event (stream, occurred_us, id, type, observed_us, message, body)
   SELECT $1::bigint, occurred_us, id, type, observed_us, message, body
@@ -31,8 +31,8 @@ const ADD_HOURS = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, fail
 const NAMED = given('region text, feed text, bird_id text, occurred_us bigint, id text', { at: true });
 
 /**
- * Of the Bird's own stream, or that of the whole region, as nearly all are. `OFFSET 0` has the server look each up by all
- * that is unique: a plan made while the tables are nearly empty would else walk over the whole stream for each of them.
+ * Finds events in the Bird's own stream or the region's, where nearly all are. `OFFSET 0` makes the server look up
+ * each one by its unique key: a plan made while the tables are nearly empty would scan the whole stream for each.
  */
 const NUMBERS = `SELECT DISTINCT ON (at) at, found.event
   FROM ${NAMED}
@@ -42,19 +42,19 @@ const NUMBERS = `SELECT DISTINCT ON (at) at, found.event
       AND id = given.id OFFSET 0) AS found
   ORDER BY at, (own.bird_id = given.bird_id) DESC`;
 
-/** By their instants and ids, of whatever stream of the region and feed. */
+/** Finds events by instant and id in any stream of the region and feed. */
 const NUMBERS_ANYWHERE = `SELECT DISTINCT ON (at) at, event.event
   FROM ${NAMED}
     JOIN event ON event.occurred_us = given.occurred_us AND event.id = given.id
     JOIN stream ON stream.stream = event.stream AND stream.region = given.region AND stream.feed = given.feed
   ORDER BY at, event.event`;
 
-/** Events as rows with numbers, by which other tables refer to them. */
+/** Stores events as rows with numbers, by which other tables refer to them. */
 export class PostgresEvents implements EventStore {
   readonly #statements: Statements;
   readonly #streams: PostgresStreams;
   readonly #pages: PostgresEventPages;
-  /** What this transaction inserted need not be looked up again. */
+  /** What this transaction inserted, so that it need not be looked up. */
   readonly #inserted = new Map<Event, number>();
 
   constructor(statements: Statements, streams: PostgresStreams) {
@@ -63,7 +63,7 @@ export class PostgresEvents implements EventStore {
     this.#pages = new PostgresEventPages(statements, (flightId) => this.numbersOfFlight(flightId));
   }
 
-  /** Forgets what the last transaction inserted, which may have been taken back. */
+  /** Discards what the last transaction inserted, which may have been rolled back. */
   forget(): void {
     this.#inserted.clear();
   }
@@ -95,7 +95,7 @@ export class PostgresEvents implements EventStore {
       const number = numbers.get(name);
       if (number === undefined) return false;
       this.#inserted.set(event, number);
-      // Where one call names an event twice, the first of them stands.
+      // If one call contains an event twice, the first counts.
       return numbers.delete(name);
     });
     const hours = nestHours(fresh).map((one) => [
@@ -109,7 +109,7 @@ export class PostgresEvents implements EventStore {
     return fresh;
   }
 
-  /** The numbers of stored events, in the order of these; undefined for one that is not stored. */
+  /** The numbers of these events, in their order; undefined for one that is not stored. */
   async numbersOf(events: readonly Event[]): Promise<(number | undefined)[]> {
     const found = new Map<Event, number>();
     const isUnknown = (event: Event) => !this.#inserted.has(event) && !found.has(event);
@@ -134,7 +134,7 @@ export class PostgresEvents implements EventStore {
 
   /** The number of the event with this key. */
   async numberOfKey(key: string): Promise<number | undefined> {
-    // A region's name has no slash in it, and neither has a feed's.
+    // Names of regions and feeds contain no slash.
     const [, region, feed, id] = /^([^/]+)\/([^/]+)\/(.*)$/s.exec(key) ?? [];
     if (region === undefined || feed === undefined || id === undefined) return undefined;
     const find = (condition: string, ...values: readonly (string | number)[]) =>
@@ -153,7 +153,7 @@ export class PostgresEvents implements EventStore {
       );
       if (ofFlight) return ofFlight.event;
     }
-    // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
+    // The id's own time spares a scan over all ids. An id without one, or with a wrong one, is found anyway.
     const hintUs = uuidInstantUs(id);
     const hinted =
       hintUs === undefined
@@ -162,7 +162,7 @@ export class PostgresEvents implements EventStore {
     return (hinted ?? (await find('true')))?.event;
   }
 
-  /** The numbers of the events of the Flights with this id, of whatever region. */
+  /** The numbers of the events of Flights with this id, in any region. */
   async numbersOfFlight(flightId: string): Promise<number[]> {
     const rows = await this.#statements.rows<{ event: number }>(
       `SELECT event FROM flight JOIN event USING (stream)

@@ -1,6 +1,4 @@
-/**
- * Flights in pages, in the order of their starts, the latest first. Where few of many fit, a page looks at so many only.
- */
+/** Reads Flights in pages by start, latest first. If few of many match, a page examines a limited number. */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { beginning, uncut } from '../../rows/beginning.ts';
 import { readBody } from '../../rows/event-row.ts';
@@ -27,12 +25,12 @@ interface FlightRow {
 
 type Place = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
 
-/** Flights that one page looks at; fewer, and so many bytes, where a text is looked for in what their ends say. */
+/** Flights examined for one page; fewer, and limited in bytes, if the messages of their end events are searched. */
 const MAX_LOOKED_AT = 20_000;
 const MAX_READ = 4_000;
 const MAX_BYTES = 8 * 2 ** 20;
 const MAX_PAGE = 1000;
-/** Of a message, what a list shows. */
+/** The part of a message that a list shows. */
 const MAX_MESSAGE = 2_000;
 
 const KEY = '(flight.started_us, flight.stream, flight.id)';
@@ -118,7 +116,7 @@ export class PostgresFlightPages {
     return next ? { flights, next: formatCursor(placeOf(next)) } : { flights };
   }
 
-  /** The last Flight that the page may look at; undefined where there are fewer. */
+  /** The last Flight that the page may examine; undefined if there are fewer. */
   async #lastLookedAt(
     within: PostgresConditions,
     { text, severity }: FlightQuery,
@@ -139,10 +137,10 @@ export class PostgresFlightPages {
   }
 }
 
-/** Where in the order of all of them: the names of the columns alone. */
+/** The same order with bare column names. */
 const LATER = 'ORDER BY started_us DESC, stream DESC, id DESC';
 
-/** Of the Birds that are meant. */
+/** Restricts to Flights of the requested Birds. */
 function addStreams(within: PostgresConditions, { regions, nest, bird, name }: FlightQuery): void {
   if (nest === undefined && bird === undefined && name === undefined) return;
   const birds = new PostgresConditions(within.parameters).addOneOf('bird.region', regions);

@@ -14,7 +14,7 @@ interface FlightRow {
   readonly ended_us: number;
 }
 
-/** Types of the events that a Flight's end makes, and what they are called without their feed. */
+/** Types of the events made from a Flight's end, and their names without the feed. */
 const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
   ['flight.failed', 'failed'],
   ['flight.succeeded', 'succeeded'],

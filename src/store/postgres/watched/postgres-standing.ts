@@ -1,11 +1,11 @@
 /**
- * How each Bird stands, kept in its row: its last Flight, how the last one ended that failed or succeeded, and how many
- * alerts about it fire. A list of ten thousand Birds, those in trouble first, is then read from one index.
+ * Keeps each Bird's standing in its row: its last Flight, how its last finished Flight (failed or succeeded) ended,
+ * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
 import type { FlightRecord } from '../../flight-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
-/** Statuses that say how a Bird stands: a Flight that was cancelled or is active says nothing. */
+/** Statuses that affect the standing: cancelled and active Flights do not. */
 const OUTCOMES = new Set(['failed', 'succeeded']);
 
 const OF_STREAM =
@@ -21,12 +21,12 @@ const FIRING = `UPDATE bird SET firing = counted.firing
     FROM ${given('region text, bird_id text')}) AS counted
   WHERE bird.region = counted.region AND bird.bird_id = counted.bird_id AND bird.firing <> counted.firing`;
 
-/** How many alerts of a Bird fire; both are expressions. */
+/** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */
 export function firingAlerts(region: string, birdId: string): string {
   return `(SELECT count(*)::integer FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
 }
 
-/** The condition that an alert is one of a Bird and fires. */
+/** An SQL condition that an alert is about a Bird and fires. */
 export function isFiringAlertOf(region: string, birdId: string): string {
   return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
 }
@@ -39,7 +39,7 @@ export class PostgresStanding {
     this.#statements = statements;
   }
 
-  /** These Flights were seen. */
+  /** Records that these Flights were seen. */
   async seen(flights: readonly FlightRecord[]): Promise<void> {
     const streams = [...Map.groupBy(flights, (one) => one.stream)];
     const last = streams.map(([stream, all]) => {
@@ -54,12 +54,12 @@ export class PostgresStanding {
     if (ended.length > 0) await this.#statements.run(OUTCOME, ...columnsOf(3, ended));
   }
 
-  /** Alerts of these scopes have changed; scopes that are no Bird's are passed over. */
+  /** Records that alerts of these scopes changed; scopes that are not of a Bird are ignored. */
   alerted(scopes: Iterable<string>): void {
     for (const scope of scopes) this.#changed.add(scope);
   }
 
-  /** Counts what fires of the Birds whose alerts the transaction has changed; to be called before it ends. */
+  /** Counts the firing alerts of the Birds whose alerts the transaction has changed; call this before it ends. */
   async write(): Promise<void> {
     if (this.#changed.size === 0) return;
     const birds = [...this.#changed].flatMap((scope) => {
@@ -70,7 +70,7 @@ export class PostgresStanding {
     if (birds.length > 0) await this.#statements.run(FIRING, ...columnsOf(2, birds));
   }
 
-  /** Forgets what was not counted: its transaction was taken back. */
+  /** Discards what was not counted, because the transaction was rolled back. */
   forget(): void {
     this.#changed.clear();
   }

@@ -19,13 +19,13 @@ interface StreamRow {
   readonly pruned_us: number;
 }
 
-/** Entries of one stream whose texts are kept, and those that are known again by digests of them. */
+/** How many texts of one stream's malformed entries are kept, and how many entries are remembered by digest. */
 const MAX_TEXTS = 200;
 const MAX_KNOWN = 10_000;
 
 const PUT_READS = upsert('feed_read', 'region text, feed text, read_us bigint', 'region, feed');
 
-/** Streams, with what each is one of in memory: whoever reads an event needs that of its stream. */
+/** Stores streams, and remembers the kind of each, which is needed to read any event. */
 export class PostgresStreams implements StreamStore {
   readonly #statements: Statements;
   readonly #kinds = new Map<number, StreamKind>();
@@ -34,7 +34,7 @@ export class PostgresStreams implements StreamStore {
     this.#statements = statements;
   }
 
-  /** What these streams are one of; to be called before `kindOf`. */
+  /** Loads the kinds of these streams; call this before `kindOf`. */
   async know(streams: Iterable<number>): Promise<void> {
     const unknown = [...new Set(streams)].filter((stream) => !this.#kinds.has(stream));
     if (unknown.length === 0) return;
@@ -51,7 +51,7 @@ export class PostgresStreams implements StreamStore {
     return kind;
   }
 
-  /** Forgets what is remembered: a stream of a transaction that was taken back does not exist. */
+  /** Discards what is remembered: a stream of a transaction that was rolled back does not exist. */
   forget(): void {
     this.#kinds.clear();
   }
@@ -154,7 +154,7 @@ export class PostgresStreams implements StreamStore {
 
   async quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
     if (entries.length === 0) return 0;
-    // A digest stands for the text, so that the index stays small. In UTF-16 no two texts are the same bytes.
+    // A digest instead of the text keeps the index small. As UTF-16, different texts have different bytes.
     const rows = entries.map(({ raw, reason }) => [
       createHash('sha256').update(raw, 'utf16le').digest(),
       reason,
@@ -172,9 +172,9 @@ export class PostgresStreams implements StreamStore {
     return kept;
   }
 
-  /** As many as came in went beyond the bounds. */
+  /** As many rows as were added now exceed the limits. */
   async #forgetOldest(stream: number, kept: number): Promise<void> {
-    // An array is read once. A list of rows may be gone through for each row, where the server takes the table for small.
+    // An array is evaluated once; a subquery may be evaluated for each row if the server takes the table for small.
     const beyond = `ANY(ARRAY(SELECT entry FROM quarantine WHERE stream = $1
       ORDER BY kept_us DESC, entry DESC LIMIT $2 OFFSET $3))`;
     await this.#statements.run(
