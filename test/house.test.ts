@@ -150,6 +150,8 @@ const OPEN_TO_DOMAIN: readonly string[] = ['limits', 'time', 'text'];
 interface Import {
   readonly from: string;
   readonly to: string;
+  /** Whether it loads the other file at once: it is neither of types alone nor `import()`. */
+  readonly isLoading: boolean;
 }
 
 function files(folder: string): string[] {
@@ -170,7 +172,7 @@ function importsOf(file: string): Import[] {
   return found.flatMap((match) => {
     const target = match[3] ?? match[4]!;
     const to = target.startsWith('.') ? relative(SRC, resolve(dirname(file), target)) : target;
-    return [{ from: relative(SRC, file), to }];
+    return [{ from: relative(SRC, file), to, isLoading: match[3] !== undefined && match[2] === undefined }];
   });
 }
 
@@ -288,6 +290,20 @@ describe('the house', () => {
     };
     for (const file of graph.keys()) visit(file, []);
     expect(cycles).toEqual([]);
+  });
+
+  test('commands that ask the daemon load nothing that only the daemon needs', () => {
+    const loaded = new Set<string>();
+    const load = (file: string): void => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const { from, to, isLoading } of INSIDE) if (from === file && isLoading) load(to);
+    };
+    load('cli/commands/healthcheck-command.ts');
+    const rooms = new Set([...loaded].map((file) => withOuter(roomOf(file)).at(-1)!));
+    expect([...rooms].toSorted()).toEqual([
+      ...['cli', 'config', 'document', 'errors', 'http', 'limits', 'secret', 'text', 'time'],
+    ]);
   });
 
   test('only the edge reads the clock, chance and the environment', () => {

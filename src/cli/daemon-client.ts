@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import * as z from 'zod';
+import { loadWebConfig } from '../config/load-web-config.ts';
 import { SCOPES, type Scope } from '../config/sections/access-section.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
@@ -11,7 +12,7 @@ import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
 import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
-import { findConfigFile, readWebConfig } from './read-config.ts';
+import { findConfigFile, readFile } from './config-file.ts';
 
 export interface DaemonOptions {
   readonly configFile: string | undefined;
@@ -137,7 +138,8 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
     if (mistake) throw new NestwatchError('usage', `--url ${mistake}`);
     return { url: withoutTrailingSlash(options.url), token: tokenOf(options.tokenFile) };
   }
-  const web = readWebConfig(edge, findConfigFile(edge, options.configFile));
+  const file = findConfigFile(edge, options.configFile);
+  const web = loadWebConfig({ file, environment: edge.environment, readFile });
   if (web.port === 0) {
     throw new NestwatchError(
       'usage',

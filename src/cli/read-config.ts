@@ -1,25 +1,10 @@
-import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import { loadConfig, loadWarnings, loadWebConfig } from '../config/load-config.ts';
-import type { WebConfig } from '../config/sections/web-section.ts';
+import { loadConfig, loadWarnings } from '../config/load-config.ts';
 import { ConfigDocument } from '../document/document.ts';
 import type { Problem } from '../document/problem.ts';
-import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 import { exposedFiles } from '../store/open-store.ts';
-
-const PLACES = ['./nestwatch.yaml', '/etc/nestwatch/nestwatch.yaml'];
-
-/** The file given, or `$NESTWATCH_CONFIG`, or the first of the usual places that exists. Throws `usage` for none. */
-export function findConfigFile(edge: Edge, given?: string): string {
-  const named = given ?? edge.environment.NESTWATCH_CONFIG;
-  const file = named || PLACES.find((place) => existsSync(place));
-  if (file) return file;
-  throw new NestwatchError(
-    'usage',
-    `no configuration: give --config.file FILE or $NESTWATCH_CONFIG (there is no ${PLACES.join(' and no ')}); \`nestwatch init\` writes a first one`,
-  );
-}
+import { readFile } from './config-file.ts';
 
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {
@@ -77,13 +62,4 @@ export function openConfigFile(edge: Edge, file: string): ConfigFile {
       }
     },
   };
-}
-
-/** Only where the daemon listens. */
-export function readWebConfig(edge: Edge, file: string): WebConfig {
-  return loadWebConfig({ file, environment: edge.environment, readFile });
-}
-
-function readFile(path: string): string {
-  return readFileSync(path, 'utf8');
 }

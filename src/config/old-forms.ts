@@ -3,7 +3,8 @@ import type * as z from 'zod';
 import { CHANNELS, configsKey } from '../channels/registry.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { nameNewMatchers, readList } from '../document/read-list.ts';
+import { readList } from '../document/read-list.ts';
+import { nameNewMatchers } from '../document/read-matchers.ts';
 import { insteadOf } from '../document/refused-key.ts';
 import { findGoSyntax } from '../templates/go-syntax.ts';
 

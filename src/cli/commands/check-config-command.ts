@@ -2,7 +2,8 @@ import type { Config } from '../../config/config.ts';
 import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig, readWarnings } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
 interface CheckConfigOptions {

@@ -5,7 +5,8 @@ import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { OPERATIONS } from '../../service/operations.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 
 /** What can be written at one place of the command line. */
 interface Place {

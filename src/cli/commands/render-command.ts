@@ -6,7 +6,8 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 import { printSamples, receiverOf } from './test-receiver-command.ts';
 

@@ -5,7 +5,8 @@ import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { type Route, routesFor } from '../../domain/routing/route.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 
 interface RoutesOptions {

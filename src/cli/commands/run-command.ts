@@ -9,7 +9,8 @@ import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
-import { type ConfigFile, findConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
 /** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
 const STOP_GRACE_MS = 8_000;

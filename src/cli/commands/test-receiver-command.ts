@@ -8,7 +8,8 @@ import { ERRORS, NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { Edge } from '../../process-io.ts';
 import { VERSION } from '../../version.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 import { reasonOf } from './check-online.ts';
 

@@ -9,7 +9,8 @@ import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/counts.ts';
 import { formatInstant, parseInstant } from '../../time/instant.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
 

@@ -1,7 +1,8 @@
 import { stringify } from 'yaml';
 import { effectiveConfig } from '../../config/effective.ts';
 import type { Edge } from '../../process-io.ts';
-import { findConfigFile, readConfig, readDocument } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig, readDocument } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
 /** Prints the configuration as it counts, without its secrets. Throws `ConfigError` where it has mistakes. */

@@ -7,7 +7,8 @@ import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { StorePlace } from '../../store/copy/open-rows.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile } from '../config-file.ts';
+import { readConfig } from '../read-config.ts';
 
 export interface GivenStore {
   /** How it is named in messages: the option that says `url`. */

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
-import { readList, readMatchers } from '../../document/read-list.ts';
+import { readList } from '../../document/read-list.ts';
+import { readMatchers } from '../../document/read-matchers.ts';
 import { matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
 

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
-import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
+import { readList } from '../../document/read-list.ts';
+import { oldMatcherKeys, readAllMatchers } from '../../document/read-matchers.ts';
 import { labelName, matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';

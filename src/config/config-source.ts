@@ -1,0 +1,39 @@
+import { Check } from '../document/check.ts';
+import { ConfigDocument } from '../document/document.ts';
+import type { Environment } from '../document/expand.ts';
+import { ConfigError } from '../document/problem.ts';
+import { whyUnreadable } from '../document/why-unreadable.ts';
+
+export interface ConfigSource {
+  /** Named in every message; secret files are found from its folder. */
+  readonly file: string;
+  /** Its text, where it is at hand already. */
+  readonly text?: string;
+  readonly environment: Environment;
+  /** Throws like `readFileSync`; it is called for secret files again whenever the secret is used. */
+  readonly readFile: (path: string) => string;
+}
+
+/** Throws `ConfigError` where the file cannot be read, is no YAML, or holds something else than a map. */
+export function openSource({ file, text, environment, readFile }: ConfigSource): Check {
+  const document = new ConfigDocument(text ?? readWhole(file, readFile), environment);
+  if (!document.isReadable) throw new ConfigError(file, document.problems);
+  const { value } = document;
+  if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value))) {
+    const place = document.placeOf([]);
+    throw new ConfigError(file, [
+      { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
+    ]);
+  }
+  return new Check({ document, file, readFile, environment });
+}
+
+function readWhole(file: string, readFile: (path: string) => string): string {
+  try {
+    return readFile(file);
+  } catch (error) {
+    throw new ConfigError(file, [
+      { line: 1, column: 1, path: '', message: `the file ${whyUnreadable(error)}` },
+    ]);
+  }
+}
