@@ -1,13 +1,13 @@
 /**
- * The stable part of a failure's message, so that the same failure of many Flights and Birds has one name: what
- * differs from one time to the next is masked: numbers and ids as `#`, times, quoted values, paths and the variable
- * parts of addresses as `…`.
+ * Reduces a failure's message to its stable part, so that the same failure of many Flights and Birds has one name.
+ * What varies is masked: numbers and ids as `#`; times, quoted values, paths and the variable parts of addresses as
+ * `…`.
  */
 import { cap, plainText } from '../../text/plain-text.ts';
 
 export const MAX_SIGNATURE_LENGTH = 120;
 
-/** Text beyond these is not looked at: signatures are short, messages may be megabytes. */
+/** Text beyond these limits is ignored: signatures are short, but messages may be megabytes. */
 const MAX_TEXT_LENGTH = 16_384;
 const MAX_LINE_LENGTH = 2048;
 
@@ -15,29 +15,29 @@ const MAX_LINE_LENGTH = 2048;
 const STACK_LINE =
   /^\s*(?:at\s.*[(:].*|at\s+[\w.$<>[\]`]+|File ".*", line \d+.*|Traceback \(most recent call last\):|-{3}.*-{3}|\.{3} \d+ more|goroutine \d+.*|\^+)\s*$/;
 
-/** In which order an object that is an error says what went wrong. */
+/** The keys of an error object that may say what went wrong, in order of preference. */
 const SPEAKING_KEYS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'description'];
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?';
 const WEEKDAY = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?';
 const CLOCK = '(?:,? (?:at )?\\d{1,2}:\\d\\d(?::\\d\\d)?(?: ?[ap]m\\b)?)?(?: (?:gmt|utc|[+-]\\d{4})\\b)?';
 
-/** Endings of the files that people translate and programs exchange. */
+/** Endings of files that people translate and programs exchange. */
 const FILE_ENDINGS =
   '(?:docx?|xlsx?|pptx?|pdf|rtf|odt|txt|csv|tsv|md|html?|xml|xliff?|xlf|sdlxliff|mqxliff|mxliff|tmx|tbx|po|pot|resx|' +
   'properties|strings|json|ya?ml|srt|vtt|zip|gz|indd|idml|psd|svg|png|jpe?g|gif|mp[34]|wav|log|tmp)';
 
 const MASKS: readonly (readonly [RegExp, string])[] = [
-  // Addresses keep their host: it says which system failed.
+  // Addresses keep their host, which tells which system failed.
   [/\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>:,;)]+)[^\s"'<>]*/gi, '$1$2/…'],
   [/(?<![^\s@<>"'(),:;])[^\s@<>"'(),:;]+@[^\s@<>"'(),:;]+/g, '…'],
   [/"(?:[^"\\]|\\.){0,1000}"|“[^”]{0,1000}”|„[^“”]{0,1000}[“”]|«[^»]{0,1000}»|`[^`]{0,1000}`/g, '…'],
   [/「[^」]{0,1000}」|『[^』]{0,1000}』/g, '…'],
   [/‘[^’]{0,1000}’|‚[^‘’]{0,1000}[‘’]/g, '…'],
-  // An apostrophe within a word opens nothing.
+  // An apostrophe within a word is not an opening quote.
   [/(?<![\p{L}\p{N}])'[^']{0,1000}'(?![\p{L}\p{N}])/gu, '…'],
   [/\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b/gi, '#'],
-  // Addresses of machines, with their ports.
+  // IP addresses with their ports.
   [/(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]\w)/g, '#'],
   [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\s?(?:Z\b|[+-]\d\d:?\d\d\b)?/g, '…'],
   [new RegExp(`\\b${WEEKDAY}\\d{1,2} ${MONTH},? \\d{4}\\b${CLOCK}`, 'gi'), '…'],
@@ -60,26 +60,26 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   // A long word with digits is an id; a short one keeps its letters (HTTP#, S#).
   [/(?<![\p{L}\p{N}_-])(?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]{8,}(?![\p{L}\p{N}_-])/gu, '#'],
   [/(?:(?<![\p{L}\p{N}#…)\]])[-+])?\p{N}+(?:[.,:]\p{N}+)*(?:e[-+]?\p{N}+)?/giu, '#'],
-  // A size is as variable as its number, and so is a time in several units.
+  // Sizes, and times in several units, vary as much as their numbers.
   [/#\s?(?:[kmgt]i?b|bytes?)\b/gi, '#'],
   [/#(?:ms|[smhd])(?: ?#(?:ms|[smhd]))*\b/g, '#'],
-  // Lists of masked things differ in length.
+  // Lists of masked items differ in length.
   [/([#…])(?:[\s,;|/]+\1)+/g, '$1'],
 ];
 
-/** Messages of which the signature is remembered: many failures say the same, and masking costs some 10 µs. */
+/** Messages whose signature is cached: many failures have the same message, and masking takes about 10 µs. */
 const MAX_REMEMBERED = 256;
 const MAX_REMEMBERED_LENGTH = 1024;
 
 const remembered = new Map<string, string>();
 
-/** Empty when the message says nothing. At most 120 code points. */
+/** Empty if the message has no content. At most 120 code points. */
 export function signature(message: string): string {
   if (message.length > MAX_REMEMBERED_LENGTH) return signatureOf(message);
   let known = remembered.get(message);
   if (known === undefined) {
     known = signatureOf(message);
-    // The oldest makes room.
+    // The oldest entry is evicted.
     if (remembered.size >= MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
     remembered.set(message, known);
   }
@@ -92,7 +92,7 @@ function signatureOf(message: string): string {
   let fallback = '';
   let isTraceback = false;
   for (const line of lines) {
-    // Python says what went wrong below the lines that say where, which quote the program.
+    // Python says what went wrong below the lines that say where; those also quote the program.
     isTraceback = line.startsWith('Traceback (most recent') || (isTraceback && /^\s/.test(line));
     if (isTraceback || line.trim() === '' || STACK_LINE.test(line)) continue;
     const masked = mask(line);
@@ -108,7 +108,7 @@ function mask(line: string): string {
   return text.trim();
 }
 
-/** What a message says that is a whole document: JSON, or the page of a gateway. */
+/** The words of a message that is a whole document: JSON, or a gateway's page. */
 function documentWords(text: string): string | undefined {
   if (text.startsWith('{') || text.startsWith('[')) return saidBy(parsed(text), 0);
   if (!text.startsWith('<')) return undefined;
@@ -116,7 +116,7 @@ function documentWords(text: string): string | undefined {
   return title ?? text.replace(/<[^<>]{0,500}>/g, ' ');
 }
 
-/** Puts in the place of a JSON object, which masking would empty, what it says. */
+/** Replaces a JSON object, which masking would empty, with the words it contains. */
 function speaking(line: string): string {
   const from = line.indexOf('{');
   const to = line.lastIndexOf('}');

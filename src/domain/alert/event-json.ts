@@ -2,10 +2,10 @@ import { formatInstant } from '../../time/instant.ts';
 import type { Event } from './event.ts';
 import { shortId } from './short-id.ts';
 
-/** An event as everybody outside sees it: in webhooks, CloudEvents' `data` and the API. The names are fixed. */
+/** An event as it is exposed in webhooks, CloudEvents' `data` and the API. The names are fixed. */
 export interface EventJson {
   readonly key: string;
-  /** For people to type; finds the event as the key does. */
+  /** For people to type; it finds the event as the key does. */
   readonly short_id: string;
   readonly type: string;
   readonly region: string;
@@ -40,14 +40,14 @@ export function eventJson(event: Event): EventJson {
 }
 
 /**
- * Text of the service as JSON may carry it: NUL and half of a pair become U+FFFD, because many readers, PostgreSQL
- * among them, refuse all of a message for one of them. Everything else stays as it is.
+ * Makes the service's text safe for JSON: NUL and half of a surrogate pair become U+FFFD, because many readers,
+ * including PostgreSQL, refuse a whole message that contains one. Everything else stays.
  */
 export function wireText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** What only nestwatch itself reads stays here: `started_at` says the same to people. */
+/** Leaves out what only nestwatch reads; `started_at` tells people the same. */
 function attributesJson(attributes: Event['attributes']): Event['attributes'] {
   const { started_at_us: _, ...shown } = attributes;
   return Object.fromEntries(

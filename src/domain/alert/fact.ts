@@ -10,12 +10,12 @@ export interface Place {
 }
 
 /**
- * What intake hands to alerting: the events, and what it saw beside them that changes an alert without being one.
- * `historic` marks what happened before nestwatch first watched the region, or the Bird: it raises an alert only where it
- * describes a state that is still true.
+ * What intake passes to alerting: events, and other observations that can change an alert. `historic` marks what
+ * happened before nestwatch first watched the region or the Bird: it raises an alert only if it describes a state
+ * that is still true.
  *
- * The scope of a fact follows from its fields (`scopeOf`): one with a `place` concerns a Bird, one with a `region`
- * that region. So a new fact needs its own fields here and nothing else.
+ * The scope of a fact follows from its fields (`scopeOf`): a fact with a `place` concerns a Bird, one with a `region`
+ * that region. So a new fact only needs its own fields here.
  */
 export type Fact =
   | {
@@ -23,9 +23,9 @@ export type Fact =
       readonly event: Event;
       readonly historic: boolean;
       readonly birdStatus?: string | undefined;
-      /** For a failed Flight: how the Bird's latest Flights ended, as far as a rule asks for it. */
+      /** For a failed Flight: how the Bird's latest Flights ended, as far as a rule asks. */
       readonly latestEnds?: readonly FlightEnded[] | undefined;
-      /** For a failed trigger: when the Bird's last Flight before it started; undefined where none is known. */
+      /** For a failed trigger: when the Bird's last Flight before it started; undefined if unknown. */
       readonly flightBeforeUs?: number | undefined;
     }
   | {
@@ -40,31 +40,31 @@ export type Fact =
       readonly place: Place;
       /** Never empty. */
       readonly status: string;
-      /** The status before, where this reading changed it. */
+      /** The previous status, if this reading changed it. */
       readonly previous?: string | undefined;
-      /** When the reading began, on our clock: only what was observed before it can be outdated by it. */
+      /** When the reading began, by our clock. It supersedes only what was observed before that. */
       readonly readAtUs: number;
     }
   | {
-      /** The service has the Bird no longer, or it is watched no longer. */
+      /** The service no longer has the Bird, or it is no longer watched. */
       readonly fact: 'bird_vanished';
       readonly place: Place;
       readonly readAtUs: number;
-      /** True where the configuration leaves its Nest out. */
+      /** True if the configuration excludes its Nest. */
       readonly isLeftOut?: boolean;
     }
   | {
-      /** A Flight is active, and was when the Bird's Flights were last read. */
+      /** A Flight is active, and was active when the Bird's Flights were last read. */
       readonly fact: 'flight_in_air';
       readonly place: Place;
       readonly flightId: string;
       readonly startedAtUs: number;
-      /** What 99 of 100 Flights of the Bird do not take longer than; null where too few are known. */
+      /** The 99th percentile of the Bird's Flight durations; null if too few are known. */
       readonly usualMs: number | null;
       /** When that reading began. */
       readonly readAtUs: number;
     }
-  /** A Flight is no longer watched, without a word of how it ended. */
+  /** A Flight is no longer watched, and its end is unknown. */
   | {
       readonly fact: 'flight_gone';
       readonly place: Place;
@@ -75,10 +75,10 @@ export type Fact =
       /** An active Bird starts no Flight. */
       readonly fact: 'bird_idle';
       readonly place: Place;
-      /** When its last Flight started, or else since when one could be seen. */
+      /** When its last Flight started, or else since when one could have been seen. */
       readonly sinceUs: number;
       readonly hasFlown: boolean;
-      /** The longest that it was between two of its Flights; null where that is not known or means nothing. */
+      /** The longest pause between two of its Flights; null if unknown or meaningless. */
       readonly usualMs: number | null;
       /** When its Flights were last read. */
       readonly readAtUs: number;
@@ -87,7 +87,10 @@ export type Fact =
       readonly fact: 'schema_drift';
       readonly region: string;
       readonly feed: Feed | 'inventory';
-      /** Entries that could not be read, not counted before; of the inventory all that its last reading met, be it 0. */
+      /**
+       * How many entries could not be parsed since the last such fact; for the inventory, all of its last reading,
+       * which may be 0.
+       */
       readonly count: number;
       /** What is wrong with one of them. */
       readonly reason: string;
@@ -97,7 +100,7 @@ export type Fact =
       readonly fact: 'region_health';
       readonly region: string;
       readonly health: 'up' | 'down' | 'unauthorized';
-      /** One sentence for people: what was answered last. */
+      /** The last answer, as one sentence for people. */
       readonly reason: string;
       readonly sinceUs: number;
     }
@@ -105,17 +108,17 @@ export type Fact =
       readonly fact: 'feed_gap';
       readonly region: string;
       readonly feed: Feed;
-      /** Entries that the service counts and does not show; 0 when it does again. */
+      /** How many entries the service counts but does not show; 0 once it shows them all. */
       readonly missing: number;
-      /** When the oldest of them occurred, about. */
+      /** Approximately when the oldest of them occurred. */
       readonly sinceUs: number;
     }
   | {
       readonly fact: 'polling_pace';
       readonly region: string;
-      /** False while streams wait longer for a poll than they should at most. */
+      /** False while streams wait longer for a poll than allowed. */
       readonly kept: boolean;
-      /** One sentence for people: how late they are, and what would be needed. */
+      /** One sentence for people: how late they are, and what would help. */
       readonly reason: string;
       readonly sinceUs: number;
     }
@@ -124,31 +127,31 @@ export type Fact =
       readonly receiver: string;
       /** `email`, `webhook`, … */
       readonly integration: string;
-      /** False from the first try that failed until one is accepted. */
+      /** False from the first failed attempt until one is accepted. */
       readonly accepts: boolean;
-      /** What the last try ended with, for people; empty when it accepts. */
+      /** The error of the last attempt, for people; empty when it accepts. */
       readonly reason: string;
       readonly sinceUs: number;
     }
   | {
-      /** Something impairs the watch, of which no other fact speaks; or it was seen that it does not. */
+      /** Something impairs the watch that no other fact covers, or it was observed that it does not. */
       readonly fact: 'watch_health';
-      /** One of a closed list, which is that of the health answer. */
+      /** One of the closed list of the health answer. */
       readonly reason: string;
       /** Absent for nestwatch as a whole. */
       readonly region?: string;
       readonly isImpaired: boolean;
       readonly severity: 'critical' | 'warning';
-      /** True for what mostly ends by itself, and is news only when it does not. */
+      /** True if it usually ends by itself, so that people are notified only if it does not. */
       readonly endsByItself: boolean;
-      /** For people: in a few words, and in sentences of which the last says what to do; empty where nothing is wrong. */
+      /** For people: a few words, and sentences of which the last says what to do; empty if nothing is wrong. */
       readonly title: string;
       readonly sentences: readonly string[];
-      /** Since when it was seen to last, in this life of the process. */
+      /** Since when it has been seen in this process. */
       readonly sinceUs: number;
     };
 
-/** How a Flight ended, where it failed or succeeded: one that was cancelled says nothing. */
+/** How a Flight ended that failed or succeeded; cancelled ones do not count. */
 export interface FlightEnded {
   /** The key of its event. */
   readonly key: string;
@@ -159,7 +162,7 @@ export interface FlightEnded {
 export type FactName = Fact['fact'];
 export type FactOf<Name extends FactName> = Extract<Fact, { readonly fact: Name }>;
 
-/** The scope of alerts about deliveries: no region's, and no name that a region can have. */
+/** The scope of alerts about deliveries: it belongs to no region, and no region can have this name. */
 export const DELIVERY_SCOPE = 'all/delivery';
 
 /** The scope of alerts about what impairs the watch of all regions. */
@@ -188,7 +191,7 @@ function scopeOfEvent(event: Event): string {
 /** Types of notifications whose entity is a Bird, whatever the service calls the entity's type. */
 const ABOUT_BIRDS: readonly string[] = ['notification.FlowDeactivated', 'notification.FlowSuspended'];
 
-/** The id of the Bird that an event is about, known to the inventory or not; empty for none. */
+/** The id of the Bird that an event is about, whether or not the inventory knows it; empty for none. */
 export function birdOf({ birdId, type, attributes }: Event): string {
   return birdId || (ABOUT_BIRDS.includes(type) ? String(attributes.entity_id ?? '') : '');
 }

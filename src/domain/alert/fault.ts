@@ -1,19 +1,19 @@
 /**
- * Faults: what failed while it was evaluated. It is set aside with its reason, so that everything else goes on: one
- * silence, rule, alert, group or stored row must never keep the others from being notified of.
+ * Defines faults: what failed while it was evaluated. It is set aside with its reason, so that everything else
+ * continues: one silence, rule, alert, group or stored row must never keep people from being notified of the others.
  */
 
 /**
- * - `alert`: it could not join its groups; tried again after a while.
- * - `delivery`: it could not be given to its receiver's fallback, or its integration does not accept it and accepts
- *   others; tried again after a while.
- * - `group`: it could not be flushed; tried again after a while.
- * - `inhibit_rule`, `silence`: it mutes nothing, so that too much is notified rather than too little.
- * - `receiver`: what is forwarded to it could not be put together, or what it is to hear again and again is not accepted;
- *   tried again after a while.
- * - `row`: a record of the store whose content cannot be read; it is kept beside the others.
+ * - `alert`: it could not join its groups; tried again later.
+ * - `delivery`: it could not be sent to its receiver's fallback, or its integration refuses it but accepts others;
+ *   tried again later.
+ * - `group`: it could not be flushed; tried again later.
+ * - `inhibit_rule`, `silence`: it mutes nothing, so that people get too many notifications rather than too few.
+ * - `receiver`: a batch to forward to it could not be built, or it does not accept what must be repeated to it; tried
+ *   again later.
+ * - `row`: a stored record whose content cannot be read; it is kept separately.
  * - `rule`: a kind of alert could not judge a fact; other kinds and facts are judged.
- * - `step`: a step of alerting; the other steps go on, and it is tried again after a while.
+ * - `step`: a step of alerting failed; the other steps continue, and it is tried again later.
  */
 export const FAULT_SORTS = [
   'alert',
@@ -30,9 +30,9 @@ export type FaultSort = (typeof FAULT_SORTS)[number];
 
 export interface Fault {
   readonly sort: FaultSort;
-  /** Which one, as far as people can find it by that. */
+  /** Which one it is, as far as that helps people find it. */
   readonly name: string;
-  /** What was thrown. */
+  /** The error that was thrown. */
   readonly reason: string;
 }
 
@@ -42,7 +42,7 @@ export function faultOf(sort: FaultSort, name: string, error: unknown): Fault {
   return { sort, name: name.slice(0, MAX_LENGTH), reason: String(error).slice(0, MAX_LENGTH) };
 }
 
-/** Does work that may fail by what it works on: what is `otherwise` the case then counts, and the fault is noted. */
+/** Runs work that may fail because of its input; on failure it returns `otherwise` and records the fault. */
 export class FaultBox {
   readonly #faults = new Map<string, Fault>();
 
@@ -60,7 +60,7 @@ export class FaultBox {
     this.#faults.set(`${sort} ${fault.name}`, fault);
   }
 
-  /** Each once. */
+  /** All faults, each once. */
   all(): readonly Fault[] {
     return [...this.#faults.values()];
   }

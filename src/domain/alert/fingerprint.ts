@@ -1,13 +1,13 @@
 import type { Labels } from './alert.ts';
 
-/** Stands behind every part, so that `ab` + `c` and `a` + `bc` differ; no UTF-8 text contains it. */
+/** Terminates every part, so that `ab` + `c` and `a` + `bc` differ; this byte never occurs in UTF-8. */
 const SEPARATOR = 255;
 
 const encoder = new TextEncoder();
 
 /**
- * Alertmanager's fingerprint of a set of labels (`LabelSet.Fingerprint` of prometheus/common): FNV-1a, 64 bits,
- * over the names in order, each with its value; 16 hexadecimal digits.
+ * Alertmanager's fingerprint of a set of labels (`LabelSet.Fingerprint` of prometheus/common): FNV-1a, 64 bits, over
+ * the names in order, each with its value, as 16 hexadecimal digits.
  */
 export function fingerprint(labels: Labels): string {
   const parts: string[] = [];
@@ -16,9 +16,9 @@ export function fingerprint(labels: Labels): string {
   return hash64(parts);
 }
 
-/** FNV-1a of the parts in their order: a short, stable name for what is too long to stand in a key. */
+/** FNV-1a of the parts in order: a short, stable name for what is too long for a key. */
 export function hash64(parts: readonly string[]): string {
-  // The 64 bits in two halves, each in a local variable: one that a closure shares is an object of its own at each step.
+  // The 64 bits are in two halves, in local variables: shared with a closure, each step would allocate an object.
   let high = 0xcbf29ce4 | 0;
   let low = 0x84222325 | 0;
   for (const part of parts) {
@@ -26,7 +26,7 @@ export function hash64(parts: readonly string[]): string {
     const length = bytes?.length ?? part.length;
     for (let index = 0; index <= length; index += 1) {
       low ^= index === length ? SEPARATOR : (bytes?.[index] ?? part.charCodeAt(index));
-      // Times the prime 2^40 + 0x1b3, by quarters, so that all of it stays in integers of 32 bits.
+      // Multiplies by the prime 2^40 + 0x1b3 in quarters, so that everything fits 32-bit integers.
       const first = (low & 0xffff) * 0x1b3;
       const second = (low >>> 16) * 0x1b3 + (first >>> 16);
       high = (Math.imul(high, 0x1b3) + (second >>> 16) + (low << 8)) | 0;
@@ -40,7 +40,7 @@ function hex(half: number): string {
   return (half >>> 0).toString(16).padStart(8, '0');
 }
 
-/** Most labels are: their bytes are their code units, and need no encoder, which costs more than the hash itself. */
+/** Most labels are ASCII: their bytes are their code units. An encoder would cost more than the hash itself. */
 function isAscii(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 127) return false;
   return true;

@@ -1,31 +1,31 @@
-/** What the log of one Flight says, as it is read from the service when a person asks for it. */
+/** Defines the log of one Flight, which is read from the service when a person asks for it. */
 
-/** One entry of the log. Text in it comes from outside and is hostile until a format encodes it. */
+/** One entry of the log. Its texts come from outside and are hostile until a format encodes them. */
 export interface FlightStep {
   readonly atUs: number;
-  /** `other`: of a kind that is not known today. */
+  /** `other` is a sort not known today. */
   readonly sort: 'start' | 'end' | 'stopped' | 'log' | 'error' | 'other';
-  /** How serious an entry of the sort `log` is, as the service says it: `Information`, `Warning`, …; empty for none. */
+  /** The severity of a `log` entry in the service's words, such as `Information` or `Warning`; empty for none. */
   readonly level: string;
-  /** Empty where the entry names none, as the two below it. */
+  /** This and the next two are empty if the entry has none. */
   readonly step: string;
   readonly scope: string;
   readonly message: string;
-  /** The step failed, and the Flight went on: without it, or by trying again. */
+  /** Set if the step failed but the Flight continued, by skipping or retrying it. */
   readonly wentOn: 'skipped' | 'retried' | null;
 }
 
 export type FlightLog =
   | {
-      /** The newest, the oldest of them first. */
+      /** The newest entries, oldest first. */
       readonly steps: readonly FlightStep[];
-      /** Older entries that were not read. */
+      /** How many older entries were not read. */
       readonly more: number;
     }
   /** Why the service was not asked, or what it answered: a sentence for people. */
   | { readonly refused: string };
 
-/** Whose log is asked for. */
+/** The Flight whose log is requested. */
 export interface FlightPlace {
   readonly region: string;
   readonly nestId: string;

@@ -1,4 +1,4 @@
-/** What stands in the labels and annotations of events and alerts: short, on one line, never empty. */
+/** Builds the labels and annotations of events and alerts: short, on one line, never empty. */
 
 import { manyLines, plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
@@ -11,13 +11,13 @@ const MAX_LABEL_LENGTH = 200;
 const MAX_SUMMARY_LENGTH = 300;
 const MAX_DESCRIPTION_LENGTH = 2000;
 
-/** What matchers of `forward` see of an event. */
+/** The labels of an event that matchers of `forward` see. */
 export function eventLabels(event: Event): Labels {
   const { region, feed, type, nestId, nest, birdId, bird } = event;
   return { region, feed, type, nest_id: nestId, nest, bird_id: birdId, bird };
 }
 
-/** The labels that say where something is; empty ones are left out later. */
+/** Labels that say where something is; empty ones are dropped later. */
 export function placeLabels({ region, nestId, nest, birdId, bird }: Place): Labels {
   return { region, nest_id: nestId, nest, bird_id: birdId, bird };
 }
@@ -30,7 +30,7 @@ export function entityLabels({ attributes }: Event): Labels {
   };
 }
 
-/** The place of an event. A notification that the service deactivated a Bird names it as its entity. */
+/** The place of an event. A notification about a deactivated Bird names the Bird as its entity. */
 export function placeOf(event: Event): Place {
   const { region, nestId, nest, attributes } = event;
   const birdId = birdOf(event);
@@ -38,7 +38,7 @@ export function placeOf(event: Event): Place {
   return { region, nestId, nest, birdId, bird };
 }
 
-/** Clean, without empty ones, in the order of their names. */
+/** Cleaned labels without empty ones, ordered by name. */
 export function tidyLabels(labels: Labels): Labels {
   const entries = Object.entries(labels).map(
     ([name, value]) => [name, plainText(value, MAX_LABEL_LENGTH)] as const,
@@ -48,12 +48,15 @@ export function tidyLabels(labels: Labels): Labels {
   );
 }
 
-/** All labels of an alert. What a rule adds never hides what the alert is about. */
+/** All labels of an alert. Labels added by a rule never hide what the alert is about. */
 export function alertLabels(alertname: string, topic: Labels, rule: Rule, severity: Severity): Labels {
   return tidyLabels({ ...rule.labels, ...topic, alertname, severity });
 }
 
-/** The annotations of an alert; those of the rule win. What its templates make of hostile values is clean text. */
+/**
+ * The annotations of an alert; the rule's own take precedence. Hostile values in its templates come out as clean
+ * text.
+ */
 export function annotate(
   { rule, labels }: { readonly rule: Rule; readonly labels: Labels },
   summary: string,
@@ -73,9 +76,9 @@ export function annotate(
   );
 }
 
-/** The pairs that all sets of labels share. */
+/** The labels that all sets share. */
 export function commonLabels([first, ...others]: readonly Labels[]): Labels {
-  // Most groups are of one alert.
+  // Most groups have a single alert.
   if (first && others.length === 0) return first;
   return Object.fromEntries(
     Object.entries(first ?? {}).filter(([name, value]) =>
@@ -89,7 +92,7 @@ export function birdName({ birdId, bird }: Place): string {
   return bird || (birdId ? `Bird ${birdId}` : 'a Bird');
 }
 
-/** Where something is for people: `in Marketing (EU)`, or `(EU)` where no Nest is known. */
+/** A place for people: `in Marketing (EU)`, or `(EU)` if no Nest is known. */
 export function whereabouts({ region, nestId, nest }: Place): string {
   const name = nest || (nestId && `Nest ${nestId}`);
   return `${name ? `in ${name} ` : ''}(${regionName(region)})`;

@@ -1,12 +1,13 @@
 /**
- * The states of an alert and the ways between them, the same for every kind.
+ * Defines the states of an alert and the transitions between them, which are the same for every kind.
  *
  * `pending` —fire→ `firing` —resolve→ `resolved` —fire→ `firing` (the next episode) …
  *
- * While firing, `fire` renews: it adds events and new annotations, the labels stay. What a kind remembers before an
- * alert fires (again), a count below its threshold, say, is kept in `memory` of a pending or resolved alert; null
- * says that nothing is remembered. Events are joined to an alert only as part of an episode, so `lastSeq` never
- * moves without news; those of an alert that awaits its time are linked behind it (`flapping.ts`).
+ * While an alert fires, `fire` renews it: it adds events and replaces annotations, but labels stay. What a kind
+ * remembers before an alert fires (again), such as a count below its threshold, is in `memory` of a pending or
+ * resolved alert; null means nothing is remembered. Events join an alert only as part of an episode, so `lastSeq`
+ * never changes without news. Events of an alert that is still waiting for its `for` are linked beyond `lastSeq`
+ * (`flapping.ts`).
  */
 
 import { cap } from '../../text/plain-text.ts';
@@ -14,8 +15,8 @@ import type { Alert, Ending, Labels } from './alert.ts';
 import type { Event } from './event.ts';
 
 /**
- * An alert's next state, and the events that it takes up: the last ones up to its `lastSeq`, or of those behind it that
- * wait with the alert.
+ * An alert's next state, and the events that join it: the last ones up to its `lastSeq`, or, while it waits, the ones
+ * beyond.
  */
 export interface Change {
   readonly alert: Alert;
@@ -23,7 +24,7 @@ export interface Change {
 }
 
 interface Firing {
-  /** When the state began; counts for a new episode only. */
+  /** When the state began; used only for a new episode. */
   readonly startsAtUs: number;
   readonly labels: Labels;
   readonly annotations: Labels;
@@ -32,7 +33,7 @@ interface Firing {
   readonly dueAtUs: number | null;
 }
 
-/** Begins an episode, or renews the one that lasts. */
+/** Begins an episode, or renews the current one. */
 export function fire(alert: Alert, firing: Firing, nowUs: number): Change {
   const { events, annotations, memory, dueAtUs } = firing;
   const renewed = alert.state === 'firing';
@@ -59,7 +60,7 @@ export function remember(alert: Alert, memory: unknown, dueAtUs: number | null, 
   return { alert: { ...alert, memory, dueAtUs, updatedAtUs: nowUs }, events: [] };
 }
 
-/** Ends the episode. `by` says what ended it, for people: a clause that begins with a small letter. */
+/** Ends the episode. `by` says for people what ended it: a clause that begins in lower case. */
 export function resolve(
   alert: Alert,
   endsAtUs: number,
@@ -82,7 +83,7 @@ export function resolve(
   };
 }
 
-/** Ends the episode where there is one, and forgets what was remembered; undefined where there was neither. */
+/** Ends the current episode, if any, and clears what was remembered; undefined if there was neither. */
 export function clear(
   alert: Alert,
   endsAtUs: number,
@@ -94,14 +95,14 @@ export function clear(
   return alert.memory === null ? undefined : remember(alert, null, null, nowUs);
 }
 
-/** True when an alert need not be kept for its own sake: it does not fire, and nothing is remembered. */
+/** True if an alert need not be kept for its own sake: it does not fire and remembers nothing. */
 export function isForgettable(alert: Alert): boolean {
   return alert.state !== 'firing' && alert.memory === null && alert.flapping?.awaits === undefined;
 }
 
 const MAX_WAITING_MESSAGE = 2000;
 
-/** What waits in an alert needs no whole stack trace: the event itself is in the store. */
+/** An event waiting in an alert does not need its whole stack trace: the store has the full event. */
 export function waitingEvent(event: Event): Event {
   return { ...event, message: cap(event.message, MAX_WAITING_MESSAGE) };
 }

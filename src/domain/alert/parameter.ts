@@ -1,8 +1,8 @@
 import type { Rule } from './rule.ts';
 
 /**
- * What the rules of a kind may say, as plain data: the configuration's shape, its JSON schema and its documentation
- * are made of it. All but a choice may come without a default; the rule then has undefined.
+ * Describes a parameter of a kind's rules as plain data, from which the configuration's shape, its JSON schema and
+ * its documentation are made. All types but `choice` may have no default; then the rule's value is undefined.
  */
 export type Parameter = {
   /** The key in the configuration, such as `max_duration`. */
@@ -18,7 +18,7 @@ export type Parameter = {
   | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
 );
 
-/** Parameters by the field of the rule that holds the value. Durations are milliseconds there, `never` is null. */
+/** Parameters by the field of the rule that holds the value: durations in milliseconds, `never` as null. */
 export type Parameters = Readonly<Record<string, Parameter>>;
 
 type ValueOf<P> = P extends { readonly type: 'choice'; readonly of: readonly (infer Choice)[] }
@@ -34,13 +34,13 @@ export type RuleOf<P extends Parameters> = string extends keyof P
   ? Rule
   : Rule & { readonly [Field in keyof P]: ValueOf<P[Field]> };
 
-/** `for`, where the kind's alerts may be asked to last. */
+/** The parameter `for`, for kinds whose condition may be required to last. */
 export function lasting(ms = 0) {
   const description = 'How long the condition must last before the alert fires.';
   return { forMs: { key: 'for', type: 'duration', default: ms, description } } as const;
 }
 
-/** `resolve_after`, of kinds that hear of no end, or not of every one. */
+/** The parameter `resolve_after`, for kinds that learn of no end, or not of every one. */
 export function resolvedAfter(ms: number) {
   const description = 'Resolves the alert after this long without a new event; `never` does not.';
   return {

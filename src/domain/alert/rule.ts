@@ -2,29 +2,32 @@ import { formatMatcher, type Matcher } from '../matchers/matcher.ts';
 import type { Labels } from './alert.ts';
 import { hash64 } from './fingerprint.ts';
 
-/** An alert that changed so often within a time fires on until it has been over for the calm. */
+/**
+ * An alert with this many changes within this time counts as flapping: it fires on until it has been over for
+ * `calmMs`.
+ */
 interface FlappingLimit {
-  /** Times that it began to fire or was resolved; 2 or more. */
+  /** How often it fired or resolved; 2 or more. */
   readonly changes: number;
   readonly withinMs: number;
   readonly calmMs: number;
 }
 
-/** What a template of an annotation may use. */
+/** What an annotation's template may use. */
 export interface WhatIsAnnotated {
   readonly labels: Labels;
-  /** nestwatch's own words. */
+  /** nestwatch's own text. */
   readonly summary: string;
   readonly description: string;
 }
 
 /**
- * How the alerts of one kind are judged. Of several rules of one kind the first whose `match` fits the labels decides.
- * Every kind has a default rule behind the configured ones. Beside what stands here a rule has the values of its
- * kind's parameters (`RuleOf`).
+ * How alerts of one kind are judged. If a kind has several rules, the first whose `match` fits the labels decides.
+ * Every kind has a default rule after the configured ones. A rule also has the values of its kind's parameters
+ * (`RuleOf`).
  */
 export interface Rule {
-  /** Unique among the rules, and the same after every restart: alerts carry it. */
+  /** Unique among the rules, and the same after every restart: alerts refer to it. */
   readonly id: string;
   /** The name of its kind. */
   readonly kind: string;
@@ -33,19 +36,19 @@ export interface Rule {
   readonly severity?: string | undefined;
   readonly labels: Labels;
   readonly annotations: Labels;
-  /** Those of the annotations that are templates, as they are for one alert; absent where there are none. */
+  /** Renders those annotations that are templates, for one alert; absent if there are none. */
   readonly writtenAnnotations?: (about: WhatIsAnnotated) => Labels;
-  /** How long it must last before it fires. */
+  /** How long the condition must last before the alert fires. */
   readonly forMs: number;
-  /** How long it fires on when it is over. */
+  /** How long the alert fires on after the condition ended. */
   readonly keepFiringForMs: number;
-  /** Null: it may change as often as it likes. */
+  /** Null: it may change any number of times. */
   readonly flapping: FlappingLimit | null;
-  /** Resolved when nothing new came for this long; null for never. */
+  /** Resolves when nothing new came for this long; null for never. */
   readonly resolveAfterMs: number | null;
 }
 
-/** What a rule has that says nothing of it; the parameters of some kinds have other defaults. */
+/** The values of a rule that sets nothing; the parameters of some kinds have other defaults. */
 export const PLAIN_RULE = {
   labels: {},
   annotations: {},
@@ -55,12 +58,12 @@ export const PLAIN_RULE = {
   resolveAfterMs: null,
 } as const;
 
-/** The id of a rule without a name: it stays when the rule moves, or when anything but its kind and match changes. */
+/** The id of a rule without a name. It changes only with the rule's kind or match, not when the rule moves. */
 export function ruleId(kind: string, match: readonly Matcher[]): string {
   return hash64([kind, ...match.map(formatMatcher).toSorted()]).slice(-8);
 }
 
-/** The id itself, or where it is taken the first of `id-2`, `id-3`, … that is not. */
+/** The id itself, or, if taken, the first free one of `id-2`, `id-3`, … */
 export function freeId(id: string, isTaken: (id: string) => boolean): string {
   let free = id;
   for (let number = 2; isTaken(free); number += 1) free = `${id}-${number}`;

@@ -1,18 +1,17 @@
 /**
- * The short id of an event, for paper and telephone: `7hq2m9-x4t`. It follows from the event alone, so every message,
- * page and line of the log says the same, whichever store the event is in. Six letters are the second in which it
- * occurred (they begin anew after 34 years), three are of the hash of its key: in a store, two events hardly ever share
- * one.
+ * The short id of an event, for paper and telephone: `7hq2m9-x4t`. It depends on the event alone, so every message,
+ * page and log line shows the same one, whichever store the event is in. Six letters encode the second in which it
+ * occurred (repeating after 34 years), three a hash of its key: two events in a store hardly ever share one.
  */
 import { hash } from 'node:crypto';
 import type { Event } from './event.ts';
 
-/** Crockford's: without `i`, `l`, `o` and `u`, which are misread. */
+/** Crockford's alphabet: without `i`, `l`, `o` and `u`, which are misread. */
 const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
 const SECOND_LETTERS = 6;
 const HASH_LETTERS = 3;
 
-/** Seconds until the first part begins anew. */
+/** Seconds after which the first part repeats. */
 export const SHORT_ID_ERA = 2 ** (5 * SECOND_LETTERS);
 
 export function shortId({ key, occurredAtUs }: Pick<Event, 'key' | 'occurredAtUs'>): string {
@@ -29,7 +28,7 @@ interface ShortId {
   readonly second: number;
 }
 
-/** Reads one as people type it, in letters of any case and with what is mistaken for another; undefined for no short id. */
+/** Reads a short id as people type it, in any case and with characters easily mistaken; undefined for anything else. */
 export function readShortId(typed: string): ShortId | undefined {
   const text = typed.trim().toLowerCase().replaceAll('o', '0').replaceAll(/[il]/g, '1');
   const [, first, last] = /^([0-9a-hjkmnp-tv-z]{6})-?([0-9a-hjkmnp-tv-z]{3})$/.exec(text) ?? [];

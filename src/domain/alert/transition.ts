@@ -1,12 +1,12 @@
 import type { Alert } from './alert.ts';
 
-/** An alert that began to fire or was resolved. */
+/** An alert that fired or resolved. */
 interface Transition {
   readonly alert: Alert;
   readonly state: 'firing' | 'resolved';
 }
 
-/** Which of the changed alerts entered another state that people hear of. */
+/** Which of the changed alerts entered another state that people are told about. */
 export function transitions(before: readonly Alert[], after: readonly Alert[]): Transition[] {
   const states = new Map(before.map((alert) => [alert.id, alert.state]));
   return after.flatMap((alert) => {

@@ -1,6 +1,6 @@
 /**
- * What a digest says of a period: all figures are fixed when it is made, so that every try says the same. Texts in it
- * come from outside and are hostile until a format encodes them.
+ * Builds a digest of a period. All figures are fixed when it is built, so that every attempt sends the same. Its
+ * texts come from outside and are hostile until a format encodes them.
  */
 
 import { howMany } from '../../text/counts.ts';
@@ -8,7 +8,7 @@ import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { FlightTally } from './flight-tally.ts';
 
-/** An alert from its firing to its end, as history keeps it when the alert itself is let go of. */
+/** An alert from firing to resolved, as it is kept after the alert itself is deleted. */
 export interface Episode {
   readonly alertId: string;
   readonly alertname: string;
@@ -16,7 +16,7 @@ export interface Episode {
   readonly startsAtUs: number;
   readonly endsAtUs: number;
   readonly events: number;
-  /** Null where that is not known. */
+  /** Null if unknown. */
   readonly ending: Ending | null;
 }
 
@@ -24,21 +24,24 @@ export interface OpenAlert {
   readonly alertname: string;
   readonly labels: Labels;
   readonly startsAtUs: number;
-  /** By which sort of silence it is muted now, and for whom; absent where nothing mutes it. */
+  /** The sort of silence that mutes it now; absent if none does. */
   readonly hidden?: 'silenced' | 'acknowledged';
 }
 
-/** An alert of which a silence kept something from people. */
+/** An alert of which a silence withheld something from people. */
 interface SilencedAlert {
   readonly alertname: string;
   readonly labels: Labels;
-  /** How often it was over, or fires now, while a silence muted it. */
+  /** How often it ended, or fires now, while a silence muted it. */
   readonly times: number;
-  /** It fires, and is silenced now. */
+  /** Whether it fires and is silenced now. */
   readonly isOpen: boolean;
 }
 
-/** Alerts that ended while a silence hid them, and how often; `total` of them, where only the first were loaded. */
+/**
+ * Alerts that ended while a silence muted them, and how often; `total` counts all of them, even if only the first are
+ * listed.
+ */
 export interface EndedSilenced {
   readonly list: readonly {
     readonly alertId: string;
@@ -49,10 +52,10 @@ export interface EndedSilenced {
   readonly total: number;
 }
 
-/** How far the watch can be relied on for one region. */
+/** How reliable the watch of one region was. */
 export interface Watch {
   readonly region: string;
-  /** Up to here nothing is missing; 0 where that is not known yet. */
+  /** Nothing is missing until then; 0 if that is not known yet. */
   readonly verifiedUntilUs: number;
   /** What impaired it within the period: alert names with how long they fired. */
   readonly impaired: readonly { readonly alertname: string; readonly us: number; readonly isOpen: boolean }[];
@@ -63,26 +66,26 @@ export interface Digest {
   readonly fromUs: number;
   readonly toUs: number;
   readonly flights: ReturnType<FlightTally['result']>;
-  /** The most severe first, then those that fire for longest. */
+  /** The most severe first, then those firing longest. */
   readonly open: readonly OpenAlert[];
   readonly openTotal: number;
-  /** Alerts that ended by being seen to be over, or by somebody who said so. */
+  /** Alerts that ended because their end was observed or somebody resolved them. */
   readonly recovered: { readonly alerts: number; readonly meanUs: number };
   readonly connectionsLost: readonly OpenAlert[];
   readonly connectionsLostTotal: number;
   readonly deactivated: readonly OpenAlert[];
   readonly deactivatedTotal: number;
-  /** The most often first, for whatever receiver. */
+  /** The most frequent first, for any receiver. */
   readonly silenced?: readonly SilencedAlert[];
   readonly silencedTotal?: number;
-  /** What was suppressed for the receiver, by the reason. */
+  /** What was suppressed for the receiver, by reason. */
   readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   /** Deliveries to the receiver that were given up. */
   readonly dead: number;
   readonly watch: readonly Watch[];
 }
 
-/** Items listed of each kind. */
+/** Items listed per section. */
 const DIGEST_LIST = 10;
 
 interface DigestMaterial {
@@ -92,11 +95,11 @@ interface DigestMaterial {
   readonly tally: FlightTally;
   /** The alerts that fire. */
   readonly firing: readonly Alert[];
-  /** All of them, where only the first were loaded. */
+  /** The number of all firing alerts, even if only the first were loaded. */
   readonly firingTotal: number;
-  /** Those that ended within the period. */
+  /** Episodes that ended within the period. */
   readonly episodes: readonly Episode[];
-  /** Which of the alerts that fire are muted now, by their ids. */
+  /** Which of the firing alerts are muted now, by id. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
   readonly suppressed: Digest['suppressed'];
@@ -150,7 +153,7 @@ export function digestOf(material: DigestMaterial): Digest {
   };
 }
 
-/** Whether nothing happened that anybody would want to read of. */
+/** Whether nothing happened that anybody would want to read about. */
 export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boolean {
   const counts = [flights.failed, openTotal, recovered.alerts, rest.suppressed.length, rest.dead];
   const more = [
@@ -162,7 +165,7 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
   return [...counts, ...more].every((count) => count === 0);
 }
 
-/** `Daily: 12 Flights failed, 3 alerts open`: all of it in one line, but for the name. */
+/** `Daily: 12 Flights failed, 3 alerts open`: the digest in one line, without the name. */
 export function digestTitle({ flights, openTotal }: Digest): string {
   const { failed } = flights;
   const failures = failed === 0 ? 'no Flight failed' : `${howMany(failed, 'Flight')} failed`;
@@ -186,7 +189,9 @@ function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMa
     .sort((a, b) => b.us - a.us);
 }
 
-/** What ended under a silence, and what fires under one. An acknowledged one is known to somebody. */
+/**
+ * What ended under a silence, and what fires under one. Acknowledged alerts do not count, since somebody knows them.
+ */
 function silencedOf({ firing, hidden, endedSilenced }: DigestMaterial): {
   readonly list: readonly SilencedAlert[];
   readonly total: number;
@@ -215,7 +220,7 @@ const byStart = (a: OpenAlert, b: OpenAlert) => a.startsAtUs - b.startsAtUs;
 const isCritical = ({ labels }: OpenAlert) => Number(labels.severity === 'critical');
 const byUrgency = (a: OpenAlert, b: OpenAlert) => isCritical(b) - isCritical(a) || byStart(a, b);
 
-/** Each subject once, although it was lost several times. */
+/** Each subject once, even if it was lost several times. */
 function distinct(alerts: readonly OpenAlert[]): OpenAlert[] {
   const subject = ({ labels }: OpenAlert) =>
     JSON.stringify([labels.region, labels.nest_id, labels.bird_id, labels.entity_id, labels.entity_name]);

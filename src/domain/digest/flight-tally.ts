@@ -1,10 +1,10 @@
 /**
- * Counts how Flights ended over a period, one after the other, so that a month of them needs no memory of its own:
- * what is kept grows with Birds and with sorts of errors, not with Flights.
+ * Counts how Flights ended in a period, one at a time. Memory grows with Birds and sorts of errors, not with Flights,
+ * so a month of them fits.
  */
 import { signature } from '../alert/error-signature.ts';
 
-/** A Flight that failed or succeeded, as its event says. */
+/** A Flight that failed or succeeded, from its event. */
 export interface EndedFlight {
   readonly occurredAtUs: number;
   readonly succeeded: boolean;
@@ -14,7 +14,7 @@ export interface EndedFlight {
   readonly bird: string;
   readonly birdId: string;
   readonly message: string;
-  /** Null where it is not known. */
+  /** Null if unknown. */
   readonly durationUs: number | null;
 }
 
@@ -32,7 +32,7 @@ export interface Failures extends Place {
 }
 
 interface Cause {
-  /** Empty where the service gave no message. */
+  /** Empty if the service gave no message. */
   readonly error: string;
   readonly failed: number;
   /** How many Birds failed with it. */
@@ -42,16 +42,16 @@ interface Cause {
 }
 
 interface Slow extends Place {
-  /** 95 of 100 Flights that succeeded took no longer. */
+  /** The 95th percentile of the durations of succeeded Flights. */
   readonly p95Us: number;
-  /** In the period before; null where too few are known. */
+  /** The same in the previous period; null if too few are known. */
   readonly beforeUs: number | null;
 }
 
 export interface FlightTally {
-  /** `isCurrent`: false for a Flight of the period before, whose duration alone counts. */
+  /** `isCurrent` is false for a Flight of the previous period, of which only the duration counts. */
   add(flight: EndedFlight, isCurrent: boolean): void;
-  /** The first `limit` of each list. */
+  /** The first `limit` items of each list. */
   result(limit: number): {
     readonly failed: number;
     readonly succeeded: number;
@@ -65,12 +65,12 @@ export interface FlightTally {
   };
 }
 
-/** Sorts of errors that are counted apart; all further ones count as one. */
+/** Sorts of errors counted separately; all others count as one. */
 const MAX_CAUSES = 1_000;
 const OTHER = 'other errors';
 /** Examples kept of each cause. */
 const EXAMPLES = 3;
-/** Flights that must be known before one says which are slow. */
+/** How many Flights must be known before any is called slow. */
 const LEAST_FLIGHTS = 5;
 
 interface Counted {
@@ -188,10 +188,10 @@ interface Durations {
   percentile(part: number): number;
 }
 
-/** Each bucket's upper bound is so much larger than the one below it: how exact a percentile is. */
+/** The ratio of neighbouring buckets' upper bounds, which determines the precision of percentiles. */
 const STEP = Math.log(1.05);
 
-/** Durations by their size alone: a few hundred numbers at the most, however many they are. */
+/** A histogram of durations: a few hundred numbers at most, however many durations there are. */
 function createDurations(): Durations {
   const buckets = new Map<number, number>();
   let count = 0;

@@ -9,14 +9,14 @@ import { lastLinkedSeq } from './flapping.ts';
 export interface Link {
   readonly alertId: string;
   readonly seq: number;
-  /** One that waited in an alert's memory has a shortened message; the store has it whole. */
+  /** An event that waited in an alert's memory has a shortened message; the store has the whole one. */
   readonly event: Event;
 }
 
 export interface Decision {
   /** The alerts that changed, each once, in their final state. */
   readonly alerts: readonly Alert[];
-  /** In the order of their `seq`. */
+  /** In order of `seq`. */
   readonly links: readonly Link[];
   /** What failed meanwhile; everything else was decided. Absent for nothing. */
   readonly faults?: readonly Fault[];

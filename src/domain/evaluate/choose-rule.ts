@@ -1,4 +1,4 @@
-/** Which rule decides on a fact, and which on a stored alert. */
+/** Chooses the rule that decides on a fact, and the one for a stored alert. */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { type Event, FEEDS } from '../alert/event.ts';
 import type { Fact, FactName } from '../alert/fact.ts';
@@ -17,7 +17,7 @@ const BY_FACT: ReadonlyMap<FactName, readonly Kind<AlertKind>[]> = new Map(
   ]),
 );
 
-/** The kinds that an event of each of these types concerns, and under the name of a feed those of any other type of it. */
+/** The kinds that events concern, by event type; under a feed's name, those for all other types of that feed. */
 const BY_EVENT: ReadonlyMap<string, readonly Kind<AlertKind>[]> = new Map(
   [...FEEDS, ...KINDS.flatMap(({ eventTypes = [] }) => eventTypes)].map((type) => {
     const names = [type, type.split('.', 1)[0]!];
@@ -26,12 +26,12 @@ const BY_EVENT: ReadonlyMap<string, readonly Kind<AlertKind>[]> = new Map(
   }),
 );
 
-/** The kinds that a fact concerns, be it that it raises their alerts or changes them. */
+/** The kinds that a fact concerns, by raising their alerts or by changing them. */
 export function kindsConcerned(fact: Fact): readonly Kind<AlertKind>[] {
   return (fact.fact === 'event' ? kindsOfEvent(fact.event) : BY_FACT.get(fact.fact)) ?? [];
 }
 
-/** Whether an event may do anything to an alert. Most of what a service logs does not. */
+/** Whether an event can affect any alert. Most of what a service logs cannot. */
 export function concernsAlerts(event: Event): boolean {
   return (kindsOfEvent(event)?.length ?? 0) > 0;
 }
@@ -40,7 +40,7 @@ function kindsOfEvent({ type, feed }: Event): readonly Kind<AlertKind>[] | undef
   return BY_EVENT.get(type) ?? BY_EVENT.get(feed);
 }
 
-/** The first rule of a kind that fits these labels (all but `severity`); undefined where none does. */
+/** The first rule of a kind that matches these labels (all but `severity`); undefined if none does. */
 export function ruleFor<P extends Parameters>(
   kind: KindWith<P>,
   topic: Labels,
@@ -55,7 +55,7 @@ export function ruleFor<P extends Parameters>(
   return found && isRuleOf(found, kind) ? found : undefined;
 }
 
-/** Which kinds a fact may raise an alert of, and the index of the rule that decides on it; null where none does. */
+/** The kinds whose alerts a fact may raise, each with the index of the rule that decides; null if none does. */
 export function rulesConcerning(
   fact: Fact,
   rules: readonly Rule[],
@@ -68,7 +68,7 @@ export function rulesConcerning(
   });
 }
 
-/** The rule of a stored alert; of those that the configuration has now where its own is gone. */
+/** The rule of a stored alert; if its own no longer exists, one of the present configuration. */
 export function ruleOf({ alertname, rule, labels }: Alert, rules: readonly Rule[]): Rule {
   return (
     rules.find(({ id, kind }) => id === rule && kind === alertname) ??
@@ -77,10 +77,10 @@ export function ruleOf({ alertname, rule, labels }: Alert, rules: readonly Rule[
   );
 }
 
-/** The rule that would decide, by the present rules, on what a stored alert is about. */
+/** The rule that would now decide on the subject of a stored alert. */
 export function presentRule(alert: Alert, kind: Kind, rules: readonly Rule[]): Rule | undefined {
   const seen = asKindSees(alert);
-  // What is counted for a new episode: the labels are still those of the last one.
+  // While a new episode is being counted, the labels are still those of the last one.
   const isCounted = alert.state === 'resolved' && seen.state !== 'firing';
   const own = isCounted && rules.find(({ id, kind: of }) => id === alert.rule && of === kind.name);
   return own || ruleFor(kind, { ...seen.labels, severity: '' }, rules);

@@ -1,4 +1,4 @@
-/** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
+/** Decides what facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in any order. */
 import type { Alert } from '../alert/alert.ts';
 import { boundedKey } from '../alert/bounded-key.ts';
 import { type Fact, scopeOf } from '../alert/fact.ts';
@@ -13,7 +13,7 @@ import { type AlertBook, type Decision, openBook } from './alert-book.ts';
 import { kindsConcerned, presentRule, ruleFor, ruleOf } from './choose-rule.ts';
 import { applyFlapping, asKindSees, flappingTick, trueSinceUs } from './flapping.ts';
 
-/** What all facts of a batch are judged by. */
+/** The context in which all facts of a batch are judged. */
 interface Judging {
   readonly book: AlertBook;
   readonly rules: readonly Rule[];
@@ -21,9 +21,9 @@ interface Judging {
 }
 
 /**
- * What facts do to alerts. `known` must hold every alert of the facts' scopes (`scopeOf`), in every state. An event
- * must come once only. Of several rules of a kind the first whose matchers fit decides; they see all labels but
- * `severity`. Where none fits there is no alert.
+ * Applies facts to alerts. `known` must contain every alert of the facts' scopes (`scopeOf`), in any state. An event
+ * must come only once. If a kind has several rules, the first whose matchers fit decides; matchers see all labels but
+ * `severity`. If none fits, there is no alert.
  */
 export function decide(
   facts: readonly Fact[],
@@ -43,7 +43,7 @@ export function decide(
       const raised = isRaised
         ? faults.guard('rule', name, () => raise(kind, fact, scope, judging), undefined)
         : undefined;
-      // Most facts concern a scope without alerts: those are passed at the price of one look-up.
+      // Most facts concern a scope without alerts; these cost only one lookup.
       if (!book.hasScope(scope) || !kind.observes.includes(fact.fact)) continue;
       for (const alert of book.inScope(scope, kind)) {
         if (alert.id === raised) continue;
@@ -54,7 +54,7 @@ export function decide(
   return withFaults(book.decision(), faults);
 }
 
-/** What the passing of time does to alerts whose `dueAtUs` has come. Others among `due` stay as they are. */
+/** Applies the passing of time to alerts whose `dueAtUs` has come; others in `due` stay as they are. */
 export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: number): Decision {
   const book = openBook(due);
   const faults = new FaultBox();
@@ -73,7 +73,7 @@ export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: numbe
   return withFaults(book.decision(), faults);
 }
 
-/** Has alerts remember nothing whose memory is not that of their kind, and says so. */
+/** Clears the memory of alerts whose kind cannot read it, and reports that. */
 function forgetUnreadable(alerts: readonly Alert[], book: AlertBook, faults: FaultBox): void {
   for (const alert of alerts) {
     const kind = kindOf(alert.alertname);
@@ -92,7 +92,7 @@ function withFaults(decision: Decision, box: FaultBox): Decision {
   return faults.length > 0 ? { ...decision, faults } : decision;
 }
 
-/** How a fault names what could not be judged. */
+/** The name of what could not be judged, for a fault. */
 export function judgedName({ alertname, scope }: Pick<Alert, 'alertname' | 'scope'>): string {
   return `${alertname} of ${scope}`;
 }
@@ -136,17 +136,17 @@ function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string 
   return id;
 }
 
-/** Ends an alert because one of another severity says the same from now on. */
+/** Ends an alert because one of another severity takes over. */
 function supersede(alert: Alert, severity: string, { alert: by }: Change, rule: Rule, nowUs: number): Change {
   const ended = resolve(asKindSees(alert), by.startsAtUs, `it is ${severity} now`, nowUs, 'superseded');
   return applyFlapping(alert, ended, { rule, nowUs, atOnce: true });
 }
 
 /**
- * The rule by which the identity of an alert is named, of those that are `related`: about the same subject. While an
- * alert is true, or its kind remembers something of it, as while it waits to fire, it keeps the rule that it began
- * with, although another one judges it since the configuration changed: one trouble must not become two alerts. Nor
- * does it ever share an identity with what another rule says, which has labels of its own.
+ * The rule that names the identity of an alert, considering `related` alerts about the same subject. While an alert
+ * is true, or its kind remembers something (for example while it waits to fire), it keeps the rule it began with,
+ * even if another one judges it after a change of the configuration: one problem must not become two alerts. It never
+ * shares an identity with an alert of another rule, which has labels of its own.
  */
 function firstRuleOf(kind: Kind, rule: Rule, related: readonly Alert[], rules: readonly Rule[]): string {
   const lasting = related.filter((alert) => isTrue(alert) || alert.memory !== null);
@@ -158,7 +158,7 @@ function firstRuleOf(kind: Kind, rule: Rule, related: readonly Alert[], rules: r
   return freeId(rule.id, (id) => isTaken(id) || isOfOther(id));
 }
 
-/** Whether it is so now, be it that it fires or waits for the rule's `for`. */
+/** Whether it is true now: it fires, or waits for the rule's `for`. */
 function isTrue(alert: Alert): boolean {
   return asKindSees(alert).state === 'firing';
 }
@@ -177,9 +177,9 @@ const BLANK: Omit<Alert, 'id' | 'scope' | 'subject' | 'rule' | 'firstRule' | 'al
 };
 
 /**
- * Events by the time at which they occurred, successes of Flights after all others: a page may bring a failure and
- * a later Flight's success in any order, and the failure is what people have to hear of. What was found to last comes
- * before all that may end it, other facts come last.
+ * Orders events by when they occurred, but successes of Flights after all others: a page may bring a failure and a
+ * later Flight's success in any order, and people must be notified of the failure. Lasting conditions come before
+ * everything that may end them; other facts come last.
  */
 function inOrder(facts: readonly Fact[]): readonly Fact[] {
   if (facts.length < 2) return facts;

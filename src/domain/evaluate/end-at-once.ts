@@ -5,8 +5,8 @@ import { ruleOf } from './choose-rule.ts';
 import { applyFlapping, asKindSees, endHeld } from './flapping.ts';
 
 /**
- * Ends an alert for a reason that is not its kind's, and forgets what it remembered. One that is over and held ends
- * now as well. `by` says why, as for `resolve`; undefined where there is nothing to end.
+ * Ends an alert for a reason outside its kind, and clears its memory. An alert that is over but held ends now as
+ * well. `by` says why, as for `resolve`; undefined if there is nothing to end.
  */
 export function endAtOnce(
   alert: Alert,

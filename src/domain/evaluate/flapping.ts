@@ -1,16 +1,16 @@
 /**
- * What lies between a kind, which says what is true, and the state of its alert: `for`, `keep_firing_for` and flapping.
+ * Applies `for`, `keep_firing_for` and flapping between what a kind says is true and the state of its alert.
  *
  *   over ──the kind fires──► awaits (for `for`) ──it lasted──► firing ──the kind resolves──► held ──► over
- *                               └── the kind resolves: never fired     ◄── the kind fires ──┘
+ *                              └── the kind resolves: never fired      ◄── the kind fires ──┘
  *
- * A kind sees an alert that awaits as firing, and one that is held as resolved, so it counts as if neither existed.
+ * A kind sees an alert that awaits as firing, and one that is held as resolved, as if these two states did not exist.
  * An alert is held for the rule's `keep_firing_for`, or, while it flaps, until it has been over for the rule's calm.
- * It flaps when it fires and that is one change too many within the rule's window. The events that come meanwhile are
- * joined to it: nothing is lost while it is held.
+ * It flaps if it fires with one change too many within the rule's window. Events that come while it is held still
+ * join it, so nothing is lost.
  *
- * The events of an alert that awaits are linked to it with numbers above its `lastSeq`, which nobody reads: once it
- * fires they are the first ones of the episode. If it is over before, the next events take the same numbers.
+ * The events of an alert that awaits are linked to it with numbers above its `lastSeq`, which nobody reads. Once it
+ * fires, they are the first events of the episode. If it ends before, the next events get the same numbers.
  */
 import { durationWords } from '../../text/duration-words.ts';
 import type { Alert, FlappingState, Labels } from '../alert/alert.ts';
@@ -20,13 +20,13 @@ import type { Rule } from '../alert/rule.ts';
 interface FlappingContext {
   readonly rule: Rule;
   readonly nowUs: number;
-  /** It takes over from an alert that has been true since then. */
+  /** Set if it takes over from an alert that has been true since then. */
   readonly sinceUs?: number | undefined;
-  /** Ends without being held, as when another alert says it from now on. */
+  /** Ends without being held, for example because another alert takes over. */
   readonly atOnce?: boolean;
 }
 
-/** The alert as its kind is to see it. */
+/** The alert as its kind should see it. */
 export function asKindSees(alert: Alert): Alert {
   const { awaits, held } = alert.flapping ?? {};
   if (awaits) {
@@ -42,12 +42,12 @@ export function trueSinceUs(alert: Alert): number {
   return alert.flapping?.awaits?.sinceUs ?? alert.startsAtUs;
 }
 
-/** The `seq` of the last event that is linked to it, as its own or while it awaits its time. */
+/** The `seq` of the last event linked to it, including events linked while it awaits. */
 export function lastLinkedSeq({ lastSeq, flapping }: Alert): number {
   return lastSeq + (flapping?.awaits?.eventsTotal ?? 0);
 }
 
-/** What becomes of an alert when its kind makes `change` of what it sees of it. */
+/** What becomes of an alert when its kind makes `change` of what it sees. */
 export function applyFlapping(alert: Alert, change: Change, context: FlappingContext): Change {
   if (change.alert.state === 'firing') {
     return alert.state === 'firing' ? goOn(alert, change, context) : begin(alert, change, context);
@@ -62,7 +62,7 @@ export function applyFlapping(alert: Alert, change: Change, context: FlappingCon
   return quietly({ ...alert, memory, flapping, dueAtUs: earliest(held.untilUs, dueAtUs) }, context.nowUs);
 }
 
-/** What time does to an alert that awaits or is held; undefined where the turn is its kind's. */
+/** What time does to an alert that awaits or is held; undefined if it is the kind's turn. */
 export function flappingTick(alert: Alert, context: FlappingContext): Change | undefined {
   const { awaits, held } = alert.flapping ?? {};
   const { nowUs, rule } = context;
@@ -75,7 +75,7 @@ export function flappingTick(alert: Alert, context: FlappingContext): Change | u
   return undefined;
 }
 
-/** Ends an alert that is held: it was over since then. `by` says why, as for `resolve`; undefined where it is not held. */
+/** Ends a held alert, as of when it was over. `by` says why, as for `resolve`; undefined if it is not held. */
 export function endHeld(alert: Alert, by: string, context: FlappingContext): Change | undefined {
   const { held } = alert.flapping ?? {};
   if (!held) return undefined;
@@ -88,7 +88,7 @@ function begin(alert: Alert, { alert: next, events }: Change, context: FlappingC
   const { rule, nowUs } = context;
   const { changesUs = [], awaits } = alert.flapping ?? {};
   const { startsAtUs, labels, annotations, dueAtUs, memory } = next;
-  // What is dated ahead of our clock, which may be slow, has been true since now at the latest.
+  // If the start lies in the future of our clock, which may be slow, it has been true since now at the latest.
   const sinceUs = awaits?.sinceUs ?? Math.min(startsAtUs, context.sinceUs ?? startsAtUs, nowUs);
   const eventsTotal = (awaits?.eventsTotal ?? 0) + events.length;
   const firesAtUs = forOverUs(sinceUs, rule);
@@ -97,7 +97,7 @@ function begin(alert: Alert, { alert: next, events }: Change, context: FlappingC
       changesUs,
       awaits: { startsAtUs, sinceUs, labels, annotations, eventsTotal, dueAtUs },
     };
-    // One that is over keeps its labels until it fires again: people may not be notified of its end yet.
+    // A resolved alert keeps its labels until it fires again: people may not have been notified of its end yet.
     const own = alert.state === 'pending' ? { labels } : {};
     const waiting = { ...alert, ...own, memory, flapping, dueAtUs: earliest(firesAtUs, dueAtUs) };
     return { ...quietly(waiting, nowUs), events };
@@ -156,7 +156,7 @@ function quietly(alert: Alert, updatedAtUs: number): Change {
   return { alert: { ...alert, updatedAtUs }, events: [] };
 }
 
-/** The changes that count when one more comes: facts may come late, so the newest instant is not always the last. */
+/** The changes that count after one more. Facts may come late, so the newest instant is not always the last. */
 function withChange(changesUs: readonly number[], atUs: number, { flapping }: Rule): readonly number[] {
   if (flapping === null) return [];
   const all = [...changesUs, atUs].toSorted((a, b) => a - b);

@@ -1,6 +1,6 @@
 /**
- * Somebody says that an alert is over, as of a connection that was mended: the service reports no end, or late. The
- * episode ends like any other, and the next fact begins another one.
+ * Resolves an alert because somebody says that it is over, for example after repairing a connection: the service
+ * reports no end, or reports it late. The episode ends like any other, and the next fact begins another one.
  */
 
 import { plainText } from '../../text/plain-text.ts';
@@ -9,7 +9,7 @@ import type { Rule } from '../alert/rule.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import { endAtOnce } from './end-at-once.ts';
 
-/** The alert as it is to be written, or why it cannot be ended. */
+/** The alert to be written, or why it cannot be resolved. */
 export type ResolvedByHand =
   | { readonly ok: true; readonly alert: Alert }
   | {
@@ -17,25 +17,28 @@ export type ResolvedByHand =
       readonly problem: 'invalid';
       /** For people, without a full stop. */
       readonly message: string;
-      /** The region that is to be asked at once: its answer, and nothing else, ends the alert. */
+      /** The region to probe at once, since only its answer ends the alert. */
       readonly probes?: string;
     };
 
 const MAX_NAME_LENGTH = 200;
 const MAX_REASON_LENGTH = 2_000;
 
-/** Whether somebody may end it: not while what it says is measured, and is still so. */
+/** Whether somebody may resolve it: not while its condition is measured and still true. */
 export function isResolvable(alert: Alert): boolean {
   if (alert.state !== 'firing' || alert.flapping?.held !== undefined) return alert.state === 'firing';
   return kindOf(alert.alertname)?.isResolvableByHand(alert) ?? true;
 }
 
-/** Whether the alert says that its region is not asked but for probes: a person who mended that may have one sent now. */
+/** Whether the alert means that its region is only probed: a person who repaired it may request a probe now. */
 export function isEndedByProbe({ state, alertname }: Alert): boolean {
   return state === 'firing' && kindOf(alertname)?.inhibitsRegion === true;
 }
 
-/** One that is over and only held, because it flaps, say, may be ended whatever its kind is. */
+/**
+ * Resolves an alert by hand. One that is over and only held, for example because it flaps, may be resolved for any
+ * kind.
+ */
 export function resolveByHand(
   alert: Alert,
   { createdBy, comment }: { readonly createdBy: string; readonly comment: string },

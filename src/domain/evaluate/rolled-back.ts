@@ -7,15 +7,14 @@ type Held = NonNullable<FlappingState['held']>;
 type Move = (us: number) => number;
 
 /**
- * The alert once our own clock was set back by `byUs` to `nowUs`: what waits for an instant of that clock goes on
- * waiting as long as it was to, and not so much longer. What the service dates stays as it is. The very same object
- * where nothing is to be moved.
+ * The alert after our own clock was set back by `byUs` to `nowUs`: it waits for as long as intended, not `byUs`
+ * longer. Instants given by the service stay. Returns the same object if nothing needs to be moved.
  */
 export function rolledBackAlert(alert: Alert, byUs: number, nowUs: number): Alert {
   const { alertname, flapping, memory } = alert;
   const ahead: Move = (us) => (us > nowUs ? us - byUs : us);
   const dueAtUs = orNull(alert.dueAtUs, ahead);
-  // Its instant is counted from others, which may be over.
+  // The due instant is computed from remembered ones, which may have passed.
   const counted: Move = dueAtUs === alert.dueAtUs ? ahead : (us) => us - byUs;
   const remembered = withInstants(kindOf(alertname)?.remembers, memory, counted);
   const moved = {

@@ -1,11 +1,11 @@
 /**
- * What becomes of a group's alerts while they are muted, as Alertmanager has it but for one thing:
+ * Decides what happens to a group's alerts while they are muted, as in Alertmanager, with one exception:
  *
- * - An alert that fires waits: the first flush that finds it no longer muted notifies of it, with all of its events.
- * - The end of an alert is suppressed for good, with the reason. Somebody wanted it so, by a silence or a time
- *   interval, even where the receiver was notified that it fires.
- * - But such an end waits where it is inhibited. Nobody wanted that, and whoever was notified that the alert fires
- *   would take it for firing for ever.
+ * - A firing alert waits: the first flush that finds it no longer muted notifies of it, with all its events.
+ * - The end of an alert is suppressed for good, with the reason. Somebody wanted that, by a silence or a time
+ *   interval, even if the receiver was notified that the alert fires.
+ * - The exception: an inhibited end waits. Nobody asked for it, and whoever was notified that the alert fires would
+ *   believe it fires for ever.
  */
 
 import type { Mute } from '../muting/muting.ts';
@@ -17,7 +17,7 @@ interface Muted {
   readonly open: readonly AlertInGroup[];
   /** Alerts that wait until nothing mutes them. */
   readonly waiting: readonly AlertInGroup[];
-  /** Members whose news is suppressed, as they are to be written. */
+  /** Members whose news is suppressed, to be written. */
   readonly members: readonly GroupMember[];
   /** One for each of these members. */
   readonly suppressions: readonly Suppression[];
@@ -64,7 +64,7 @@ export function applyMutes(
   return { open, waiting, members, suppressions };
 }
 
-/** An alert that neither fires nor is news need not be muted. */
+/** An alert that neither fires nor is news need not be checked. */
 export function isToBeMuted(standing: AlertInGroup): boolean {
   return isFiringHere(standing) || isNews(standing);
 }
@@ -73,7 +73,7 @@ function isFiringHere({ alert, member }: AlertInGroup): boolean {
   return member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
 }
 
-/** An alert that left the group for other labels is judged by those that brought it there. */
+/** An alert that left the group for other labels is judged by the labels that brought it there. */
 export function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
   return member.notifiedSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
 }

@@ -1,13 +1,13 @@
-/** How an alert that changed comes into its groups, and leaves those that its labels no longer lead to. */
+/** Puts a changed alert into its groups, and takes it out of those that its labels no longer lead to. */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { groupKey, groupLabels, type Route, routeOfGroup, routesFor } from '../routing/route.ts';
 import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 
 /**
- * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
- * empty where nothing changes. `known` are the alert's present members, and by key the stored groups of those
- * members and of `groupKeysFor`. A group that is new or at rest is flushed `group_wait` from now; any other notifies
- * of the news at its next flush.
+ * Puts a changed alert into the groups of its routes, and returns the groups and members to write; both are empty if
+ * nothing changes. `known` are the alert's current members, and, by key, the stored groups of those members and of
+ * `groupKeysFor`. A group that is new or at rest is flushed after `group_wait`; any other notifies of the news at its
+ * next flush.
  */
 export function assignGroups(
   alert: Alert,
@@ -17,7 +17,7 @@ export function assignGroups(
 ): { groups: Group[]; members: GroupMember[] } {
   const { groups: stored } = known;
   const present = known.members.filter((member) => member.sort === 'route');
-  // An alert that is over stays in its groups; one that has none yet may have events to notify of.
+  // A resolved alert stays in its groups; one without groups may still have events to notify of.
   const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
   const routes = joins ? routesFor(root, alert.labels) : [];
   const routeByKey = new Map(routes.map((route) => [groupKey(root, route, alert.labels), route]));
@@ -30,7 +30,7 @@ export function assignGroups(
   for (const [key, route] of routeByKey) {
     const member = present.find((one) => one.groupKey === key);
     if (!member || member.notifiedSeq === HAS_LEFT) {
-      // An earlier group may still owe the receiver events: this one notifies of them, and of no other again.
+      // The group it leaves may still owe the receiver events; this one notifies of those, and repeats no others.
       const before = leftFor(root, route, left, stored);
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
       const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
@@ -48,7 +48,7 @@ export function assignGroups(
     // After a change of the configuration the same group may belong to another place in the tree.
     else if (group.route !== route.path) groups.push({ ...group, route: route.path });
   }
-  // An alert that fired and ended once more since is news to a group that may be at rest by now.
+  // If the alert fired and ended again in between, that is news for a group that may be at rest by now.
   for (const member of joins ? [] : present) {
     const group = stored.get(member.groupKey);
     if (!group || !isAtRest(group) || !isNews({ member, alert })) continue;
@@ -57,7 +57,7 @@ export function assignGroups(
   return { groups, members };
 }
 
-/** The keys of the groups that an alert belongs to by its present labels. */
+/** The keys of the groups that an alert belongs to by its current labels. */
 export function groupKeysFor(root: Route, alert: Alert): string[] {
   return routesFor(root, alert.labels).map((route) => groupKey(root, route, alert.labels));
 }
@@ -73,7 +73,7 @@ function groupOfRoute(key: string, route: Route, labels: Labels, nowUs: number):
   });
 }
 
-/** Of the members that the alert leaves, that of this route, or else one of the same receiver. */
+/** Among the members that the alert leaves, the one of this route, or else one with the same receiver. */
 function leftFor(
   root: Route,
   route: Route,

@@ -2,8 +2,9 @@ import type { Route } from '../routing/route.ts';
 import { type AlertInGroup, type Group, HAS_LEFT, newGroup } from './group.ts';
 
 /**
- * The group of a route that has another receiver since the configuration changed: it begins anew, and notifies of what
- * fires in it with the events of the present episode. What was over, and notified of, is no news for the new receiver.
+ * Restarts the group of a route whose receiver changed with the configuration: it notifies of what fires in it, with
+ * the events of the current episode. Alerts that are over, with their end notified, are not news for the new
+ * receiver.
  */
 export function beginAnew(
   group: Group,

@@ -1,4 +1,4 @@
-/** Whether a group notifies at its instant, of what, and why. */
+/** Decides whether a due group notifies, of what, and why. */
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
@@ -15,37 +15,37 @@ import {
 import type { FlushReason, GroupNotification, NotifiedAlert } from './notification.ts';
 import type { Summary } from './summary.ts';
 
-/** Alerts in a notification that has less news; a message that does not go out in parts lists no more. */
+/** The most alerts in a notification with less news; a message that is not sent in parts lists no more. */
 export const MAX_ALERTS = 100;
 
-/** A group that gained as many alerts at once, a whole page of the service, is taken to gain more at once. */
+/** A group that gained this many alerts at once, a whole page of the service, is expected to gain more soon. */
 const FLOOD_ALERTS = 100;
-/** For so long past its instant a group waits while it is flooded. */
+/** How long past its instant a group waits while it is flooded. */
 const FLOOD_US = 2_000_000;
 
-/** What a flush comes to: the state to commit, and what its notification lists. */
+/** The result of a flush: the state to commit, and what its notification lists. */
 export interface Flush {
   /** Null: there is no news, and no notification. */
   readonly reason: FlushReason | null;
-  /** Without members it is to be deleted instead. */
+  /** A group without members must be deleted instead. */
   readonly group: Group;
   readonly thread: string;
-  /** Notifications of the thread before this one. */
+  /** How many notifications of the thread came before. */
   readonly threadPosition: number;
   /** The members that change. */
   readonly members: readonly GroupMember[];
-  /** What the notification lists: all alerts with news, then others that fire as far as there is room. */
+  /** What the notification lists: all alerts with news, then other firing alerts as far as there is room. */
   readonly listed: readonly Listed[];
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
-  /** Of those that fire, the ones that the group did not notify of as firing last. */
+  /** How many of the firing alerts the group's last notification did not show as firing. */
   readonly newTotal: number;
   readonly resolvedTotal: number;
-  /** The notification counts events instead of listing them. */
+  /** Set if the notification counts events instead of listing them. */
   readonly summary?: Summary;
-  /** What still fires of it is muted and acknowledged: its incident is not over. */
+  /** What still fires in the group is muted and acknowledged: its incident is not over. */
   readonly incidentLasts?: true;
-  /** What the labels of its route say of it; absent where the route has none. */
+  /** The values of its route's labels; absent if the route has none. */
   readonly routeLabels?: Labels;
 }
 
@@ -53,7 +53,7 @@ export interface FlushOf {
   readonly group: Group;
   /** The alerts that nothing mutes. */
   readonly open: readonly AlertInGroup[];
-  /** Muted alerts of which it notifies once nothing mutes them (`apply-mutes.ts`). */
+  /** Muted alerts of which it will notify once nothing mutes them (`apply-mutes.ts`). */
   readonly waiting: readonly AlertInGroup[];
   readonly route: Route;
   readonly nowUs: number;
@@ -66,25 +66,25 @@ export type NotifyingFlush = Flush & { readonly reason: FlushReason };
 export interface Listed {
   readonly alert: Alert;
   readonly status: 'firing' | 'resolved';
-  /** It fires, and the group did not notify of that last. */
+  /** It fires, and the group's last notification did not say so. */
   readonly isNew?: true;
-  /** With 0 no events need be loaded. */
+  /** If 0, no events need to be loaded. */
   readonly newEvents: number;
   readonly afterSeq: number;
 }
 
 /**
- * Whether a group that is due waits for more, having just gained `gained` alerts. A notification now would have the
- * first of a flood a moment sooner, and all others a whole `group_interval` later.
+ * Whether a due group should wait for more, having just gained `gained` alerts. Notifying now would tell the first of
+ * a flood a moment sooner, and all others a whole `group_interval` later.
  */
 export function isFlooded({ nextFlushAtUs }: Group, gained: number, nowUs: number): boolean {
   return gained >= FLOOD_ALERTS && nowUs - nextFlushAtUs < FLOOD_US;
 }
 
 /**
- * Decides whether a group notifies now. A notification has all news, and a repetition all that fires, in as many parts
- * as it takes (`split-notification.ts`). The order of the reasons is Alertmanager's (`needsUpdate`), with new events
- * between what was resolved and what is repeated.
+ * Decides whether a group notifies now. A notification contains all news, and a repetition everything that fires, in
+ * as many parts as needed (`split-notification.ts`). The order of reasons is Alertmanager's (`needsUpdate`), with new
+ * events between resolved alerts and repetition.
  */
 export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const views = open.map(viewOf);
@@ -100,9 +100,10 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const listed = reason === null ? [] : candidates.slice(0, room);
   const notified = listed.filter(hasNews);
   const rests = firing.length === 0 && waiting.length === 0;
-  // What was held back may go on with news, in a group that begins with it.
+  // What was held back may continue with news, in a group that starts with it.
   const begins = reason === 'first' || group.thread === '';
-  // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page each.
+  // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
+  // each.
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
   return {
@@ -142,7 +143,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   };
 }
 
-/** The notification of a flush. `events`: those to list of each alert with new ones, newest first. */
+/** The notification of a flush. `events` are those to list for each alert with new ones, newest first. */
 export function notificationOf(
   flushed: NotifyingFlush,
   events: ReadonlyMap<string, readonly Event[]>,
@@ -174,7 +175,7 @@ function reasonOf(of: {
   group: Group;
   views: readonly View[];
   news: readonly View[];
-  /** Whether an alert that is muted now was notified as firing last. */
+  /** Whether the last notification showed an alert as firing that is muted now. */
   isShown: boolean;
   route: Route;
   nowUs: number;
@@ -194,7 +195,7 @@ function isNewlyFiring({ firing, member }: View): boolean {
   return firing && member.notifiedState !== 'firing';
 }
 
-/** What fires before what is over, the oldest first. */
+/** Firing before resolved, oldest first. */
 function byUrgency(a: View, b: View): number {
   return (
     Number(b.firing) - Number(a.firing) ||

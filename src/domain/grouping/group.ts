@@ -1,19 +1,19 @@
 /**
- * Groups: alerts of which a receiver is notified together, and what it was notified of so far.
+ * Defines groups: alerts that a receiver is notified of together, and what it was notified of so far.
  *
- * A member notes that for one alert. An alert that fires is news to a group that has not notified of it as firing, or
- * not of all its events (those beyond `notifiedSeq`). One that is over is news where the group notified of it as firing
- * (the end is news), or has events left (it fired and was resolved between two flushes, and is notified once, as
- * resolved).
+ * A member records the latter for one alert. A firing alert is news for a group that has not notified of it as
+ * firing, or not of all its events (those beyond `notifiedSeq`). A resolved alert is news if the group notified of it
+ * as firing (its end is news), or has events left (it fired and resolved between two flushes, and is notified once,
+ * as resolved).
  *
- * `assignGroups` (`assign-groups.ts`) puts a changed alert into its groups. `flush` (`flush.ts`), at a group's
- * `nextFlushAtUs`, decides from these numbers alone whether to notify and why, and what the members will note then;
- * `notificationOf` writes the notification once the events are loaded. Both are to be committed together.
+ * `assignGroups` (`assign-groups.ts`) puts a changed alert into its groups. At a group's `nextFlushAtUs`, `flush`
+ * (`flush.ts`) decides from these numbers alone whether to notify and why, and how the members change.
+ * `notificationOf` builds the notification once the events are loaded. Both results must be committed together.
  *
- * Members stay as long as their alert is stored: an alert that fires anew is compared with what they note, so that no
+ * Members stay as long as their alert is stored: when it fires again it is compared with what they record, so that no
  * event is in two notifications. `isSettled` says when both may be deleted. A group in which nothing fires and
  * everything was notified is at rest (it was flushed, and `notifications` is 0): what fires in it next waits for
- * `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
+ * `group_wait` and opens a new thread, as in a new group. A group is deleted when a flush finds it empty.
  */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { isForgettable } from '../alert/lifecycle.ts';
@@ -26,53 +26,56 @@ import { isForgettable } from '../alert/lifecycle.ts';
  * - `held_back`: alerts of which a throttled receiver is notified later, all in one.
  * - `catch_up`: alerts whose news was old when it was read, for one summary per receiver.
  *
- * The alerts of the last three stay members of their groups of sort `route`.
+ * The alerts of the last three also stay members of their groups of sort `route`.
  */
 export type GroupSort = 'route' | 'escalation' | 'held_back' | 'catch_up';
 
-/** What one notification speaks of. */
+/** What one notification is about. */
 export interface Group {
   readonly sort: GroupSort;
   /**
-   * Of a route in Alertmanager's form: its matchers, a colon, the group labels:
+   * For a route in Alertmanager's form: its matchers, a colon, the group labels:
    * `{}/{severity="critical"}:{alertname="FlightFailed"}`.
    */
   readonly key: string;
-  /** Where its route stood when it was looked at last, e.g. `0.1`; by `routeOfGroup` it is found where it stands now. */
+  /** The position of its route when last looked up, such as `0.1`. `routeOfGroup` finds where that route is now. */
   readonly route: string;
   readonly receiver: string;
   readonly labels: Labels;
-  /** When it is looked at next. */
+  /** When it is flushed next. */
   readonly nextFlushAtUs: number;
   /** When the last notification was queued, or the group came to rest; 0 before the first of this thread. */
   readonly notifiedAtUs: number;
-  /** Begins anew when a group that was resolved fires again: one thread of mails. */
+  /** Identifies a thread of mails; a new one begins when a resolved group fires again. */
   readonly thread: string;
   /** Notifications queued in this thread; 0 also at rest. */
   readonly notifications: number;
   /** How often the last news was repeated; absent for never. */
   readonly repeats?: number;
-  /** Of a summary of old news: when it began to wait, and when the first and the last of its events occurred. */
+  /** For a summary of old news: when it began to wait, and when the first and last of its events occurred. */
   readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
-  /** Its incident was acknowledged, since all that fires in the group is (`incident.ts`). */
+  /** Set if its incident was acknowledged, because everything that fires in the group is (`incident.ts`). */
   readonly acknowledged?: true;
-  /** Receivers that opened an incident for it in the place of its own. */
+  /** Receivers that opened an incident for it in place of its own. */
   readonly elsewhere?: readonly string[];
 }
 
 /** What a group has notified of one of its alerts. */
 export interface GroupMember {
   readonly groupKey: string;
-  /** That of its group. */
+  /** The sort of its group. */
   readonly sort: GroupSort;
   readonly alertId: string;
-  /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
+  /**
+   * Events up to this `seq` are already in a notification; `HAS_LEFT` for an alert that no longer belongs to this
+   * group.
+   */
   readonly notifiedSeq: number;
   /**
-   * The alert's state in the last notification. `none`: before the first. `hidden`: it was firing there, but the group
-   * has notified since without it, because it was muted, or it was another group, whose route is gone; once nothing mutes
-   * it, it is notified anew. `summary`: the summary
-   * of old news will be the first to have it (`sorts/catch-up-sort.ts`).
+   * The alert's state in the last notification. `none`: there was none. `hidden`: it was shown as firing, but the
+   * group has since notified without it, because it was muted, or it was shown by another group whose route is gone;
+   * it is notified again once nothing mutes it. `summary`: the summary of old news will be the first to contain it
+   * (`sorts/catch-up-sort.ts`).
    */
   readonly notifiedState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';
 }
@@ -85,8 +88,8 @@ export function newGroup(
 }
 
 /**
- * The group once our own clock was set back by `byUs` to `nowUs`: its flush and its reminders come when they were to,
- * and not so much later. The very same object where nothing is to be moved.
+ * The group after our own clock was set back by `byUs` to `nowUs`: its flush and reminders come when intended, not
+ * `byUs` later. Returns the same object if nothing needs to be moved.
  */
 export function rolledBackGroup(group: Group, byUs: number, nowUs: number): Group {
   const { nextFlushAtUs, notifiedAtUs } = group;
@@ -95,34 +98,34 @@ export function rolledBackGroup(group: Group, byUs: number, nowUs: number): Grou
   return { ...group, nextFlushAtUs: moved(nextFlushAtUs), notifiedAtUs: moved(notifiedAtUs) };
 }
 
-/** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be notified here. */
+/** The `notifiedSeq` of an alert whose labels took it to another group: only its end may still be notified here. */
 export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
 
-/** A member with its alert as it is now. */
+/** A member with its alert's current state. */
 export interface AlertInGroup {
   readonly member: GroupMember;
   readonly alert: Alert;
 }
 
-/** True when nothing fires in the group and all of it was notified. */
+/** True if nothing fires in the group and everything was notified. */
 export function isAtRest(group: Group): boolean {
   return group.notifications === 0 && group.notifiedAtUs > 0;
 }
 
-/** True when an alert may be deleted with its members: it is over, no group has news of it, and it remembers nothing. */
+/** True if an alert and its members may be deleted: it is over, no group has news of it, and it remembers nothing. */
 export function isSettled(alert: Alert, members: readonly GroupMember[]): boolean {
   if (!isForgettable(alert) || (members.length === 0 && alert.lastSeq > 0)) return false;
   return members.every((member) => !isNews({ member, alert }));
 }
 
-/** True when the group has news of the alert. */
+/** True if the group has news of the alert. */
 export function isNews(standing: AlertInGroup): boolean {
   return hasNews(viewOf(standing));
 }
 
 /** A member and its alert as the group sees them. */
 export interface View extends AlertInGroup {
-  /** False also for an alert that has left the group, or that waits for a summary. */
+  /** Also false for an alert that has left the group, or that waits for a summary. */
   readonly firing: boolean;
   readonly newEvents: number;
 }

@@ -1,31 +1,32 @@
 /**
- * Incidents: what a service such as PagerDuty keeps for a group under the group's key, from its first news to its end.
+ * Manages incidents: what a service such as PagerDuty keeps for a group under the group's key, from first news to
+ * end.
  *
- *   none ──notified: something fires──► open ──all that fires of it is acknowledged──► acknowledged
+ *   none ──notified: something fires──► open ──everything that fires is acknowledged──► acknowledged
  *   acknowledged ──notified: something fires──► open
  *   open, acknowledged ──notified: nothing fires any more──► none
  *
- * A notification for such a service sets the state of the group's incident. A group that gathers alerts of others
- * (`held_back`, `catch_up`) is gone tomorrow, and an incident under its key would stay open for ever: its notification
- * goes to the incidents of the groups that its alerts come from.
+ * A notification to such a service sets the state of the group's incident. A group that gathers alerts of other
+ * groups (`held_back`, `catch_up`) is soon deleted, and an incident under its key would stay open for ever. So its
+ * notification goes to the incidents of the groups that its alerts come from.
  */
 
 import { concerns, type Silence, silenceState } from '../muting/silence.ts';
 import type { Flush } from './flush.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from './group.ts';
 
-/** True when the group notified of the alert as firing, and it still fires. */
+/** True if the group notified of the alert as firing and it still fires. */
 export function isInIncident({ alert, member }: AlertInGroup): boolean {
   const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
   return wasFiring && member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
 }
 
-/** True while the group's last notification said that something fires: the incident is open, or acknowledged. */
+/** True if the group's last notification said that something fires: the incident is open or acknowledged. */
 export function hasIncident(inGroup: readonly AlertInGroup[]): boolean {
   return inGroup.some(({ member }) => member.notifiedState === 'firing');
 }
 
-/** True when each alert of an open incident that still fires is acknowledged, as far as the group notified of it. */
+/** True if every alert of an open incident that still fires, and that the group has notified of, is acknowledged. */
 export function isAcknowledged(
   inGroup: readonly AlertInGroup[],
   acknowledgements: ReadonlyMap<string, readonly Silence[]>,
@@ -41,8 +42,8 @@ export function isAcknowledged(
 }
 
 /**
- * What of a flush that gathers several groups' alerts concerns the incident of one; undefined where nothing does.
- * `inGroup` are the group's own. Of a summary only what fires counts: what came and went opens no incident.
+ * The part of a gathering group's flush that concerns the incident of one group; undefined if there is none.
+ * `inGroup` are that group's own alerts. In a summary only firing alerts count: what came and went opens no incident.
  */
 export function asIncident<F extends Flush>(
   flushed: F,
@@ -67,11 +68,11 @@ export function asIncident<F extends Flush>(
   };
 }
 
-/** The group as it is written after a flush that left so many alerts firing, muted ones apart. */
+/** The group to write after a flush. `firingTotal` counts what fires unmuted; `waiting` is what fires muted. */
 export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readonly AlertInGroup[]): Group {
   const { acknowledged, elsewhere, ...rest } = group;
   const isOver = firingTotal === 0 && waiting.length === 0;
-  // What fires and is not muted is acknowledged by nobody.
+  // If anything fires and is not muted, the incident is no longer acknowledged.
   return {
     ...rest,
     ...(acknowledged && firingTotal === 0 && !isOver && { acknowledged }),

@@ -1,4 +1,4 @@
-/** What a receiver is notified of. */
+/** Defines what a receiver is notified of. */
 import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';
@@ -8,11 +8,11 @@ import type { Summary } from './summary.ts';
 /** Why a group notifies now. */
 export type FlushReason = 'first' | 'new_alerts' | 'new_events' | 'resolved' | 'repeat';
 
-/** An alert as it stands in a notification. */
+/** An alert as shown in a notification. */
 export interface NotifiedAlert {
   readonly id: string;
   readonly status: 'firing' | 'resolved';
-  /** It fires, and the last notification of its group did not say so. */
+  /** It fires, and its group's last notification did not say so. */
   readonly isNew?: true;
   readonly labels: Labels;
   readonly annotations: Labels;
@@ -22,17 +22,17 @@ export interface NotifiedAlert {
   /** How it ended; absent while firing. */
   readonly ending?: Ending;
   readonly fingerprint: string;
-  /** Events new since the last notification to this receiver, newest first: the newest 20, or all in a batch. */
+  /** Events since the last notification to this receiver, newest first: the newest 20, or all in a batch. */
   readonly events: readonly Event[];
-  /** All events of this firing episode. */
+  /** All events of this episode. */
   readonly eventsTotal: number;
   /** New events that are counted but not listed. */
   readonly eventsOmitted: number;
-  /** Its newest event, where it is the only alert and has no new ones. */
+  /** Its newest event, if it is the only alert and has no new events. */
   readonly lastEvent?: Pick<Event, 'key' | 'occurredAtUs'>;
-  /** How the Bird's last Flights ended, the oldest first; absent where none has, or it was not looked up. */
+  /** How the Bird's last Flights ended, oldest first; absent if there were none, or they were not looked up. */
   readonly history?: readonly FlightOutcome[];
-  /** Where it can be acknowledged, of one that fires; it is there while the notification is sent. */
+  /** The link to acknowledge a firing alert; set only while the notification is sent. */
   readonly acknowledgeUrl?: string;
 }
 
@@ -43,8 +43,8 @@ export type FlightOutcome = 'succeeded' | 'failed' | 'cancelled';
 export type Notification = GroupNotification | DigestNotification | ForwardNotification;
 
 /**
- * Which integrations the receiver had when it was queued, by position: by them each of its deliveries finds its own
- * again after the configuration has changed. Absent in what an earlier version has queued.
+ * The receiver's integrations when it was queued, by position: with this, each delivery finds its integration again
+ * after the configuration has changed. Absent in notifications that an earlier version queued.
  */
 type Ways = readonly string[];
 
@@ -58,31 +58,34 @@ export interface GroupNotification {
   readonly groupKey: string;
   readonly groupSort: GroupSort;
   readonly groupLabels: Labels;
-  /** What the labels of its route say of it; absent where the route has none. */
+  /** The values of its route's labels; absent if the route has none. */
   readonly routeLabels?: Labels;
   readonly status: 'firing' | 'resolved';
-  /** The changed ones first; capped; none where it only ends an incident (`incident.ts`). */
+  /** Changed alerts first, up to a limit; empty if it only ends an incident (`incident.ts`). */
   readonly alerts: readonly NotifiedAlert[];
-  /** Alerts that neither this notification nor another part of it carries. */
+  /** Alerts contained neither in this notification nor in another part of it. */
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
-  /** Of those that fire, the ones that are new; absent in a notification that does not go by what is new. */
+  /** How many of the firing alerts are new; absent if the notification does not depend on that. */
   readonly newTotal?: number;
   readonly resolvedTotal: number;
   readonly thread: string;
   /** 0 for the first of its thread. */
   readonly threadPosition: number;
-  /** The same in all notifications of one flush, whoever they are for. */
+  /** The same in all notifications of one flush, for all receivers. */
   readonly flushId?: string;
-  /** Which part of a big notification this is, from 1; absent where it is whole. */
+  /** Which part of a large notification this is, from 1; absent if it is complete. */
   readonly part?: { readonly number: number; readonly of: number };
-  /** What else people should know of it, a sentence each. */
+  /** What else people should know about it, one sentence each. */
   readonly notices?: readonly string[];
-  /** What it sums up, if that is what it does; its alerts then list no events, but for those who take events alone. */
+  /**
+   * What it summarises, if it is a summary. Its alerts then list no events, except for integrations that take only
+   * events.
+   */
   readonly summary?: Summary;
-  /** It only says that somebody has acknowledged all that fires: for services that keep incidents, and nobody else. */
+  /** It only says that somebody has acknowledged everything that fires; sent only to services that keep incidents. */
   readonly acknowledged?: true;
-  /** Mail addresses that stand in the place of the integration's own. */
+  /** Mail addresses that replace the integration's own. */
   readonly to?: readonly string[];
   readonly ways?: Ways;
 }
@@ -93,12 +96,12 @@ export interface DigestNotification {
   readonly receiver: string;
   readonly createdAtUs: number;
   readonly digest: Digest;
-  /** Of its hour, and so of its times, where a reader names none. */
+  /** The time zone of its schedule, and of its times if the reader sets none. */
   readonly timezone?: string;
   readonly ways?: Ways;
 }
 
-/** Events as they are, for those who want them all. */
+/** Single events, for receivers that want them all. */
 export interface ForwardNotification {
   readonly kind: 'forward';
   readonly id: string;
@@ -106,13 +109,13 @@ export interface ForwardNotification {
   readonly createdAtUs: number;
   /** 1 to 100. */
   readonly events: readonly Event[];
-  /** A part of a batch that was not accepted as a whole. */
+  /** Half of a batch that was not accepted as a whole. */
   readonly isHalf?: true;
   readonly ways?: Ways;
 }
 
-/** Alerts of one notification that can be acknowledged by a link at the most. */
+/** The most alerts of one notification that get a link to acknowledge them. */
 export const MAX_ACKNOWLEDGE_LINKS = 20;
 
-/** New events listed for one alert at the most. */
+/** The most new events listed for one alert. */
 export const MAX_EVENTS = 20;

@@ -1,22 +1,22 @@
-/** How a big notification is split for those who take it in parts: each alert, or event, is in exactly one of them. */
+/** Splits a large notification for integrations that take parts: each alert or event is in exactly one part. */
 import type { Listed } from './flush.ts';
 import { MAX_EVENTS } from './notification.ts';
 
-/** Alerts in one part at the most. */
+/** The most alerts in one part. */
 export const PART_ALERTS = 500;
 /**
- * Events listed in one message at the most; a single alert has no more than `MAX_EVENTS`. With messages as long as they
- * may be these are 16 MB, which are written, read and sent as one text.
+ * The most events listed in one message; a single alert has at most `MAX_EVENTS`. With messages of maximal length
+ * these are 16 MB, written, read and sent as one text.
  */
 export const PART_EVENTS = 500;
 
-/** Events listed of each alert, where all of these alerts stand in one message. */
+/** How many events to list for each alert if all of these alerts are in one message. */
 export function eventsOfEach(listed: readonly Listed[]): number {
   const all = listed.reduce((sum, { newEvents }) => sum + Math.min(newEvents, MAX_EVENTS), 0);
   return all <= PART_EVENTS ? MAX_EVENTS : Math.max(1, Math.floor(PART_EVENTS / listed.length));
 }
 
-/** Events in one message for those who take events and no alerts: what a batch of CloudEvents may hold. */
+/** The most events in one message for integrations that take only events: the size of a batch of CloudEvents. */
 export const BATCH_EVENTS = 100;
 
 /** The parts, in the order of the alerts. */
@@ -37,7 +37,7 @@ export function partsOf(listed: readonly Listed[]): Listed[][] {
   return parts;
 }
 
-/** All newEvents events in parts, in the order of the alerts; one with many goes on in the next. */
+/** All new events in parts, in the order of the alerts; an alert with many continues in the next part. */
 export function batchesOf(listed: readonly Listed[]): Listed[][] {
   const batches: Listed[][] = [];
   let room = 0;

@@ -1,7 +1,7 @@
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 
-/** What a summary of old news counts, and says (`sorts/catch-up-sort.ts`). */
+/** What a summary of old news counts (`sorts/catch-up-sort.ts`). */
 export interface Summary {
   /** When the first and the last of its events occurred. */
   readonly fromUs: number;
@@ -10,7 +10,7 @@ export interface Summary {
   readonly alerts: number;
   /** Alerts that still fire. */
   readonly firing: number;
-  /** The one with the most events first. */
+  /** The kind with the most events first. */
   readonly kinds: readonly KindCount[];
 }
 
@@ -21,13 +21,13 @@ export interface KindCount {
   readonly firing: number;
 }
 
-/** `Caught up: 312 events of 240 alerts, 12 still open`: all of it in one line. */
+/** `Caught up: 312 events of 240 alerts, 12 still open`: the summary in one line. */
 export function summaryTitle({ events, alerts, firing }: Summary): string {
   const open = firing === 0 ? 'all over' : `${firing} still open`;
   return `Caught up: ${howMany(events, 'event')} of ${howMany(alerts, 'alert')}, ${open}`;
 }
 
-/** The summary in sentences for people, for formats that know no more of it. */
+/** The summary in sentences, for formats that have no layout of their own for it. */
 export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[] {
   const from = dayAndTime(fromUs);
   const to = dayAndTime(toUs);

@@ -1,14 +1,14 @@
-/** Throttling: how many notifications a receiver gets when its configuration caps them in an hour, or folds storms. */
+/** Throttles receivers: limits their notifications if the configuration caps them per hour or folds storms. */
 import { durationWords } from '../../text/duration-words.ts';
 
-/** What was sent to a receiver lately, as far as throttling needs to know. */
+/** What was recently sent to a receiver, as far as throttling needs to know. */
 export interface ReceiverPace {
   readonly receiver: string;
-  /** When the notifications of the last hour were queued, the oldest first. */
+  /** When the notifications of the last hour were queued, oldest first. */
   readonly queuedAtUs: readonly number[];
   /** Notifications held back since the last one that was queued. */
   readonly heldBack: number;
-  /** When several that were held back were last sent as one; absent for never. */
+  /** When several held-back notifications were last sent as one; absent for never. */
   readonly foldedAtUs?: number;
 }
 
@@ -23,13 +23,13 @@ interface Throttled {
   readonly pace: ReceiverPace;
   /** When the receiver may be notified again; null for now. */
   readonly freeAtUs: number | null;
-  /** What the notification says of those held back before it. */
+  /** What the notification says about those held back before it. */
   readonly notices: readonly string[];
 }
 
 /**
- * Whether a receiver may be notified now. `isHeldBack`: it is to be notified of what was held back before. `isBehind`: of
- * alerts of which something is held back still, so that what is new of them must not go past that: it would be in both
+ * Decides whether a receiver may be notified now. `isHeldBack`: the notification is about what was held back before.
+ * `isBehind`: something about its alerts is still held back. Their news must not overtake it, or it would be in both
  * messages.
  */
 export function throttle(
@@ -42,7 +42,7 @@ export function throttle(
   const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
   if (cappedUs !== null || stormUs !== null || isBehind) {
-    // A held-back group that has to wait once more is counted already.
+    // A held-back group that has to wait again is already counted.
     const heldBack = pace.heldBack + (isHeldBack ? 0 : 1);
     const freeAtUs = Math.max(cappedUs ?? nowUs, stormUs ?? nowUs);
     return { pace: { ...pace, queuedAtUs: recentUs, heldBack }, freeAtUs, notices: [] };
@@ -67,26 +67,26 @@ function heldBackNotice(heldBack: number, max: number | undefined, foldMs: numbe
 const WINDOW_US = 3_600_000_000;
 
 interface Admission {
-  /** When the notifications of the last hour were queued; instants that the clock has not reached are not counted. */
+  /** When the notifications of the last hour were queued; instants in the clock's future do not count. */
   readonly recentUs: readonly number[];
   /** When the next one may be queued; null for now. */
   readonly freeAtUs: number | null;
 }
 
-/** `queuedAtUs` in the order of time; `max` is 1 or more. In no hour more than `max` are admitted. */
+/** `queuedAtUs` must be in order of time, and `max` 1 or more. No hour has more than `max` notifications. */
 export function admission(queuedAtUs: readonly number[], max: number, nowUs: number): Admission {
   const recentUs = queuedAtUs.filter((atUs) => atUs > nowUs - WINDOW_US && atUs <= nowUs);
   const blocking = recentUs.at(-max);
   return { recentUs, freeAtUs: blocking === undefined ? null : blocking + WINDOW_US };
 }
 
-/** So many notifications of a storm are sent one by one. */
+/** How many notifications of a storm are sent one by one. */
 const FIRST_OF_STORM = 3;
 
 /**
  * When a receiver that folds storms may be notified next; null for now. Within two intervals the first three
- * notifications go out at once. What comes then waits until the last one is an interval old and is sent as one, and so
- * on while there is more than one to put together. `foldedAtUs`: when that happened last, 0 for never.
+ * notifications go out at once. Later ones wait until the last one is an interval old, and are sent as one; this
+ * continues while there is more than one to combine. `foldedAtUs` is when that last happened, 0 for never.
  */
 export function afterStormUs(
   queuedAtUs: readonly number[],

@@ -5,8 +5,8 @@ import type { Group } from './group.ts';
 import { SORTS } from './sorts/sorts.ts';
 
 /**
- * The route whose time intervals count for an alert of a group. A group that gathers has none of its own: what it holds
- * came by the routes that lead to its receiver, and waits while all of them are muted.
+ * The route whose time intervals apply to an alert of a group. A gathering group has none of its own: its alerts came
+ * by the routes that lead to its receiver, and wait while all of those are muted.
  */
 export function timedRoute(
   group: Group,

@@ -1,16 +1,16 @@
 /**
- * A Bird stopped being active: the service says so by a notification or the Bird's log, or the inventory saw it.
+ * A Bird stopped being active: the service says so in a notification or the Bird's log, or the inventory saw it.
  *
- * All that is heard of one deactivation is one alert. Critical is what the service did itself; a Bird that is only seen to
- * have left `active`, or `FlowSuspended`, may be a person's switch and is a warning. `Suspended` in the Bird's log is
- * always a person's switch: it fires nothing by itself (the change of the status does), and explains an alert that
- * fires.
+ * All facts about one deactivation belong to one alert. What the service did itself is critical. A Bird that was only
+ * seen to leave `active`, or `FlowSuspended`, may have been switched off by a person and is a warning. `Suspended` in
+ * the Bird's log is always a person's action: it fires nothing by itself (the change of status does), but explains an
+ * alert that fires.
  *
  * Resolves when the Bird is seen active again: by a reading that began after the newest of these facts was observed,
- * once a reading has seen it inactive. What the service says of a deactivation may come before the status is another,
- * and the specification does not say which status follows: so a Bird that was never seen inactive is taken as active
- * only by a reading that began `SETTLED_US` later. Resolves as well when its log has an activation that occurred
- * later, or when it is gone.
+ * once a reading has seen it inactive. The service's messages may come before the status changes, and the
+ * specification does not say which status follows. So a Bird that was never seen inactive counts as active only after
+ * a reading that began `SETTLED_US` later. Also resolves when its log has a later activation, or when the Bird is
+ * gone.
  */
 
 import { dayAndTime } from '../../text/instant-words.ts';
@@ -26,13 +26,13 @@ import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subject
 interface Memory {
   /** When the newest fact of the episode was observed, by our clock. */
   readonly seenUs: number;
-  /** When it occurred, by the service's. */
+  /** When it occurred, by the service's clock. */
   readonly occurredUs: number;
-  /** A reading saw the Bird inactive since the episode began. */
+  /** Whether a reading has seen the Bird inactive since the episode began. */
   readonly wasInactive: boolean;
 }
 
-/** After so long the status that is read is the one that followed the deactivation. */
+/** After this long, the status that is read is the one that followed the deactivation. */
 const SETTLED_US = 10 * 60 * 1_000_000;
 
 /** The mail address of a person. */
@@ -44,10 +44,10 @@ const SEVERITY: ReadonlyMap<string, 'warning' | 'critical'> = new Map([
   ['bird_log.Deactivated', 'critical'],
 ]);
 
-/** Types of the events that may say of a Bird that it was deactivated. */
+/** Types of events that may say that a Bird was deactivated. */
 export const DEACTIVATIONS: readonly string[] = [...SEVERITY.keys()];
 
-/** True for an event that says of a Bird which can be named that it was deactivated. */
+/** True for an event that says that a Bird was deactivated and identifies the Bird. */
 export function isDeactivation(event: Event): boolean {
   return SEVERITY.has(event.type) && birdOf(event) !== '';
 }
@@ -62,7 +62,7 @@ export const birdDeactivated = defineKind({
     over: 'Bird active again',
     quiet: 'No longer reported deactivated',
     superseded: 'Deactivated by the service',
-    // The service says the same of one deactivation in more than one place.
+    // The service reports one deactivation in more than one place, so the number of events means nothing.
     events: null,
   },
   parameters: lasting(),
@@ -78,7 +78,7 @@ export const birdDeactivated = defineKind({
   topic(fact) {
     if (fact.fact === 'event') {
       if (!isDeactivation(fact.event)) return undefined;
-      // History counts only where the state is still so.
+      // History counts only if the state is still the same.
       if (fact.historic && (fact.birdStatus === undefined || fact.birdStatus === 'active')) return undefined;
       const place = placeOf(fact.event);
       return {
@@ -150,7 +150,7 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
       memory: newest(alert, {
         seenUs: event.observedAtUs,
         occurredUs: event.occurredAtUs,
-        // What is history raises an alert only of a Bird that was seen inactive.
+        // Historic facts raise an alert only for a Bird that was seen inactive.
         wasInactive: fact.historic,
       }),
       dueAtUs: quietAtUs(rule, event.observedAtUs),
@@ -159,7 +159,7 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
   );
 }
 
-/** The inventory saw the Bird leave `active`. An alert that fires already needs only the instant. */
+/** The inventory saw the Bird leave `active`. An alert that already fires only needs the instant. */
 function leftActive(
   alert: Alert,
   { place, status, readAtUs }: FactOf<'bird_status'>,
@@ -184,7 +184,7 @@ function leftActive(
   );
 }
 
-/** Of an alert that fires; where nothing is known, that the Bird was seen inactive when it was last heard of. */
+/** The memory of a firing alert. If it has none, the Bird counts as seen inactive when the alert was last updated. */
 function memoryOf({ memory, startsAtUs, updatedAtUs }: Alert): Memory {
   return (memory as Memory | null) ?? { seenUs: updatedAtUs, occurredUs: startsAtUs, wasInactive: true };
 }

@@ -1,8 +1,7 @@
 /**
- * An active Bird flies no more: it started no Flight within the rule's `expect_every`, or, where it is scheduled,
- * within one and a half times the longest that it ever was between two of its Flights. Only what was read counts: as
- * long as the Bird's Flights have not been read since then, one may have started. Resolves when a Flight starts, or
- * when the Bird is active no more.
+ * An active Bird no longer flies: it started no Flight within the rule's `expect_every`, or, if it is scheduled,
+ * within one and a half times its longest pause so far. This is judged only once the Bird's Flights were read again,
+ * since one may have started meanwhile. Resolves when a Flight starts, or when the Bird is no longer active.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -14,7 +13,7 @@ import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const TIMES_USUAL = 1.5;
 
-/** What is learned is never less: schedules run every 5 minutes at the most. */
+/** The minimum for what is learned: schedules run every 5 minutes at most. */
 export const LEAST_LEARNED_PAUSE_MS = 900_000;
 
 interface Memory {
@@ -33,7 +32,7 @@ const PARAMETERS = {
   },
 } as const satisfies Parameters;
 
-/** How long a Bird may be without a Flight, milliseconds; null where nobody knows. */
+/** How long a Bird may be without a Flight, in milliseconds; null if unknown. */
 export function staleAfterMs(
   { expectEveryMs }: RuleOf<typeof PARAMETERS>,
   usualMs: number | null,
@@ -106,7 +105,7 @@ export const birdStale = defineKind({
       return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
     }
     if (fact.startedAtUs <= (memory?.sinceUs ?? alert.startsAtUs)) return undefined;
-    // One that comes to light late may itself be too long ago.
+    // A Flight that is found late may itself have started too long ago.
     if (memory && fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
       return remember(alert, { ...memory, sinceUs: fact.startedAtUs }, null, nowUs);
     }

@@ -1,10 +1,10 @@
 /**
- * A Bird's trigger fails again and again: EventErrors in its log, in a row. After five the service deactivates the
- * Bird, so this is the warning in time.
+ * A Bird's trigger fails repeatedly: EventErrors in its log, in a row. After five the service deactivates the Bird,
+ * so this alert is an early warning.
  *
- * A row ends where a Flight started, the Bird was published or activated, or it was deactivated (BirdDeactivated
- * takes over). Only EventErrors that occurred after that count. The alert resolves when no EventError of the row is
- * left, or after the quiet. A single EventError that stays below the threshold is forgotten after the same quiet.
+ * A row ends when a Flight started, the Bird was published or activated, or it was deactivated (BirdDeactivated takes
+ * over). Only EventErrors after that count. The alert resolves when no EventError of the row is left, or after
+ * `resolve_after`. EventErrors that stay below the threshold are forgotten after the same time.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -20,19 +20,19 @@ import { DEACTIVATIONS, isDeactivation } from './bird-deactivated.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
-  /** When the EventErrors of the row occurred, oldest first; the newest ones where they are many. */
+  /** When the EventErrors of the row occurred, oldest first; only the newest if there are many. */
   readonly errorsUs: readonly number[];
-  /** Those that no episode has taken up yet. */
+  /** EventErrors that belong to no episode yet. */
   readonly waiting: readonly Event[];
   /** When the newest was observed. */
   readonly seenUs: number;
-  /** When the row before it ended; 0 where that is not known. */
+  /** When the previous row ended; 0 if unknown. */
   readonly endedUs: number;
 }
 
 const NOTHING: Memory = { errorsUs: [], waiting: [], seenUs: 0, endedUs: 0 };
 
-/** The service deactivates a Bird whose trigger failed so often in a row. */
+/** The service deactivates a Bird whose trigger failed this often in a row. */
 const DEACTIVATED_AFTER = 5;
 /** Events that end a row, and what they say was done to the Bird. */
 const RESTARTS: ReadonlyMap<string, string> = new Map([
@@ -40,7 +40,7 @@ const RESTARTS: ReadonlyMap<string, string> = new Map([
   ['bird_log.Activated', 'activated'],
 ]);
 const TRIGGER_FAILED = 'bird_log.EventError';
-/** As many as a threshold can ask for. */
+/** The largest threshold that a rule can set. */
 const MAX_REMEMBERED = 100;
 
 const PARAMETERS = {
@@ -56,7 +56,9 @@ const PARAMETERS = {
   ...resolvedAfter(7_200_000),
 } as const satisfies Parameters;
 
-/** Whether the Bird's trigger failed: then the kind asks when its last Flight before that started. */
+/**
+ * Whether the event is a trigger failure; for those, the kind needs to know when the Bird's previous Flight started.
+ */
 export function isTriggerFailure({ type }: Event): boolean {
   return type === TRIGGER_FAILED;
 }
@@ -99,7 +101,7 @@ export const birdTriggerFailing = defineKind({
   raise(alert, fact, context) {
     const { event, historic, flightBeforeUs = 0 } = fact;
     const { rule, labels, nowUs } = context;
-    // A Flight may have been seen before the EventErrors that its start takes out of the row.
+    // The Flight that ends a row may have been seen before the row's EventErrors.
     const memory = since((alert.memory as Memory | null) ?? NOTHING, flightBeforeUs);
     const quietUs = quietAtUs(rule, historic ? event.occurredAtUs : event.observedAtUs);
     const isPast = historic && quietUs !== null && quietUs <= nowUs;
@@ -107,7 +109,7 @@ export const birdTriggerFailing = defineKind({
     const errorsUs = [...memory.errorsUs, event.occurredAtUs]
       .toSorted((a, b) => a - b)
       .slice(-MAX_REMEMBERED);
-    // History is counted, and is no event of the alert: nobody is notified of it.
+    // Historic EventErrors are counted but do not join the alert: nobody is notified of them.
     const waiting = [...memory.waiting, ...(historic ? [] : [event])];
     const next: Memory = {
       ...memory,
@@ -159,7 +161,7 @@ export const birdTriggerFailing = defineKind({
   },
 });
 
-/** What is left of the row after an instant at which another one began. */
+/** What is left of the row after another one began at an instant. */
 function since(memory: Memory, endedUs: number): Memory {
   if (endedUs <= memory.endedUs) return memory;
   const errorsUs = memory.errorsUs.filter((us) => us > endedUs);
@@ -177,7 +179,7 @@ function endOfRow(alert: Alert, event: Event, context: Context): Change | undefi
   return endRow(alert, event.occurredAtUs, by, context);
 }
 
-/** Takes the EventErrors up to an instant out of the row; `by` is asked only where that ends it. */
+/** Removes the EventErrors up to an instant from the row; `by` is called only if that ends it. */
 function endRow(
   alert: Alert,
   atUs: number,
@@ -193,7 +195,7 @@ function endRow(
   return remember(alert, left, alert.dueAtUs, nowUs);
 }
 
-/** The instants of readings are by our clock, so they are compared with when the EventErrors were observed. */
+/** Readings are dated by our clock, so they are compared with when the EventErrors were observed. */
 function seenInactive(
   alert: Alert,
   { status, readAtUs }: FactOf<'bird_status'>,

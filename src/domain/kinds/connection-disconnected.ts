@@ -1,7 +1,7 @@
 /**
- * A connection is lost. While the service retries it is a warning, when it gave up it is critical; its words, which
- * drift, are only a hint, and what they leave open is taken for the worse. There is no word of a connection that is
- * back: the alert ends when a daily check passed without a new one.
+ * A connection is lost. While the service retries it is a warning; once it gives up it is critical. The service's
+ * wording, which varies, is only a hint: if it is unclear, the worse is assumed. The service never reports that a
+ * connection is back, so the alert ends when a daily check passed without a new notification.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -72,7 +72,7 @@ export const connectionDisconnected = defineKind({
   },
 });
 
-/** Whether the service still tries by itself; what its words leave open is taken for the worse. */
+/** Whether the service is still retrying; if its wording is unclear, the worse is assumed. */
 export function isRetrying({ message }: Event): boolean {
   return /retrying/i.test(message) && !/exhausted|all retries exceeded/i.test(message);
 }

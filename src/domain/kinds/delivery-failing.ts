@@ -1,4 +1,4 @@
-/** A receiver accepts nothing by one sort of integration: those who rely on it hear of nothing. */
+/** A receiver accepts nothing through one sort of integration, so the people who rely on it are not notified. */
 import type { Alert } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate } from '../alert/labels.ts';
@@ -6,7 +6,7 @@ import { type Change, clear, fire, remember } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
 import { type Context, defineKind, subjectPart } from './kind.ts';
 
-/** What an integration is known by: labels are cut and cleaned, these names are as they are. */
+/** Identifies an integration by its exact names; labels are cut and cleaned. */
 interface Integration {
   readonly receiver: string;
   readonly integration: string;
@@ -45,7 +45,7 @@ export const deliveryFailing = defineKind({
 
   raise(alert, { receiver, integration, reason, ...fact }, context) {
     if (alert.memory !== null) return undefined;
-    // Our clock may have been set back since then.
+    // Our clock may have been set back since.
     const sinceUs = Math.min(fact.sinceUs, context.nowUs);
     const memory: Memory = { receiver, integration, sinceUs, reason };
     const dueAtUs = sinceUs + context.rule.forMs * 1000;
@@ -65,7 +65,7 @@ export const deliveryFailing = defineKind({
   },
 });
 
-/** The integration of an alert that fires, or that waits to fire; undefined for one that is over. */
+/** The integration of an alert that fires or waits to fire; undefined for one that is over. */
 export function failingIntegration({ memory }: Alert): Integration | undefined {
   return (memory as Memory | null) ?? undefined;
 }
@@ -74,7 +74,7 @@ function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string
   return `${subjectPart(receiver)}/${subjectPart(integration)}`;
 }
 
-/** The message comes from the receiver and may differ with every try, so it is the first one that stays. */
+/** The message comes from the receiver and may differ each time, so the first one is kept. */
 function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
   const summary = `Receiver ${labels.receiver ?? ''} accepts nothing through ${labels.integration ?? ''}`;
   const annotations = annotate({ rule, labels }, summary, memory.reason);

@@ -1,7 +1,7 @@
 /**
- * How many failed Flights make an alert: so many within a window, so many in a row, or a part of the last ones. The
- * first is counted in what the alert remembers; the other two need to know of the Flights that succeeded, which leave
- * nothing behind in a healthy world, so the store says how the latest ones ended.
+ * Decides how many failed Flights make an alert: a number within a window, a number in a row, or a share of the last
+ * ones. The first is counted in the alert's memory. The other two also depend on succeeded Flights, which change no
+ * alert, so the store supplies how the latest Flights ended.
  */
 import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
@@ -11,9 +11,9 @@ interface Threshold {
   /** Failures within `windowMs`. */
   readonly threshold: number;
   readonly windowMs: number;
-  /** In place of `threshold`: so many of the Bird's Flights failed in a row. */
+  /** Instead of `threshold`: this many of the Bird's Flights failed in a row. */
   readonly consecutive?: number | undefined;
-  /** In place of `threshold`: the part of the Bird's last `ofLast` Flights that failed, above 0. */
+  /** Instead of `threshold`: the share of the Bird's last `ofLast` Flights that failed, above 0. */
   readonly ratio?: number | undefined;
   readonly ofLast?: number | undefined;
 }
@@ -23,14 +23,14 @@ interface Part {
   readonly ofLast: number;
 }
 
-/** The part of the last Flights that is too much; undefined where something else is counted. */
+/** The share of the last Flights that is too much; undefined if the rule counts otherwise. */
 export function partOf({ ratio, ofLast = 1 }: Threshold): Part | undefined {
   return ratio === undefined ? undefined : { least: ratio, ofLast };
 }
 
 /**
- * The failures that count, oldest first, and whether they are enough. `failures` are those that no alert has taken
- * up, the present one among them; `ends` how the Bird's latest Flights ended, the present one's among them.
+ * The failures that count, oldest first, and whether they are enough. `failures` are those that belong to no episode
+ * yet, including the current one; `ends` is how the Bird's latest Flights ended, including the current one.
  */
 export function weigh(
   rule: Threshold,
@@ -53,7 +53,7 @@ export function weigh(
   return { counted, isEnough: counted.length >= rule.threshold };
 }
 
-/** True when that part of the last Flights failed; never before so many have ended. */
+/** True if this share of the last Flights failed; never before that many have ended. */
 export function isReached({ least, ofLast }: Part, ends: readonly FlightEnded[]): boolean {
   const last = latestEnds(ends, ofLast);
   return last.length === ofLast && failedOf(last) / last.length >= least;
@@ -67,7 +67,7 @@ export function latestEnds(ends: readonly FlightEnded[], limit: number): readonl
     .slice(-Math.max(1, limit));
 }
 
-/** What there was too much of, in words: `3 or more Flights of Publish failed within 10 min`. */
+/** What exceeded the threshold, in words: `3 or more Flights of Publish failed within 10 min`. */
 export function thresholdWords(rule: Threshold, bird: string, ends: readonly FlightEnded[]): string {
   const part = partOf(rule);
   if (part) {

@@ -1,4 +1,6 @@
-/** Something of a region is not read in time, for whatever reason: what happens there is notified late. */
+/**
+ * Something in a region is not read in time, for whatever reason, so people are notified late of what happens there.
+ */
 import type { FactOf } from '../alert/fact.ts';
 import { lasting } from '../alert/parameter.ts';
 import { defineKind } from './kind.ts';

@@ -1,4 +1,4 @@
-/** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
+/** The service counts entries of a feed that it does not show, so nobody knows what they say. */
 
 import { regionName } from '../../text/region-name.ts';
 import type { Feed } from '../alert/event.ts';

@@ -1,10 +1,10 @@
 /**
- * A Flight ended as failed, or so many of them within a window, in a row, or of the Bird's last ones.
+ * A Flight failed, or several did: within a window, in a row, or among the Bird's last ones.
  *
- * Resolves when a Flight of the Bird succeeds that started later than the latest failed one started, for a part of
- * the last ones when a success makes it less than that part; or when it was quiet. Flights overlap: a success that is
- * seen before the failure of a Flight that had started earlier and ran long does not excuse it. The failure fires all
- * the same, and the alert lasts until the next success or the quiet.
+ * Resolves when a Flight of the Bird succeeds that started later than the latest failed one (for a share of the last
+ * Flights, when a success brings it below the limit), or after `resolve_after`. Flights overlap: a success seen
+ * before the failure of a long Flight that started earlier does not cancel that failure. It fires all the same, and
+ * the alert lasts until the next success or `resolve_after`.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -36,13 +36,13 @@ interface Memory {
   readonly waiting: readonly Event[];
   /** When the latest failed Flight of the episode started. */
   readonly failedStartUs: number;
-  /** While it fires by a part of the last Flights: how those ended. */
+  /** How the last Flights ended, while it fires because of a share of them. */
   readonly ends?: readonly FlightEnded[];
 }
 
 const NOTHING: Memory = { waiting: [], failedStartUs: 0 };
 
-/** How long failures below the threshold are remembered where nothing else says so. */
+/** How long failures below the threshold are remembered if no rule says otherwise. */
 const LONGEST_WAIT_MS = 7 * 86_400_000;
 
 const PARAMETERS = {
@@ -140,7 +140,7 @@ export const flightFailed = defineKind({
     return {
       ...topic,
       subject: `${topic.subject}/flight/${subjectPart(flightId)}`,
-      // Without it the alerts of two Flights would have the same labels, which receivers take for one alert.
+      // Otherwise alerts of two Flights would have the same labels, and receivers would take them for one alert.
       labels: { ...topic.labels, flight_id: flightId },
     };
   },
@@ -199,7 +199,7 @@ export const flightFailed = defineKind({
   },
 });
 
-/** How many of a Bird's latest ends the rules need to know at the most; 0 for none. */
+/** The most latest ends of a Bird that any rule needs to know; 0 for none. */
 export function endsAskedFor(rules: readonly Rule[]): number {
   const asked = rules.flatMap((rule) =>
     isRuleOf(rule, flightFailed) ? [rule.consecutive ?? 0, partOf(rule)?.ofLast ?? 0] : [],
@@ -207,7 +207,7 @@ export function endsAskedFor(rules: readonly Rule[]): number {
   return Math.max(0, ...asked);
 }
 
-/** A rule has one way to say how many failures are too many, and each way its own companions. */
+/** A rule has one way to say how many failures are too many, and each way has its own companion keys. */
 function mistakes(given: Given): readonly Mistake[] {
   const found: Mistake[] = [];
   const add = (key: string, message: string, isOfKey = true) => found.push({ key, isOfKey, message });
@@ -259,7 +259,7 @@ function successWords(event: Event): string {
   return `a Flight that started on ${dayAndTime(startOf(event))} succeeded`;
 }
 
-/** A Flight succeeded before there were enough failures in a row: those before it no longer count. */
+/** A Flight succeeded before there were enough failures in a row: earlier failures no longer count. */
 function interrupted(
   alert: Alert,
   event: Event,
@@ -273,7 +273,7 @@ function interrupted(
   return remember(alert, { ...memory, waiting }, alert.dueAtUs, nowUs);
 }
 
-/** When the Flight started; where the service does not say, as near before its end as is known. */
+/** When the Flight started; if the service does not say, as near to its end as is known. */
 function startOf({ attributes, occurredAtUs }: Event): number {
   if (typeof attributes.started_at_us === 'number') return attributes.started_at_us;
   const seconds = attributes.duration_seconds;

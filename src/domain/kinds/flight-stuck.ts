@@ -1,7 +1,7 @@
 /**
- * A Flight is active for longer than it may be: longer than the rule's `max_duration`, or else than three times what
- * 99 of 100 Flights of its Bird take. Flights that wait for a person may last days, and those of their Bird did so
- * before: that is why the Bird's own Flights are the measure. Resolves when the Flight ends, or is watched no longer.
+ * A Flight has been active for too long: longer than the rule's `max_duration`, or else than three times the 99th
+ * percentile of its Bird's Flights. Flights that wait for a person may last days, and earlier Flights of such a Bird
+ * did too, so the Bird's own Flights are the measure. Resolves when the Flight ends or is no longer watched.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -13,10 +13,10 @@ import { clear, fire, remember } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
-/** So many times as long as usual is too long. */
+/** How many times the usual duration is too long. */
 const TIMES_USUAL = 3;
 
-/** What is learned is never less: short Flights vary for no reason. */
+/** The minimum for what is learned: the durations of short Flights vary for no reason. */
 export const LEAST_LEARNED_DURATION_MS = 900_000;
 
 const TO_DO = 'Check in the service which step it is at, and cancel it there if it hangs.';
@@ -37,7 +37,7 @@ const PARAMETERS = {
   },
 } as const satisfies Parameters;
 
-/** How long a Flight may be active, milliseconds; null where nobody knows. */
+/** How long a Flight may be active, in milliseconds; null if unknown. */
 export function stuckAfterMs(
   { maxDurationMs }: RuleOf<typeof PARAMETERS>,
   usualMs: number | null,
@@ -77,7 +77,7 @@ export const flightStuck = defineKind({
     const { place, startedAtUs, usualMs } = fact;
     const limitMs = stuckAfterMs(rule, usualMs);
     const overdueUs = startedAtUs + (limitMs ?? 0) * 1000;
-    // What was not read since then may have ended in time.
+    // If the Flight was not read since, it may have ended in time.
     if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
     const since = dayAndTime(startedAtUs);
     const why =

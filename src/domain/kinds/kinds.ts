@@ -1,4 +1,4 @@
-/** The kinds of alerts. Every other list of them is derived from this one. */
+/** Lists the kinds of alerts. Every other list of them is derived from this one. */
 import type { RuleOf } from '../alert/parameter.ts';
 import { PLAIN_RULE, type Rule, ruleId } from '../alert/rule.ts';
 import { birdDeactivated } from './bird-deactivated.ts';
@@ -41,7 +41,7 @@ export const ALERT_KINDS: readonly AlertKind[] = KINDS.map(({ name }) => name);
 
 const BY_NAME: ReadonlyMap<string, Kind<AlertKind>> = new Map(KINDS.map((kind) => [kind.name, kind]));
 
-/** Undefined for a name that no kind has, as of a stored alert of another version. */
+/** Undefined for a name that no kind has, such as that of a stored alert of another version. */
 export function kindOf(name: string): Kind<AlertKind> | undefined {
   return BY_NAME.get(name);
 }
@@ -51,7 +51,7 @@ export type RuleNamed<Name extends string> = Name extends AlertKind
   ? RuleOf<Extract<(typeof ALL)[number], { readonly name: Name }>['parameters']>
   : Rule;
 
-/** The rule that stands behind the configured ones of a kind; a plain one for a name that no kind has. */
+/** The rule that applies after a kind's configured ones; a plain one for a name that no kind has. */
 export function defaultRule<Name extends string>(name: Name): RuleNamed<Name> {
   const parameters = Object.entries(kindOf(name)?.parameters ?? {});
   const defaults = Object.fromEntries(parameters.map(([field, parameter]) => [field, parameter.default]));

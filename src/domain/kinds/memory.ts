@@ -1,6 +1,6 @@
 /**
- * What alerts remember from one fact to the next (`Alert.memory`). Each kind says of what fields that is; what was
- * changed in the store, or written by another version, is not taken for it.
+ * Checks what alerts remember from one fact to the next (`Alert.memory`). Each kind declares the fields; a memory
+ * that was changed in the store or written by another version does not match them and is ignored.
  */
 
 const FIELDS = {
@@ -10,7 +10,7 @@ const FIELDS = {
   text: (value: unknown) => typeof value === 'string',
   flag: (value: unknown) => typeof value === 'boolean',
   numbers: (value: unknown) => isList(value, (one) => typeof one === 'number'),
-  /** Events that wait. */
+  /** Waiting events. */
   events: (value: unknown) =>
     isList(
       value,
@@ -33,13 +33,13 @@ const FIELDS = {
 /** The fields of what a kind remembers. */
 export type Remembered = Readonly<Record<string, keyof typeof FIELDS>>;
 
-/** Whether `memory` has the fields of what a kind remembers; for a kind that remembers nothing, never. */
+/** Whether `memory` has the fields that a kind remembers; always false for a kind that remembers nothing. */
 export function isMemoryOf(remembered: Remembered | undefined, memory: unknown): boolean {
   if (remembered === undefined || !isObject(memory)) return false;
   return Object.entries(remembered).every(([name, field]) => FIELDS[field](own(memory, name)));
 }
 
-/** What is remembered when each instant of our own clock becomes what `move` makes of it. */
+/** The memory with each instant of our own clock changed by `move`. */
 export function withInstants(
   remembered: Remembered | undefined,
   memory: unknown,

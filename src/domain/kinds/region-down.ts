@@ -1,4 +1,4 @@
-/** A region does not answer. One that refuses the token does answer: then RegionUnauthorized takes over. */
+/** A region does not answer. One that refuses the token does answer; then RegionUnauthorized takes over. */
 import { lasting } from '../alert/parameter.ts';
 import { defineKind } from './kind.ts';
 import { ofHealth, regionTrouble } from './region-trouble.ts';

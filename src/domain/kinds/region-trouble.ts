@@ -1,6 +1,6 @@
 /**
- * What RegionDown, RegionUnauthorized and FeedBehind have in common: a trouble of a whole region that lasts. It is
- * remembered when it is first heard of, and fires when it has lasted for the rule's `for`; the clock alone may do that.
+ * The common part of RegionDown, RegionUnauthorized and FeedBehind: lasting trouble of a whole region. It is
+ * remembered when first heard of, and fires when it has lasted for the rule's `for`, even without another fact.
  */
 import { regionName } from '../../text/region-name.ts';
 import type { Alert } from '../alert/alert.ts';
@@ -15,11 +15,11 @@ interface Memory {
 }
 
 interface RegionTrouble<Name extends FactName> {
-  /** What a fact says of the trouble. */
+  /** Reads the state of the trouble from a fact. */
   readonly read: (fact: FactOf<Name>) => TroubleState;
-  /** One sentence; the region comes in capitals. */
+  /** One sentence; the region is in capitals. */
   readonly summary: (region: string) => string;
-  /** What to do about it, a sentence; nothing where the region has to mend it by itself. */
+  /** What to do about it, as a sentence; absent if only the region itself can fix it. */
   readonly action?: (region: string) => string;
   /** Says what ended it. */
   readonly over: string;
@@ -27,7 +27,7 @@ interface RegionTrouble<Name extends FactName> {
 
 interface TroubleState {
   readonly region: string;
-  /** `hidden`: it may last, but cannot be seen; that ends it only before it fires. */
+  /** `hidden`: it may last but cannot be observed. That ends it only before it fires. */
   readonly state: 'lasts' | 'hidden' | 'over';
   readonly sinceUs: number;
   readonly reason: string;
@@ -35,7 +35,7 @@ interface TroubleState {
 
 type Health = FactOf<'region_health'>['health'];
 
-/** The trouble that a region's health is `health`. Healths that do not end it once it fires hide it. */
+/** The trouble that a region's health is `health`. Any health that does not end it once it fires hides it. */
 export function ofHealth(health: Health, endedBy: readonly Health[]) {
   return ({ health: now, region, sinceUs, reason }: FactOf<'region_health'>): TroubleState => {
     const ended = endedBy.includes(now) ? 'over' : 'hidden';
@@ -43,7 +43,7 @@ export function ofHealth(health: Health, endedBy: readonly Health[]) {
   };
 }
 
-/** How alerts of such a kind change. Nobody resolves them by hand: the next look would raise them again. */
+/** How alerts of such a kind change. Nobody resolves them by hand: the next check would raise them again. */
 export function regionTrouble<Name extends FactName>({ read, summary, action, over }: RegionTrouble<Name>) {
   function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
     const { region = '' } = labels;
@@ -68,7 +68,7 @@ export function regionTrouble<Name extends FactName>({ read, summary, action, ov
       const now = read(fact);
       const known = alert.memory as Memory | null;
       if (known?.reason === now.reason) return undefined;
-      // Our clock may have been set back since then.
+      // Our clock may have been set back since.
       const sinceUs = Math.min(known?.sinceUs ?? now.sinceUs, context.nowUs);
       const memory: Memory = { sinceUs, reason: now.reason };
       const dueAtUs = memory.sinceUs + context.rule.forMs * 1000;

@@ -1,4 +1,4 @@
-/** A region refuses the token. That it stops answering at all does not mean that the token is good again. */
+/** A region refuses the token. If it stops answering at all, that does not mean that the token is valid again. */
 import { lasting } from '../alert/parameter.ts';
 import { defineKind } from './kind.ts';
 import { ofHealth, regionTrouble } from './region-trouble.ts';

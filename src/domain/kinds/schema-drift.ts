@@ -1,7 +1,7 @@
 /**
- * Entries of a feed that cannot be read: the service's form has changed, or it answers nonsense. What they say reaches
- * nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
- * whole each time, when all of it can be read.
+ * Entries of a feed cannot be parsed: the service's format has changed, or its answers are broken. Nobody is notified
+ * of their content, so somebody has to look. Resolves when none came for a while; for the inventory, which is read as
+ * a whole each time, when all of it can be parsed.
  */
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
@@ -14,7 +14,7 @@ import { resolvedAfter } from '../alert/parameter.ts';
 import { defineKind, FEED_ENTRIES, quietAtUs } from './kind.ts';
 
 interface Memory {
-  /** Entries of this episode that could not be read; of the inventory those of its last reading. */
+  /** Entries of this episode that could not be parsed; for the inventory those of its last reading. */
   readonly count: number;
   readonly seenUs: number;
 }

@@ -1,4 +1,4 @@
-/** A notification of a type that no other kind knows: an alert as it is, so that none is ever dropped. */
+/** A notification of a type that no other kind knows becomes an alert as it is, so that none is ever dropped. */
 
 import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
@@ -41,7 +41,7 @@ export const serviceNotification = defineKind({
       ]
         .map(subjectPart)
         .join('/'),
-      // Two types about one entity are two alerts, with the type as their only difference.
+      // Two types about one entity are two alerts, which differ only in the type.
       labels: { ...placeLabels(placeOf(event)), ...entity, type: event.type },
     };
   },

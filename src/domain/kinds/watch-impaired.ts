@@ -1,7 +1,7 @@
 /**
- * Something keeps the watch from being worth what people take it for, and no other kind speaks of it: one alert for each
- * reason of the health answer, and region where it has one. That answer is given every few seconds, and says since when
- * it holds; nothing is remembered of what did not last, so that a restart counts anew.
+ * Something keeps the watch from being worth what people take it for, and no other kind covers it. There is one alert
+ * for each reason of the health answer, and for each region if the reason has one. That answer is given every few
+ * seconds, with since when it holds. What did not last is not remembered, so a restart starts counting again.
  */
 import { durationWords } from '../../text/duration-words.ts';
 import type { FactOf } from '../alert/fact.ts';
@@ -11,14 +11,17 @@ import { lasting } from '../alert/parameter.ts';
 import { defineKind, subjectPart } from './kind.ts';
 
 interface Memory {
-  /** What its mails say now: numbers in it change while it fires. */
+  /** The current text of its mails: numbers in it change while it fires. */
   readonly said: string;
 }
 
-/** What mostly ends by itself is news when it has not after so long: audits catch up after an outage. */
+/** What usually ends by itself is notified if it has not ended after this long: audits catch up after an outage. */
 const PATIENCE_MS = 3_600_000;
 
-/** More than one look, so that nobody hears of a moment; with `group_wait` a mail comes within a minute all the same. */
+/**
+ * More than one check, so that nobody is notified of a momentary problem. With `group_wait` a mail still comes within
+ * a minute.
+ */
 const LASTS_MS = 10_000;
 
 export const watchImpaired = defineKind({

@@ -1,7 +1,7 @@
 /**
  * Reads matchers as Alertmanager does. It has two parsers: the newer one (0.27) with UTF-8 label names and Go's
- * quoting, and the classic one (0.25). What only one of them reads is taken as that one reads it; where they differ
- * (`foo="\d"` is such a case), the classic one decides, as in Alertmanager's default mode.
+ * quoting, and the classic one (0.25). What only one of them accepts is read by that one; where they differ (such as
+ * `foo="\d"`), the classic one decides, as in Alertmanager's default mode.
  */
 export type MatchOp = '=' | '!=' | '=~' | '!~';
 
@@ -11,7 +11,7 @@ export interface MatcherText {
   readonly value: string;
 }
 
-/** The message says what is wrong and where: for people who wrote the matcher. */
+/** The message says what is wrong and where, for people who wrote the matcher. */
 export class MatcherSyntaxError extends Error {
   override readonly name = 'MatcherSyntaxError';
 }
@@ -28,9 +28,9 @@ export function readMatchers(text: string): MatcherText[] {
 }
 
 /**
- * Reads what holds one matcher by itself, such as an argument or a `filter`: there Alertmanager takes all that stands
- * behind the operator as the value, with its commas and braces. What is no such matcher is read as any other text.
- * Throws a `MatcherSyntaxError`.
+ * Reads a text that holds a single matcher, such as an argument or a `filter`. There Alertmanager takes everything
+ * after the operator as the value, including commas and braces. A text that is not such a matcher is read like any
+ * other. Throws a `MatcherSyntaxError`.
  */
 export function readMatcher(text: string): MatcherText[] {
   const one = attempt(() => [readClassicMatcher(text)]);
@@ -123,12 +123,12 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
 ]);
 
-/** A run of escapes, and one of them. */
+/** A run of escapes, and a single one. */
 const ESCAPES =
   /(?:\\(?:[abfnrtv\\"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))+|\\[\s\S]?/gu;
 const ESCAPE = /\\(?:([abfnrtv\\"])|x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/gu;
 
-/** Undoes a Go string literal. */
+/** Decodes the body of a Go string literal. */
 function unquote(body: string, text: string, at: number): string {
   if (body.includes('\n')) throw new MatcherSyntaxError(`a line break within quotes ${place(text, at)}`);
   return body.replace(ESCAPES, (written) => {
@@ -141,7 +141,7 @@ function unquote(body: string, text: string, at: number): string {
   });
 }
 
-/** In UTF-8: `\xf0` and `\360` are single bytes of it. Undefined for what is no escape. */
+/** The bytes of escapes, as UTF-8: `\xf0` and `\360` are single bytes of it. Undefined for an invalid escape. */
 function bytesOf(written: string): Buffer | undefined {
   const parts: Buffer[] = [];
   for (const [, simple, hex, octal, short, long] of written.matchAll(ESCAPE)) {
@@ -159,7 +159,7 @@ function bytesOf(written: string): Buffer | undefined {
   return parts.length === 0 ? undefined : Buffer.concat(parts);
 }
 
-/** Undefined for bytes that are no UTF-8. */
+/** Undefined for bytes that are not valid UTF-8. */
 function asText(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -168,7 +168,7 @@ function asText(bytes: Buffer): string | undefined {
   }
 }
 
-/** Of a text without blanks around it. */
+/** For a text without surrounding blanks. */
 const CLASSIC = /^([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(=~|=|!=|!~)\s*([\s\S]*)$/;
 
 function readClassic(text: string): MatcherText[] {
@@ -184,7 +184,7 @@ function readClassic(text: string): MatcherText[] {
       continue;
     }
     if (char === '"' && !escaped) quoted = !quoted;
-    // As there: behind `\,` a quote still counts as escaped.
+    // As in Alertmanager: a quote after `\,` still counts as escaped.
     if (char !== ',') escaped = char === '\\' && !escaped;
     part += char;
   }

@@ -9,7 +9,7 @@ import {
 } from './matcher-syntax.ts';
 import { knownRegex, RegexSyntaxError, regexSize } from './regex.ts';
 
-/** One condition on a label. A label that is absent counts as empty, as in Alertmanager. */
+/** One condition on a label. A missing label counts as empty, as in Alertmanager. */
 export interface Matcher {
   readonly name: string;
   readonly op: MatchOp;
@@ -18,34 +18,35 @@ export interface Matcher {
 }
 
 /**
- * Reads `a="b"`, `a="b",c=~"d"` or `{a="b",c=~"d"}` as Alertmanager reads it. Throws a `MatcherSyntaxError` whose
- * message says what is wrong and where.
+ * Reads `a="b"`, `a="b",c=~"d"` or `{a="b",c=~"d"}` as Alertmanager does. Throws a `MatcherSyntaxError` that says
+ * what is wrong and where.
  */
 export function parseMatchers(text: string): Matcher[] {
   return parseMatcherLists([text]);
 }
 
-/** As `parseMatchers`, for several texts that are used together. */
+/** Like `parseMatchers`, for several texts that are used together. */
 export function parseMatcherLists(texts: readonly string[]): Matcher[] {
   return createMatchers(texts.flatMap(readMatchers));
 }
 
 /**
  * Reads an argument or a `filter` as amtool and Alertmanager's API do: all of `nest=Marketing, EMEA` is one matcher.
- * Several in one text, and braces around them, are read as well where each value is quoted. Throws as `parseMatchers`.
+ * Several matchers in one text, and braces around them, are accepted if each value is quoted. Throws like
+ * `parseMatchers`.
  */
 export function parseMatcher(text: string): Matcher[] {
   return parseFilters([text]);
 }
 
-/** As `parseMatcher`, for several texts that are used together. */
+/** Like `parseMatcher`, for several texts that are used together. */
 export function parseFilters(texts: readonly string[]): Matcher[] {
   return createMatchers(texts.flatMap(readMatcher));
 }
 
 /**
- * Creates matchers that are used together, one after the other: it stops where they are too many, or their regular
- * expressions together too large. Throws as `createMatcher`.
+ * Creates matchers that are used together. Stops at the first that exceeds their number or the total size of their
+ * regular expressions. Throws like `createMatcher`.
  */
 export function createMatchers(parts: readonly MatcherText[]): Matcher[] {
   if (parts.length > LIMITS.matchers.most) {
@@ -62,7 +63,7 @@ export function createMatchers(parts: readonly MatcherText[]): Matcher[] {
   });
 }
 
-/** Regular expressions are RE2's and match the whole value. Throws a `MatcherSyntaxError` for one that is not valid. */
+/** Regular expressions are RE2's and match the whole value. Throws a `MatcherSyntaxError` for an invalid one. */
 export function createMatcher(name: string, op: MatchOp, value: string): Matcher {
   if (name === '') throw new MatcherSyntaxError('a label name is empty');
   try {
@@ -74,26 +75,26 @@ export function createMatcher(name: string, op: MatchOp, value: string): Matcher
   return knownMatcher({ name, op, value });
 }
 
-/** Of a value that is refused so much is quoted. */
+/** How much of a refused value is quoted. */
 const QUOTED_CHARACTERS = 100;
 
 function shortened(value: string): string {
   return value.length > QUOTED_CHARACTERS ? `${value.slice(0, QUOTED_CHARACTERS).toWellFormed()}…` : value;
 }
 
-/** A matcher that was created before it was kept. Where it is not valid after all, matching throws. */
+/** A matcher that was validated before it was stored. If it is invalid after all, matching throws. */
 export function knownMatcher({ name, op, value }: MatcherText): Matcher {
   const test = isRegex(op) ? knownRegex(value) : (text: string) => text === value;
   const isNegated = op === '!=' || op === '!~';
   return { name, op, value, matches: (labels) => test(labelOf(labels, name) ?? '') !== isNegated };
 }
 
-/** How much work a matcher is: the instructions of its regular expression, 0 for none. */
+/** The work of a matcher: the instructions of its regular expression; 0 if it has none. */
 export function sizeOf({ op, value }: Pick<Matcher, 'op' | 'value'>): number {
   return isRegex(op) ? regexSize(value) : 0;
 }
 
-/** How much work it is to ask all of these; one that is not valid after all is none. */
+/** The work of evaluating all of these; an invalid matcher counts as none. */
 export function workOf(matchers: readonly Matcher[]): number {
   return matchers.reduce((sum, matcher) => sum + 1 + knownSizeOf(matcher), 0);
 }
@@ -114,7 +115,7 @@ export function matchesAll(matchers: readonly Matcher[], labels: Labels): boolea
   return matchers.every((matcher) => matcher.matches(labels));
 }
 
-/** Alertmanager's form, as it stands in the keys of routes. `parseMatchers` reads it back. */
+/** Alertmanager's form, as in the keys of routes. `parseMatchers` reads it back. */
 export function formatMatcher({ name, op, value }: Pick<Matcher, 'name' | 'op' | 'value'>): string {
   if (/[\s{}!=~,\\"'`]/u.test(name)) return `${goQuote(name)}${op}${goQuote(value)}`;
   return `${name}${op}${quote(value)}`;
@@ -136,7 +137,7 @@ const GO_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['\\', '\\\\'],
 ]);
 
-/** A string as Go's `%q` writes it: what does not print is escaped. */
+/** A string as Go's `%q` writes it: characters that are not printable are escaped. */
 export function goQuote(text: string): string {
   const body = text.toWellFormed().replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => {
     const short = GO_ESCAPES.get(char);

@@ -1,23 +1,24 @@
 /**
- * Matches whole texts against RE2 patterns as Alertmanager does. RE2JS takes no longer than program times text, but
- * bounds the program only at a million instructions: a pattern that would cost seconds or a gigabyte stops here.
+ * Matches whole texts against RE2 patterns as Alertmanager does. RE2JS takes time in proportion to program times
+ * text, but limits the program only to a million instructions. Patterns that would cost seconds or a gigabyte are
+ * refused here.
  */
 import { RE2JS, RE2JSException } from 're2js';
 import { LIMITS } from '../../limits.ts';
 
-/** Beyond this a pattern is not even compiled: that alone may take seconds. */
+/** A pattern with a larger estimate is not even compiled: that alone may take seconds. */
 const MAX_ESTIMATE = 30_000;
-/** A class of Unicode, such as `\pL`, is one instruction of up to 650 ranges, which take as long as so many others. */
+/** A Unicode class such as `\pL` is one instruction with up to 650 ranges, which take as long as this many others. */
 const UNICODE_CLASS = 100;
-/** So many characters of a class that lists its own are as much as one instruction. */
+/** This many characters of a listed class count as one instruction. */
 const LISTED_CHARACTERS = 8;
-/** RE2's own bound of a repetition, and of all that are nested in each other. */
+/** RE2's own limit for a repetition, and for the product of nested ones. */
 const MAX_REPEAT = 1000;
-/** Instructions that are kept compiled, in each of two generations: more than all silences may have together. */
+/** Instructions kept compiled in each of two generations: more than all silences together may have. */
 const KEPT_INSTRUCTIONS = 2 * LIMITS.silences_instructions.most;
-/** Texts whose answer a pattern remembers: labels repeat, and matchers are asked for every alert. */
+/** Texts whose result a pattern caches: labels repeat, and matchers are evaluated for every alert. */
 const REMEMBERED_ANSWERS = 4_096;
-/** And all patterns of a generation together. */
+/** The same for all patterns of a generation together. */
 const REMEMBERED_IN_ALL = 200_000;
 
 export class RegexSyntaxError extends Error {
@@ -26,12 +27,12 @@ export class RegexSyntaxError extends Error {
 
 interface Program {
   readonly matcher: RE2JS;
-  /** In instructions, where those with large classes count for more. */
+  /** In instructions; large classes count for more. */
   readonly size: number;
   readonly answers: Map<string, boolean>;
 }
 
-/** Compiled patterns by their text: those that were used lately, as many as fit. What is compiled is never changed. */
+/** Caches compiled patterns by text: as many recently used ones as fit. Compiled programs never change. */
 class Programs {
   #young = new Map<string, Program>();
   #old = new Map<string, Program>();
@@ -54,7 +55,8 @@ class Programs {
     const { answers } = program;
     const known = answers.get(text);
     if (known !== undefined) return known;
-    // Not `test`: it keeps up to 8 MB of states a pattern, and a hostile one makes it fill them again for each text.
+    // Not `test`: it keeps up to 8 MB of states per pattern, and a hostile pattern makes it refill them for each
+    // text.
     const answer = program.matcher.matcher(text).matches();
     if (answers.size >= REMEMBERED_ANSWERS) {
       this.#answers -= answers.size;
@@ -82,18 +84,18 @@ class Programs {
 
 const PROGRAMS = new Programs();
 
-/** Returns a test for whole texts. Throws a `RegexSyntaxError` for what RE2 refuses, and for what is too large. */
+/** Returns a test for whole texts. Throws a `RegexSyntaxError` for what RE2 refuses and for what is too large. */
 export function compileRegex(pattern: string): (text: string) => boolean {
   PROGRAMS.of(pattern);
   return (text) => PROGRAMS.matches(pattern, text);
 }
 
-/** As `compileRegex`, for a pattern that was compiled before it was kept: here it is compiled when it is first asked. */
+/** Like `compileRegex`, for a pattern that was validated before it was stored: it is compiled on first use. */
 export function knownRegex(pattern: string): (text: string) => boolean {
   return (text) => PROGRAMS.matches(pattern, text);
 }
 
-/** How many instructions a pattern compiles to; large classes count for more. Throws as `compileRegex` does. */
+/** How many instructions a pattern compiles to; large classes count for more. Throws like `compileRegex`. */
 export function regexSize(pattern: string): number {
   return PROGRAMS.of(pattern).size;
 }
@@ -102,7 +104,7 @@ function createProgram(pattern: string): Program {
   const { most } = LIMITS.pattern_instructions;
   const classes = sizeOfClasses(pattern);
   if (classes > most || estimate(pattern) > MAX_ESTIMATE) throw new RegexSyntaxError(TOO_LARGE);
-  // By itself first: so the message quotes what was written, and `a)|(b` cannot slip out of the anchors.
+  // Compiled alone first, so that the message quotes what was written, and `a)|(b` cannot escape the anchors.
   const size = Math.max(compile(pattern).programSize(), classes);
   if (size > most) throw new RegexSyntaxError(TOO_LARGE);
   return { matcher: compile(`^(?:${pattern})$`), size, answers: new Map() };
@@ -126,13 +128,15 @@ function beginningOf(message: string): string {
   return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE).toWellFormed()}…` : message;
 }
 
-/** The least that the pattern is taken for: it grows with the ranges of its classes, which are no instructions. */
+/** A lower bound of the pattern's size. It grows with the ranges of its classes, which are not instructions. */
 function sizeOfClasses(pattern: string): number {
   const unicode = pattern.match(/\\[pP]/g)?.length ?? 0;
   return UNICODE_CLASS * unicode + Math.ceil(pattern.length / LISTED_CHARACTERS);
 }
 
-/** About as many instructions as the pattern can have at most: every repeated group counts as if it held the others. */
+/**
+ * Roughly the most instructions that the pattern can have: every repeated group counts as if it contained the others.
+ */
 function estimate(pattern: string): number {
   let size = pattern.length;
   let groups = 1;

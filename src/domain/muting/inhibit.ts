@@ -7,14 +7,14 @@ import { createMatcher, type Matcher, matchesAll, workOf } from '../matchers/mat
 export interface InhibitRule {
   readonly sourceMatchers: readonly Matcher[];
   readonly targetMatchers: readonly Matcher[];
-  /** Labels that have the same values in source and target; one that both lack counts as the same. */
+  /** Labels whose values must be equal in source and target; a label that both lack counts as equal. */
   readonly equal: readonly string[];
 }
 
 const SOURCES = KINDS.filter((kind) => kind.inhibitsRegion);
 const OTHERS = KINDS.filter((kind) => kind.isOfNoRegion);
 
-/** While a region cannot be read, its other alerts follow from that. Deliveries belong to no region. */
+/** While a region cannot be read, its other alerts are a consequence of that. Deliveries belong to no region. */
 export const BUILT_IN_INHIBITIONS: readonly InhibitRule[] = [
   {
     sourceMatchers: [createMatcher('alertname', '=~', anyOf(SOURCES))],
@@ -28,8 +28,8 @@ function anyOf(kinds: typeof KINDS): string {
 }
 
 /**
- * The names that the alerts which inhibit can have, so that only those need be loaded; null where a rule leaves that
- * open.
+ * The alertnames that inhibiting alerts can have, so that only those need to be loaded; null if a rule does not
+ * restrict them.
  */
 export function sourceNames(rules: readonly InhibitRule[]): string[] | null {
   const names = new Set<string>();
@@ -41,14 +41,14 @@ export function sourceNames(rules: readonly InhibitRule[]): string[] | null {
   return [...names];
 }
 
-/** The names that a matcher lists; none for one that says nothing of the name, or says it by more than a list. */
+/** The names that a matcher lists; none if it is not about the name, or is more than a list. */
 function namesOf({ name, op, value }: Matcher): string[] {
   if (name !== 'alertname' || value === '') return [];
   if (op === '=') return [value];
   return op === '=~' && /^[\w|]+$/.test(value) ? value.split('|') : [];
 }
 
-/** How much work it is to ask a rule about one alert, as `workOf` has it. */
+/** The work of evaluating a rule for one alert, in the unit of `workOf`. */
 export function workOfRule({ sourceMatchers, targetMatchers }: InhibitRule): number {
   return workOf(sourceMatchers) + workOf(targetMatchers);
 }
@@ -60,16 +60,16 @@ export interface Source {
 }
 
 export interface Inhibitor {
-  /** These are the labels of an alert that fires. */
+  /** Adds the labels of an alert that fires. */
   fires(labels: Labels): void;
-  /** The alert that inhibits these labels, the first of those that fire; undefined for none. */
+  /** The alert that inhibits these labels, the first among the firing ones; undefined for none. */
   sourceOf(labels: Labels): Source | undefined;
 }
 
-/** What a rule does among the alerts of which it hears that they fire. */
+/** Evaluates one rule against the firing alerts that it is told about. */
 export function createInhibitor(rule: InhibitRule): Inhibitor {
   const { sourceMatchers, targetMatchers } = rule;
-  /** By the values that must be equal: the first source, and the first that is no target as well. */
+  /** By the values that must be equal: the first source, and the first that is not also a target. */
   const sources = new Map<string, { readonly first: Labels; noTarget: Labels | undefined }>();
   return {
     fires(labels) {
@@ -82,7 +82,7 @@ export function createInhibitor(rule: InhibitRule): Inhibitor {
     sourceOf(labels) {
       if (sources.size === 0 || !matchesAll(targetMatchers, labels)) return undefined;
       const known = sources.get(keyOf(rule, labels));
-      // Alerts that are both source and target do not inhibit each other, nor themselves.
+      // Alerts that are both source and target inhibit neither each other nor themselves.
       const source = matchesAll(sourceMatchers, labels) ? known?.noTarget : known?.first;
       return source && { fingerprint: fingerprint(source), labels: source };
     },

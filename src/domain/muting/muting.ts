@@ -1,4 +1,4 @@
-/** Which alerts are muted, and why: by silences, inhibition and the times of a route, at one instant. */
+/** Decides which alerts are muted at one instant, and why: by silences, inhibition and a route's time intervals. */
 import type { Labels } from '../alert/alert.ts';
 import { type Fault, FaultBox } from '../alert/fault.ts';
 import { workOf } from '../matchers/matcher.ts';
@@ -9,7 +9,7 @@ import type { SuppressionReason } from './suppression.ts';
 import { mutingIntervals, type TimeIntervals } from './time-interval.ts';
 
 export interface Mutes {
-  /** The silences that hide it. */
+  /** The silences that mute it. */
   readonly silencedBy: readonly Silence[];
   /** Fingerprints of the alerts that inhibit it. */
   readonly inhibitedBy: readonly string[];
@@ -23,20 +23,20 @@ export interface Mute {
 }
 
 /**
- * Lets others do something where much was done, by how much it was: in instructions of regular expressions, or what is
- * as simple. What it gives is waited for.
+ * Lets other work run after much was done. `work` is measured in instructions of regular expressions, or steps as
+ * simple. If it returns a promise, it is awaited.
  */
 type GiveWay = (work: number) => Promise<unknown> | undefined;
 
 export interface Muting {
   of(alert: Silenceable, giveWay: GiveWay): Promise<Mutes>;
-  /** These are the labels of one more alert that fires: `firing` for alerts that are read later. */
+  /** Adds the labels of one more firing alert: `firing` for alerts that are read later. */
   fires(labels: Labels): void;
   /** The names of the time intervals that mute everything of a route; empty for none. */
   ofRoute(route: Route): readonly string[];
-  /** Why this route is muted for the alert; null when it is not. The order is Alertmanager's. */
+  /** Why the alert is muted on this route; null if it is not. The order of reasons is Alertmanager's. */
   why(alert: Silenceable, route: Route, giveWay: GiveWay): Promise<Mute | null>;
-  /** Silences and inhibitions that failed up to now: they mute nothing. */
+  /** Silences and inhibit rules that have failed so far; they mute nothing. */
   faults(): readonly Fault[];
 }
 
@@ -44,8 +44,8 @@ export interface MutingOptions {
   readonly silences: readonly Silence[];
   readonly inhibitRules: readonly InhibitRule[];
   /**
-   * Labels of the alerts that fire now, at least of those that `sourceNames` names. One that is over and fires on
-   * because it flaps is not among them: nothing is a consequence of it.
+   * Labels of the alerts that fire now, at least of those that `sourceNames` names. Alerts that are over and fire on
+   * because they flap are excluded: nothing is a consequence of them.
    */
   readonly firing: readonly Labels[];
   readonly timeIntervals: TimeIntervals;
@@ -53,7 +53,7 @@ export interface MutingOptions {
   readonly nowUs: number;
 }
 
-/** What asking about an alert takes though nothing mutes it. */
+/** The least work of checking an alert, even if nothing mutes it. */
 const LEAST_WORK = 50;
 
 export async function createMuting(options: MutingOptions, giveWay: GiveWay): Promise<Muting> {
@@ -72,7 +72,7 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
   const byAlert = Map.groupBy(silences.filter(isHidingNow), ({ alertId }) => alertId);
   const leastWork = inhibitRules.reduce((sum, rule) => sum + workOfRule(rule), LEAST_WORK);
   const shares = await inShares(byAlert.get(null) ?? [], giveWay);
-  /** Those that could hide it, the ones that acknowledge it last. */
+  /** The silences that could mute it; those that acknowledge it come last. */
   const sharesFor = ({ id }: Silenceable): readonly Share[] => {
     const own = byAlert.get(id);
     return own ? [...shares, { silences: own, work: own.length }] : shares;
@@ -124,16 +124,16 @@ export async function createMuting(options: MutingOptions, giveWay: GiveWay): Pr
   };
 }
 
-/** Silences that are asked about an alert one after the other, before others may do something. */
+/** Silences that are checked one after another before other work may run. */
 interface Share {
   readonly silences: readonly Silence[];
   readonly work: number;
 }
 
-/** Work of a share; a single silence may be more. */
+/** The most work of a share; a single silence may exceed it. */
 const MOST_OF_A_SHARE = 1_000;
 
-/** Their expressions are compiled for that, which takes as long as to ask them. */
+/** Compiles their expressions, which takes as long as evaluating them. */
 async function inShares(silences: readonly Silence[], giveWay: GiveWay): Promise<Share[]> {
   const shares: Share[] = [];
   let share: { silences: Silence[]; work: number } | undefined;
@@ -151,7 +151,7 @@ async function inShares(silences: readonly Silence[], giveWay: GiveWay): Promise
   return shares;
 }
 
-/** A rule that does not know all that fires, because it failed, inhibits nothing. */
+/** A rule that failed, and so does not know everything that fires, inhibits nothing. */
 function guarded(name: string, rule: InhibitRule, faults: FaultBox): Inhibitor {
   const inhibitor = createInhibitor(rule);
   let isWhole = true;

@@ -1,6 +1,6 @@
 /**
- * Windows of time that a cron expression opens again and again. Whether one is open follows from when the expression
- * last fitted. An hour that a change of the clock skips opens nothing, one that it repeats opens twice.
+ * Evaluates time windows that a cron expression opens repeatedly. Whether one is open depends on when the expression
+ * last matched. An hour that a clock change skips opens nothing; one that it repeats opens twice.
  */
 import { LIMITS } from '../../limits.ts';
 import { type Cron, createCron, cronProblem } from '../../time/cron.ts';
@@ -9,7 +9,10 @@ import type { Recurrence, Recurrences } from './silence.ts';
 const MINUTE_MS = 60_000;
 const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
 
-/** What is known of a recurrence: its newest opening up to `checkedToUs`; undefined where it is too long ago to count. */
+/**
+ * The cached state of a recurrence: its newest opening up to `checkedToUs`; undefined if it is too long ago to
+ * matter.
+ */
 interface Known {
   readonly cron: Cron;
   checkedToUs: number;
@@ -20,7 +23,7 @@ export function createRecurrences(): Recurrences {
   const known = new Map<string, Known>();
 
   function look({ cron, timezone, durationMs }: Recurrence): Known {
-    // How far back was looked follows from the duration: a shorter one knows too little for a longer one.
+    // How far back was searched depends on the duration: the result for a shorter one is not enough for a longer one.
     const key = JSON.stringify([cron, timezone, durationMs]);
     const found = known.get(key);
     if (found) return found;
@@ -29,7 +32,7 @@ export function createRecurrences(): Recurrences {
       checkedToUs: Number.NEGATIVE_INFINITY,
       openedUs: undefined,
     };
-    // Silences come and go: the one that was looked at first makes room.
+    // Silences come and go, so the oldest entry is evicted.
     const [oldest] = known.size >= LIMITS.silences.most ? known.keys() : [];
     if (oldest !== undefined) known.delete(oldest);
     known.set(key, made);
@@ -42,7 +45,7 @@ export function createRecurrences(): Recurrences {
     isOpen(recurrence, nowUs) {
       const one = look(recurrence);
       const closedUs = nowUs - recurrence.durationMs * 1000;
-      // A clock that was set back makes what was found worthless.
+      // If the clock was set back, the cached result is useless.
       const isBack = one.checkedToUs > nowUs;
       const found = one.cron.latest(isBack ? closedUs : Math.max(closedUs, one.checkedToUs), nowUs);
       if (isBack || found !== undefined) one.openedUs = found;

@@ -1,7 +1,7 @@
 /**
- * How silences come, change and go. All of it is pure: from the silences there are and what somebody wants follow
- * the ones to write. Alertmanager's rules: what was hidden in the past stays on record, so a silence whose matchers
- * change, or one that is over, gives way to a new one with an id of its own.
+ * Decides how silences are created, changed and ended. Pure: from the present silences and a request follow those to
+ * write. By Alertmanager's rules, what was muted in the past stays on record. So a silence whose matchers change, or
+ * one that is over, is replaced by a new one with its own id.
  */
 
 import { LIMITS, type LimitName } from '../../limits.ts';
@@ -9,7 +9,7 @@ import type { Alert, Labels } from '../alert/alert.ts';
 import { formatMatcher, knownMatcher, type Matcher, sizeOf } from '../matchers/matcher.ts';
 import { type Recurrence, type Recurrences, type Silence, silenceState } from './silence.ts';
 
-/** What somebody asks for. */
+/** What somebody requests. */
 export interface SilenceRequest {
   /** The silence to change; absent for a new one. */
   readonly id?: string | undefined;
@@ -20,11 +20,11 @@ export interface SilenceRequest {
   readonly createdBy: string;
   readonly comment: string;
   readonly annotations?: Labels | undefined;
-  /** Absent: as the silence has it that is changed, or none. */
+  /** Absent: as in the silence to change, or none. */
   readonly recurrence?: Recurrence | null | undefined;
 }
 
-/** The id of the silence that now stands and what is to be written, or why not. */
+/** The id of the resulting silence and what to write, or why not. */
 export type SilenceChange =
   | { readonly ok: true; readonly id: string; readonly write: readonly Silence[] }
   | {
@@ -32,7 +32,7 @@ export type SilenceChange =
       readonly problem: 'not_found' | 'invalid';
       /** For people, without a full stop. */
       readonly message: string;
-      /** The bound that was reached. */
+      /** The limit that was reached. */
       readonly limit?: LimitName;
     };
 
@@ -48,7 +48,10 @@ type SilenceLimit = Extract<
   'acknowledgements' | 'silence_characters' | 'silences' | 'silences_instructions'
 >;
 
-/** An acknowledged alert may fire for long; the episode ends the silence, and this only keeps its end a date. */
+/**
+ * An acknowledged alert may fire for long. The end of the episode ends the silence; this is only a valid end date for
+ * it.
+ */
 const UNTIL_RESOLVED_US = 10 * 365 * 86_400_000_000;
 
 /** Adds a silence, or changes the one that the request names. */
@@ -87,14 +90,14 @@ export function setSilence(
   return { ok: true, id: added.id, write: [...(before ? ended(before, nowUs) : []), added] };
 }
 
-/** Ends a silence now; one that is over stays as it is. */
+/** Ends a silence now; one that is already over stays as it is. */
 export function expireSilence(present: readonly Silence[], id: string, nowUs: number): SilenceChange {
   const silence = present.find((one) => one.id === id);
   if (!silence) return { ok: false, problem: 'not_found', message: 'silence not found' };
   return { ok: true, id, write: ended(silence, nowUs) };
 }
 
-/** Hides a firing alert until this episode of it is over. One that is acknowledged already stays so. */
+/** Mutes a firing alert until its current episode is over. An existing acknowledgement stays. */
 export function acknowledge(
   present: readonly Silence[],
   alert: Alert,
@@ -130,14 +133,14 @@ export function acknowledge(
   return { ok: true, id: newId, write: [silence] };
 }
 
-/** Ids of the silences that are over and of which no more are kept: those that ended first. */
+/** Ids of expired silences beyond the number that is kept: those that ended first. */
 export function forgotten(present: readonly Silence[], nowUs: number): string[] {
   const over = present.filter((one) => silenceState(one, nowUs) === 'expired');
   const ended = over.toSorted((a, b) => b.endsAtUs - a.endsAtUs);
   return ended.slice(LIMITS.silences.most).map(({ id }) => id);
 }
 
-/** The silence as it stands when it is ended now: nothing to write when it is over already. */
+/** The silence to write in order to end it now; none if it is already over. */
 export function ended(silence: Silence, nowUs: number): Silence[] {
   switch (silenceState(silence, nowUs)) {
     case 'expired':
@@ -161,17 +164,19 @@ function mistakeOf(wanted: Silence, { recurrences, nowUs }: ChangeContext): stri
   return recurrence === null ? undefined : recurrences.problem(recurrence);
 }
 
-/** Whether a matcher asks for an empty label. As in Alertmanager, one that excludes a value counts as asking for more. */
+/**
+ * Whether a matcher requires an empty label. As in Alertmanager, one that excludes a value counts as requiring more.
+ */
 function isMetByNothing(matcher: Matcher): boolean {
   return (matcher.op === '=' || matcher.op === '=~') && matcher.matches({});
 }
 
-/** True for a silence that acknowledges nothing. */
+/** True for a silence that is not an acknowledgement. */
 function isPlain({ alertId }: Silence): boolean {
   return alertId === null;
 }
 
-/** The bound that a silence would go beyond, beside the `others` that are not over. */
+/** The limit that a silence would exceed, together with the `others` that are not over. */
 function limitReached(others: readonly Silence[], wanted: Silence): SilenceLimit | undefined {
   if (charactersOf(wanted) > LIMITS.silence_characters.most) return 'silence_characters';
   if (others.length >= LIMITS.silences.most) return 'silences';
@@ -180,7 +185,7 @@ function limitReached(others: readonly Silence[], wanted: Silence): SilenceLimit
   return sum > LIMITS.silences_instructions.most ? 'silences_instructions' : undefined;
 }
 
-/** One that was kept under other bounds, and cannot be compiled any more, is no work. */
+/** A silence stored under other limits that no longer compiles counts as no work. */
 function safeSizeOf(matcher: Matcher): number {
   try {
     return sizeOf(matcher);
@@ -200,7 +205,7 @@ function tooMuch(limit: SilenceLimit): SilenceChange {
   return { ok: false, problem: 'invalid', message, limit };
 }
 
-/** Whether the change leaves what was hidden so far as it was, so that the silence keeps its id. */
+/** Whether the change leaves what was muted so far as it was, so that the silence can keep its id. */
 function isSame(before: Silence, wanted: Silence, nowUs: number): boolean {
   if (textOf(before.matchers) !== textOf(wanted.matchers)) return false;
   if (JSON.stringify(before.recurrence) !== JSON.stringify(wanted.recurrence)) return false;

@@ -1,7 +1,7 @@
 /**
- * Silences, with Alertmanager's meaning: a silence mutes the alerts that it matches while it lasts, and people are
- * notified of those that still fire when it ends. An acknowledgement is a silence of one alert's present episode: it hides
- * neither the end of that episode nor the next one.
+ * Silences, with Alertmanager's meaning: a silence mutes the alerts that it matches while it lasts; people are
+ * notified of those that still fire when it ends. An acknowledgement is a silence of one alert's current episode: it
+ * mutes neither the end of that episode nor the next one.
  */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';
@@ -9,18 +9,18 @@ import { type Matcher, matchesAll } from '../matchers/matcher.ts';
 export interface Silence {
   /** A UUID. */
   readonly id: string;
-  /** All must fit; at least one does not fit an empty value. */
+  /** All must match; at least one must not match an empty value. */
   readonly matchers: readonly Matcher[];
   readonly startsAtUs: number;
   readonly endsAtUs: number;
   readonly updatedAtUs: number;
   readonly createdBy: string;
   readonly comment: string;
-  /** What else clients of Alertmanager's API want to remember of it; absent for nothing. */
+  /** What else clients of Alertmanager's API want to store with it; absent for nothing. */
   readonly annotations?: Labels;
-  /** It hides only within these windows between its start and its end; null for all the time. */
+  /** It mutes only within these windows between its start and end; null for all the time. */
   readonly recurrence: Recurrence | null;
-  /** The alert that is acknowledged; null for a plain silence. */
+  /** The acknowledged alert; null for a plain silence. */
   readonly alertId: string | null;
   /** `startsAtUs` of the acknowledged episode; null for a plain silence. */
   readonly alertStartsAtUs: number | null;
@@ -30,15 +30,15 @@ export interface Silence {
 export interface Recurrence {
   /** Five fields: minute, hour, day of month, month, day of week. */
   readonly cron: string;
-  /** A name of the IANA database, e.g. `Europe/Amsterdam`. */
+  /** An IANA name, such as `Europe/Amsterdam`. */
   readonly timezone: string;
   /** 1 minute to 7 days. */
   readonly durationMs: number;
 }
 
-/** Reads cron expressions: the library stays outside of this room (`recurrence.ts`). */
+/** Evaluates recurrences; `recurrence.ts` implements it, so that this file does not depend on the cron library. */
 export interface Recurrences {
-  /** What is wrong with one, as a sentence for people; undefined for nothing. */
+  /** What is wrong with a recurrence, as a sentence for people; undefined if it is valid. */
   problem(recurrence: Recurrence): string | undefined;
   /** Whether a window is open at this instant. */
   isOpen(recurrence: Recurrence, nowUs: number): boolean;
@@ -49,8 +49,8 @@ export interface Recurrences {
 export type SilenceState = 'pending' | 'active' | 'expired';
 
 /**
- * Alertmanager's three states. A recurring silence is active between its windows, too. What had begun, or was ended by
- * hand, when the silence was written stays so, though our clock was set back since.
+ * Alertmanager's three states. A recurring silence is active between its windows, too. A silence that had begun, or
+ * was ended by hand, when it was written stays so, even if our clock was set back since.
  */
 export function silenceState({ startsAtUs, endsAtUs, updatedAtUs }: Silence, nowUs: number): SilenceState {
   if (nowUs >= endsAtUs || endsAtUs <= updatedAtUs) return 'expired';
@@ -69,13 +69,13 @@ export function countSilences(
   }));
 }
 
-/** Whether it hides what it matches at this instant. */
+/** Whether it mutes what it matches at this instant. */
 export function isHiding(silence: Silence, nowUs: number, recurrences: Recurrences): boolean {
   if (silenceState(silence, nowUs) !== 'active') return false;
   return silence.recurrence === null || recurrences.isOpen(silence.recurrence, nowUs);
 }
 
-/** From when on it hides what it matches: now, or later; undefined where it never does. */
+/** From when on it mutes what it matches: now or later; undefined if never. */
 export function hidesFromUs(
   { startsAtUs, endsAtUs, recurrence }: Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'>,
   nowUs: number,
@@ -87,16 +87,16 @@ export function hidesFromUs(
   return recurrences.nextOpening(recurrence, fromUs, endsAtUs);
 }
 
-/** What of an alert a silence looks at. */
+/** The properties of an alert that a silence depends on. */
 export type Silenceable = Pick<Alert, 'id' | 'labels' | 'state' | 'startsAtUs'>;
 
-/** Whether this alert is one of those that the silence hides while it hides. */
+/** Whether the silence applies to this alert. */
 export function concerns(silence: Silence, alert: Silenceable): boolean {
   if (silence.alertId === null) return matchesAll(silence.matchers, alert.labels);
   return silence.alertId === alert.id && !isAcknowledgementOver(silence, alert);
 }
 
-/** Those that acknowledge an alert, by its id: there may be as many as alerts. */
+/** The silences that acknowledge each alert, by the alert's id: there may be as many as alerts. */
 export function acknowledgementsByAlert(
   silences: readonly Silence[],
 ): ReadonlyMap<string, readonly Silence[]> {
@@ -104,7 +104,7 @@ export function acknowledgementsByAlert(
   return Map.groupBy(own, (one) => one.alertId!);
 }
 
-/** True once the episode that was acknowledged is over. Asked with the acknowledged alert. */
+/** True once the acknowledged episode is over. `alert` must be the acknowledged one. */
 export function isAcknowledgementOver(silence: Silence, alert: Silenceable): boolean {
   return alert.state !== 'firing' || alert.startsAtUs !== silence.alertStartsAtUs;
 }

@@ -1,19 +1,19 @@
 /**
- * Time intervals, with Alertmanager's meaning: an instant lies in an interval when each list that the interval has
- * holds its part of the date and time, as the clocks of the interval's location show it. Seconds do not matter.
+ * Time intervals, with Alertmanager's meaning: an instant is in an interval if every list of the interval contains
+ * the corresponding part of its date and time, by the clocks of the interval's location. Seconds do not matter.
  */
 import { wallClock } from '../../time/zone-format.ts';
 import type { Route } from '../routing/route.ts';
 
-/** Both ends belong to it. */
+/** Both ends are included. */
 export interface Span {
   readonly from: number;
   readonly to: number;
 }
 
-/** Lists that are absent hold everything. */
+/** A missing list contains everything. */
 export interface TimeIntervalSpec {
-  /** Minutes of the day from 0 to 1440, the end exclusive. */
+  /** Minutes of the day from 0 to 1440; the end is exclusive. */
   readonly times?: readonly Span[] | undefined;
   /** 0 for Sunday to 6. */
   readonly weekdays?: readonly Span[] | undefined;
@@ -22,7 +22,7 @@ export interface TimeIntervalSpec {
   /** 1 for January to 12. */
   readonly months?: readonly Span[] | undefined;
   readonly years?: readonly Span[] | undefined;
-  /** A name of the IANA database. */
+  /** An IANA name. */
   readonly location: string;
 }
 
@@ -31,10 +31,10 @@ export interface TimeInterval {
   contains(atUs: number): boolean;
 }
 
-/** By name; an instant is in what a name stands for when it is in one of its intervals. */
+/** By name. A name contains an instant if one of its intervals does. */
 export type TimeIntervals = ReadonlyMap<string, readonly TimeInterval[]>;
 
-/** Throws a `RangeError` for a location that is not known here. */
+/** Throws a `RangeError` for an unknown location. */
 export function createTimeInterval(spec: TimeIntervalSpec): TimeInterval {
   const clock = wallTime(spec.location);
   return {
@@ -54,8 +54,8 @@ export function createTimeInterval(spec: TimeIntervalSpec): TimeInterval {
 }
 
 /**
- * The names of the intervals that mute a route at an instant: those of its `mute_time_intervals` that hold it, and
- * all of its `active_time_intervals` where none of them holds it. A name that is not known holds nothing.
+ * The names of the intervals that mute a route at an instant: those of its `mute_time_intervals` that contain it, and
+ * all of its `active_time_intervals` if none of them contains it. An unknown name contains nothing.
  */
 export function mutingIntervals(
   route: Pick<Route, 'muteTimeIntervals' | 'activeTimeIntervals'>,
@@ -74,7 +74,10 @@ function isIn(spans: readonly Span[] | undefined, holds: (span: Span) => boolean
   return spans === undefined || spans.some(holds);
 }
 
-/** Days that count from the end, and days beyond it, take the month's own length: the 31st never begins in April. */
+/**
+ * Resolves negative days, and days beyond the month's end, by the month's length: a range from the 31st never begins
+ * in April.
+ */
 function isDayIn({ from, to }: Span, day: number, daysInMonth: number): boolean {
   const first = from < 0 ? daysInMonth + from + 1 : from;
   const last = to < 0 ? daysInMonth + to + 1 : to;
@@ -82,7 +85,7 @@ function isDayIn({ from, to }: Span, day: number, daysInMonth: number): boolean 
 }
 
 interface WallTime {
-  /** Of the day. */
+  /** Minute of the day. */
   readonly minute: number;
   readonly weekday: number;
   readonly day: number;
@@ -90,7 +93,7 @@ interface WallTime {
   readonly year: number;
 }
 
-/** What the clocks of a place show. */
+/** What the clocks of a location show. */
 function wallTime(location: string): (atUs: number) => WallTime {
   const clock = wallClock(location);
   return (atUs) => {

@@ -2,10 +2,10 @@ import { type Labels, labelOf } from '../alert/alert.ts';
 import { boundedKey } from '../alert/bounded-key.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
-/** What a template of a route's label may use. */
+/** What the template of a route's label may use. */
 export interface LabelledGroup {
   readonly groupLabels: Labels;
-  /** Those that the alerts of the group have in common. */
+  /** The labels that the group's alerts have in common. */
   readonly commonLabels: Labels;
 }
 
@@ -13,32 +13,37 @@ export interface LabelledGroup {
 export interface Route {
   /** Position in the tree: `0` for the root, `0.1` for its second child. */
   readonly path: string;
-  /** Alertmanager's key: the matchers from the root down, e.g. `{}/{severity="critical"}`. Two nodes may share it. */
+  /**
+   * Alertmanager's key: the matchers from the root down, such as `{}/{severity="critical"}`. Two nodes may share it.
+   */
   readonly key: string;
   readonly receiver: string;
   readonly matchers: readonly Matcher[];
   readonly continue: boolean;
-  /** Labels that make a group; `all` (written `...`) makes every set of labels a group of its own. */
+  /** Labels that define a group; `all` (written `...`) makes every set of labels its own group. */
   readonly groupBy: readonly string[] | 'all';
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly repeatIntervalMs: number;
-  /** Each repetition without news in between waits this many times as long as the one before; absent for 1. */
+  /** Each repetition without news waits this many times as long as the previous one; absent for 1. */
   readonly repeatBackoff?: number;
-  /** Who else is notified of what still fires, unsilenced, so long after the first notification; absent for nobody. */
+  /**
+   * Which receiver is notified too of what still fires, unmuted, this long after the first notification; absent for
+   * none.
+   */
   readonly escalation?: { readonly afterMs: number; readonly receiver: string };
   /** Names of the time intervals that mute the route, and of those outside of which it is muted. */
   readonly muteTimeIntervals?: readonly string[];
   readonly activeTimeIntervals?: readonly string[];
-  /** What its labels and those that it inherits say of a group, for templates and programs; absent without any. */
+  /** The values of its own and inherited labels for a group, for templates and programs; absent without any. */
   readonly writeLabels?: (group: LabelledGroup) => Labels;
   readonly routes: readonly Route[];
 }
 
 /**
- * The routes that these labels reach, depth first: a node's children in their order, the first that matches ending
- * the search unless it has `continue`; the node itself where no child matches. The root matches everything, so at
- * least one route is returned.
+ * The routes that these labels reach, depth first: a node's children in order, where the first match ends the search
+ * unless it has `continue`; the node itself if no child matches. The root matches everything, so at least one route
+ * is returned.
  */
 export function routesFor(root: Route, labels: Labels): Route[] {
   const found = root.routes.length === 0 ? [] : childrenFor(root, labels);
@@ -55,7 +60,7 @@ function childrenFor(node: Route, labels: Labels): Route[] {
   return found;
 }
 
-/** The node at a `path`; undefined where the tree has none, as after a change of the configuration. */
+/** The node at `path`; undefined if the tree has none, for example after a change of the configuration. */
 export function routeAt(root: Route, path: string): Route | undefined {
   if (root.path === path) return root;
   const child = root.routes.find((one) => path === one.path || path.startsWith(`${one.path}.`));
@@ -63,8 +68,9 @@ export function routeAt(root: Route, path: string): Route | undefined {
 }
 
 /**
- * The node that a group belongs to: the one at which it was seen last, or wherever that stands since the configuration
- * changed; undefined where the tree has none. Its key says so, and not its place, which another node may have taken.
+ * The node that a group belongs to: where it was last seen, or wherever that node is after a change of the
+ * configuration; undefined if the tree has none. It is identified by its key, not its place, which another node may
+ * have taken.
  */
 export function routeOfGroup(
   root: Route,
@@ -80,7 +86,7 @@ function nodesOf(node: Route): Route[] {
   return [node, ...node.routes.flatMap(nodesOf)];
 }
 
-/** The labels that a group of this route has in common. An absent label is left out, as in Alertmanager. */
+/** The labels that a group of this route has in common. A missing label is left out, as in Alertmanager. */
 export function groupLabels(route: Route, labels: Labels): Labels {
   const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;
   const entries = names.flatMap((name) => {
@@ -91,10 +97,10 @@ export function groupLabels(route: Route, labels: Labels): Labels {
 }
 
 /**
- * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`.
- * Routes with the same matchers have the same key there; groups are stored under theirs, so a later one of such
- * routes gets `#2`, `#3` behind its own. Of one that is too long to be kept in an index, as with a matcher that lists
- * hundreds of ids, the beginning stands before a digest of all of it.
+ * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`. In
+ * Alertmanager routes with the same matchers have the same key. Groups are stored by key, so the later ones of such
+ * routes get `#2`, `#3` after theirs. A key too long for an index, such as with a matcher that lists hundreds of ids,
+ * is cut, with a digest of the whole appended.
  */
 export function groupKey(root: Route, route: Route, labels: Labels): string {
   const pairs = Object.entries(groupLabels(route, labels)).map(

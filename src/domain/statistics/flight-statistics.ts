@@ -1,12 +1,15 @@
-/** What the last Flights of a Bird say of it: how long they take, why they fail, and when the next one is due. */
+/** Computes what a Bird's last Flights tell: how long they take, why they fail, and when the next one is due. */
 import { signature } from '../alert/error-signature.ts';
 
-/** The value that so large a part of the values does not exceed; undefined for none. `part` is above 0 and up to 1. */
+/**
+ * The value that this share of the values does not exceed; undefined if there are none. `part` is above 0 and up to
+ * 1.
+ */
 export function percentile(values: readonly number[], part: number): number | undefined {
   return values.toSorted((a, b) => a - b)[Math.ceil(values.length * part) - 1];
 }
 
-/** The part of the Flights that succeeded, of those that failed or succeeded; undefined for none. */
+/** The share of succeeded Flights among those that failed or succeeded; undefined for none. */
 export function successRatio({
   succeeded,
   failed,
@@ -19,14 +22,14 @@ export function successRatio({
 }
 
 export interface Cause<Failure> {
-  /** The signature of the messages; empty where the service gave none. */
+  /** The signature of the messages; empty if the service gave none. */
   readonly error: string;
   readonly count: number;
-  /** The first of them in the order in which they were given. */
+  /** The first of them in the given order. */
   readonly example: Failure;
 }
 
-/** Failures by the signature of their message, the most frequent first. */
+/** Failures grouped by the signature of their message, most frequent first. */
 export function causesOf<Failure extends { readonly message: string }>(
   failures: readonly Failure[],
 ): Cause<Failure>[] {
@@ -43,14 +46,14 @@ export interface Rhythm {
   readonly nextUs: number;
 }
 
-/** Times between Flights that must be known before one speaks of a rhythm. */
+/** How many times between Flights must be known before a rhythm is assumed. */
 const LEAST_GAPS = 4;
-/** A time is as usual when it differs from the usual one by no more than this part of it. */
+/** A time counts as usual if it differs from the usual one by no more than this share of it. */
 const TOLERANCE = 0.25;
-/** So many of the times must be as usual: a Bird that rests at weekends keeps four of five. */
+/** The share of times that must be usual: a Bird that pauses at weekends has four of five. */
 const LEAST_PART = 0.8;
 
-/** How regularly Flights start, whose starts are given in any order; undefined where they keep no rhythm. */
+/** The rhythm of Flights with these starts, given in any order; undefined if there is none. */
 export function rhythmOf(startsUs: readonly number[]): Rhythm | undefined {
   const starts = startsUs.filter((us) => us > 0).sort((a, b) => a - b);
   const gaps = starts.slice(1).map((us, index) => us - starts[index]!);

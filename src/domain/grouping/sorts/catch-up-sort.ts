@@ -1,14 +1,14 @@
 /**
- * News that was old when it was read, as after an outage of hours, goes into one summary per receiver rather than into
- * a flood of notifications:
+ * News that was old when it was read, for example after an outage of hours, goes into one summary per receiver
+ * instead of a flood of notifications:
  *
  *   joins its groups ──its oldest new events were old when read──► left to the receiver's summary
- *                               ──no more of it for a while──► one notification with counts ──► groups go on
+ *                    ──no more of it for a while──► one notification with counts ──► groups continue
  *
- * For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify of
- * the alert until the summary did (`notifiedState: 'summary'`), unless fresh events come: of those it notifies as always,
- * and of the end of what it had notified as firing before the outage. After the summary it goes on from there with fresh
- * events, the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
+ * For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify
+ * of the alert before the summary did (`notifiedState: 'summary'`), with two exceptions: fresh events, and the end of
+ * what it had notified as firing before the outage. After the summary it continues with fresh events, the end and
+ * repetitions. So no event is in both, and an alert that came and went in the past is only counted.
  */
 import type { Alert } from '../../alert/alert.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
@@ -19,12 +19,12 @@ import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } f
 import type { KindCount, Summary } from '../summary.ts';
 import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.ts';
 
-/** The summary waits until no old news came for that long, and at least the root's `group_wait`. */
+/** The summary waits until no old news came for this long, and at least the root's `group_wait`. */
 const QUIET_US = 120_000_000;
-/** It does not wait for longer after the first. */
+/** It waits no longer than this after the first old news. */
 const LONGEST_WAIT_US = 15 * 60_000_000;
 
-/** Events that nobody was notified of, and that were all old when they were observed: those up to `lastSeq`. */
+/** Events that nobody was notified of, all of them old when observed: those up to `lastSeq`. */
 export interface OldEvents {
   readonly lastSeq: number;
   /** When the first and the last of them occurred. */
@@ -49,7 +49,7 @@ export function catchUpKey(receiver: string): string {
   return `catching-up:${receiver}`;
 }
 
-/** A member of the alert's own group whose old events are left to the summary. */
+/** The alert's own member after its old events were left to the summary. */
 export function leaveToSummary(member: GroupMember, alert: Alert, { lastSeq }: OldEvents): GroupMember {
   const isAll = lastSeq >= alert.lastSeq;
   const isUnnoticed = member.notifiedState === 'none' || member.notifiedState === 'resolved';
@@ -60,7 +60,7 @@ export function leaveToSummary(member: GroupMember, alert: Alert, { lastSeq }: O
   };
 }
 
-/** The receiver's summary with more old events; `group` is what is stored of it. */
+/** The receiver's summary with more old events; `group` is its stored state. */
 export function awaitSummary(
   group: Group | undefined,
   receiver: string,
@@ -88,7 +88,7 @@ export function awaitSummary(
   };
 }
 
-/** How many events of an alert were left to a receiver's summary after `afterSeq`, by whichever of its groups. */
+/** How many events of an alert after `afterSeq` were left to a receiver's summary, by any of its groups. */
 export function countLeftToSummary(
   suppressions: readonly Suppression[],
   receiver: string,
@@ -98,7 +98,7 @@ export function countLeftToSummary(
   return runs.reduce((count, run) => count + run.lastSeq - run.afterSeq, 0);
 }
 
-/** Which ones these are, with `afterSeq < seq <= lastSeq`: runs that do not touch, in their order. */
+/** Which events these are, as ranges with `afterSeq < seq <= lastSeq`, in order and not touching each other. */
 export function leftToSummary(
   suppressions: readonly Suppression[],
   receiver: string,
@@ -117,8 +117,9 @@ export function leftToSummary(
 }
 
 /**
- * The notification that sums up. `counts` are the events left to it by alert; one without any has no part in it.
- * What fires comes first, then what has most events. All is listed: how much of it has room is the sender's matter.
+ * Builds the notification of a summary. `counts` are the events left to it, by alert; alerts without any are not part
+ * of it. Firing alerts come first, then those with the most events. Everything is listed; the sender cuts it to what
+ * fits.
  */
 export function summarize(
   group: Group,
@@ -178,13 +179,13 @@ export function summaryOf(listed: readonly Listed[], fromUs: number, toUs: numbe
   };
 }
 
-/** The alert's member of sort `route` once the summary was sent; unchanged where its group did not wait for that. */
+/** The alert's member of sort `route` after the summary was sent; unchanged if its group did not wait for that. */
 export function afterSummary(member: GroupMember, alert: Alert): GroupMember {
   if (member.notifiedState !== 'summary') return member;
   return { ...member, notifiedState: alert.state === 'firing' ? 'firing' : 'resolved' };
 }
 
-/** An alert's own group that goes on from the summary: that counts as the first notification of its thread. */
+/** An alert's own group continuing after the summary, which counts as the first notification of its thread. */
 export function wentOn(group: Group, nowUs: number): Group {
   if (group.notifications > 0) return group;
   return { ...group, thread: hash64([group.key, String(nowUs)]), notifications: 1, notifiedAtUs: nowUs };

@@ -1,9 +1,9 @@
 /**
- * An escalation: what one flush of a route notified as firing for the first time. It is due `escalate_after` later.
- * What still fires then, and is not muted, is sent to the route's second receiver once, and so is its end. New events
- * of it are not sent there. Where the escalations of several routes lead to the same receiver, the first that comes
- * notifies it; the others leave that alert out. An alert that ends before its escalation is due leaves it, also where it
- * fires again by then: that is escalated as long after its own first notification.
+ * An escalation: alerts that one flush of a route notified as firing for the first time. It is due `escalate_after`
+ * later. What still fires then, unmuted, is sent to the route's second receiver once, and later its end. New events
+ * are not sent there. If escalations of several routes lead to the same receiver, the first one notifies it; the
+ * others leave that alert out. An alert that ends before its escalation is due leaves it, even if it fires again by
+ * then: its new episode is escalated after its own first notification.
  */
 import { hash64 } from '../../alert/fingerprint.ts';
 import { type Route, routeOfGroup } from '../../routing/route.ts';
@@ -11,10 +11,10 @@ import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';
 import { routeOnce, type Sort } from './sort.ts';
 
-/** What the key of an escalation begins with; a hash, a colon and the key of the group that it escalates follow. */
+/** The key of an escalation begins with this, followed by a hash, a colon and the key of the escalated group. */
 const PREFIX = 'escalation:';
 
-/** What a group notes of an alert of whose present episode nobody was notified. */
+/** States of members whose current episode nobody was notified of. */
 const UNNOTIFIED: ReadonlySet<GroupMember['notifiedState']> = new Set(['none', 'resolved', 'summary']);
 
 export const ESCALATION: Sort = {
@@ -24,7 +24,7 @@ export const ESCALATION: Sort = {
   sumsUp: false,
   routeOf(group, root) {
     const { escalation, ...route } = routeOfGroup(root, { ...group, key: followedKey(group) }) ?? root;
-    // Who was notified is told of the end, although the route escalates nothing more.
+    // A receiver that was notified is also told of the end, even if the route no longer escalates.
     const receiver = escalation?.receiver ?? (group.notifications > 0 ? group.receiver : undefined);
     return receiver === undefined ? undefined : routeOnce(route, receiver);
   },
@@ -40,9 +40,9 @@ export const ESCALATION: Sort = {
 };
 
 /**
- * The group that escalates what a flush of a route, or a summary in its place, notified as firing for the first time, with
- * its members; undefined where that is nothing, or the route escalates nothing. `notified` are the members as the flush
- * leaves them.
+ * The group that escalates what a flush of a route, or a summary in its place, notified as firing for the first time,
+ * with its members; undefined if there is nothing, or the route does not escalate. `notified` are the members after
+ * the flush.
  */
 export function escalate(
   group: Group,
@@ -79,22 +79,22 @@ export function escalate(
   };
 }
 
-/** Whether only a group that is no longer there has notified of the alert as firing. */
+/** Whether only a group that no longer exists has notified of the alert as firing. */
 function isOfFormerGroup({ notifications }: Group, { notifiedState }: GroupMember): boolean {
   return notifications === 0 && notifiedState === 'hidden';
 }
 
-/** As if nobody was notified of the alert's present episode. */
+/** The member as if nobody was notified of the alert's current episode. */
 function inThisEpisode({ member, alert }: AlertInGroup): GroupMember {
   return { ...member, notifiedSeq: alert.lastSeq - alert.eventsTotal };
 }
 
-/** Whether the member waits in an escalation of what this group notified of, whose receiver knows nothing of it yet. */
+/** Whether the member waits in an escalation of this group, and its receiver knows nothing of it yet. */
 export function isToEscalate({ sort, groupKey, notifiedState }: GroupMember, { key }: Group): boolean {
   return sort === 'escalation' && notifiedState === 'none' && followedKey({ key: groupKey }) === key;
 }
 
-/** The key of the group that an escalation follows. */
+/** The key of the group that an escalation belongs to. */
 function followedKey({ key }: Pick<Group, 'key'>): string {
   return key.slice(key.indexOf(':', PREFIX.length) + 1);
 }

@@ -1,7 +1,7 @@
 /**
- * What a throttled receiver was not notified of (`throttle.ts`). One group per receiver is due as soon as that may be
- * notified again, notifies of all of it in one, and is deleted. Where the configuration no longer has the receiver, the
- * alerts' groups of sort `route` notify of it.
+ * What a throttled receiver was not notified of (`throttle.ts`). One group per receiver becomes due as soon as the
+ * receiver may be notified again, notifies of everything at once, and is deleted. If the configuration no longer has
+ * the receiver, the alerts' groups of sort `route` notify of it.
  */
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } from '../group.ts';
@@ -38,7 +38,7 @@ export function heldBackGroup(receiver: string, freeAtUs: number): Group {
 
 /**
  * The members by which the receiver's held-back group takes over what a flush would have notified: those of `inGroup`
- * that the flush changes, as they were before. `known` are alerts that the group has already.
+ * that the flush changes, in their previous state. `known` are alerts that the group already has.
  */
 export function heldBackMembers(
   receiver: string,

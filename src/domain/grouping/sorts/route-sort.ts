@@ -1,4 +1,4 @@
-/** A group of a route: flushed every `group_interval` as long as an alert is in it (`flush.ts`). */
+/** A group of a route: flushed every `group_interval` as long as it contains an alert (`flush.ts`). */
 import { routeOfGroup } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type Sort, selectAll } from './sort.ts';

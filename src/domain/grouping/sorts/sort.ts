@@ -2,20 +2,20 @@ import type { Route } from '../../routing/route.ts';
 import type { Flush, FlushOf } from '../flush.ts';
 import type { AlertInGroup, Group, GroupMember } from '../group.ts';
 
-/** How groups of one sort are flushed. Each sort has a file of its own in this room. */
+/** How groups of one sort are flushed. Each sort has its own file in this folder. */
 export interface Sort {
-  /** True: a group is never flushed before its instant, also where everything else is flushed at once. */
+  /** True: a group is never flushed before its instant, even when everything else is flushed at once. */
   readonly isTimed: boolean;
   /**
-   * True: a group notifies of what the alerts' groups of sort `route` did not, so an incident that its receiver keeps
-   * is that of those groups; and a group whose receiver is throttled waits as it is.
+   * True: a group notifies of what the alerts' groups of sort `route` did not. So an incident that its receiver keeps
+   * is that of those groups, and if the receiver is throttled the group simply waits.
    */
   readonly gathers: boolean;
   /** True: a group is deleted as soon as it has notified. */
   readonly isSpentOnceNotified: boolean;
-  /** True: `flush` sums up events that were left to it, and needs to know how many of each alert. */
+  /** True: `flush` sums up events that were left to it, and needs their number for each alert. */
   readonly sumsUp: boolean;
-  /** The route by which a group notifies; undefined where the present configuration has none for it. */
+  /** The route by which a group notifies; undefined if the current configuration has none for it. */
   routeOf(group: Group, root: Route): Route | undefined;
   /** The alerts that a flush decides on, and the members that it deletes. */
   select(inGroup: readonly AlertInGroup[]): Selection;
@@ -29,11 +29,11 @@ interface Selection {
 }
 
 interface FlushInput extends FlushOf {
-  /** How many events of each alert, by its id, were left to the summary. */
+  /** How many events of each alert, by id, were left to the summary. */
   readonly toSumUp: ReadonlyMap<string, number>;
 }
 
-/** How often a group that gathers and could not notify is looked at again. */
+/** How soon a gathering group that could not notify is flushed again. */
 export const GATHERING_INTERVAL_MS = 60_000;
 
 /** The route of a group that notifies its receiver once, without repeating. */
@@ -48,7 +48,7 @@ export function routeOnce(route: Route, receiver: string): Route {
   };
 }
 
-/** Keeps all. */
+/** Keeps all members. */
 export function selectAll(inGroup: readonly AlertInGroup[]): Selection {
   return { staying: inGroup, leaving: [] };
 }

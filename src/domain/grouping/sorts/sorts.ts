@@ -5,7 +5,7 @@ import { HELD_BACK } from './held-back-sort.ts';
 import { ROUTE } from './route-sort.ts';
 import type { Sort } from './sort.ts';
 
-/** How groups are flushed, by their sort. */
+/** How groups are flushed, by sort. */
 export const SORTS: Readonly<Record<GroupSort, Sort>> = {
   route: ROUTE,
   escalation: ESCALATION,
