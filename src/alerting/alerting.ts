@@ -1,22 +1,24 @@
 /**
- * The stage between intake and delivery: from alerts that changed to deliveries that are queued. It keeps nothing in
- * memory. Each step reads from the store what is due, and commits its result with the new state in one transaction, so
- * that a crash between two steps repeats none and forgets none. In the order in which they run:
+ * Alerting: the stage between intake and delivery. It turns alerts that changed into deliveries that are queued.
  *
- *   endRemovedRegions   resolves the alerts of regions that the configuration no longer has
- *   rerouteFiring       has what fires follow the routes that the configuration has now
- *   releaseHeldBack     notifies first of what was held back from receivers that are capped no more
- *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
+ * All that it must remember is in the store. Each step reads what is due and commits its result together with the new
+ * state in one transaction, so a crash between two steps neither repeats nor loses anything. The steps, in the order in
+ * which they run:
+ *
+ *   endRemovedRegions   resolves the alerts of regions that are no longer configured
+ *   rerouteFiring       moves firing alerts to the routes of a new configuration; once for each
+ *   releaseHeldBack     makes due what was held back from receivers no longer throttled; once likewise
+ *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
- *   watchHealth         fires for what impairs the watch, where no other alert says it
- *   retryAlerts         takes up alerts again that could not join their groups
- *   joinGroups          puts each alert that changed into the groups of its routes,
- *   flushGroups         and notifies of the groups that are due: their notifications and deliveries
- *   fallBack            gives to its fallback what a receiver did not accept
- *   forwardEvents       batches the events that are forwarded
+ *   watchHealth         fires for what impairs the watch, unless another alert says it
+ *   retryAlerts         lets alerts that could not join their groups try again
+ *   joinGroups          puts each changed alert into the groups of its routes
+ *   flushGroups         notifies of the groups that are due: queues notifications and their deliveries
+ *   fallBack            gives to the fallback what a receiver did not accept
+ *   forwardEvents       queues the events that are to be forwarded, in batches
  *
- * What to do is decided by the pure functions of `domain/`; these steps load, save and keep time.
+ * The pure functions of `domain/` decide what to do; these steps load, save and keep time.
  */
 import type { Config } from '../config/config.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
@@ -36,9 +38,9 @@ import { releaseHeldBack } from './flush/gathered-groups.ts';
 import { flushGroups } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
-import { retryAlerts } from './note-faults.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { rerouteFiring } from './reroute-firing.ts';
+import { retryAlerts } from './set-aside.ts';
 import { NOTHING, type Step } from './step.ts';
 import { StepRunner } from './step-runner.ts';
 
@@ -50,45 +52,48 @@ interface AlertingOptions {
   };
   readonly clock: Clock;
   readonly report: Report;
-  /** Without it nothing is overdue: see `overdue.ts`. */
+  /** Without it nothing is judged overdue (`overdue.ts`). */
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
-  /** By how much the clock of a region's service is ahead of that by which it is read; 0 where that is not known. */
+  /** How far the clock of a region's service is ahead of ours, microseconds; 0 if unknown. */
   readonly serviceAheadUs?: (region: string) => number;
-  /** What the last health answer says, another list after each; absent where there is none. */
+  /** The facts of the last health answer: a new list after each answer. Absent if nothing judges the health. */
   readonly watchFacts?: () => readonly Fact[];
-  /** How often it looks for what changed though nobody says so; a minute without it. */
+  /** How often it checks the store for changes that no `wake` announced. Default: one minute. */
   readonly lookEveryMs?: number | undefined;
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
 }
 
 interface Alerting {
-  /** Something changed in the store. */
+  /** Says that something changed in the store. */
   wake(): void;
-  /** Runs until `signal` aborts. A step under way is finished. */
+  /** Runs until `signal` aborts. A step under way is finished first. */
   run(signal: AbortSignal): Promise<void>;
-  /** Queues all notifications that there are to send, without waiting for the groups' timers. */
+  /**
+   * Queues everything there is to send without waiting for the groups' timers, except for timed groups
+   * (`Sort.isTimed`).
+   */
   drain(): Promise<void>;
 }
 
-/** An alert that could not be looked at is looked at again after so long. */
+/** An alert that could not be evaluated is tried again after this long. */
 const FAILED_AGAIN_US = 300_000_000;
 
 /** Alerts updated in one transaction. */
 const DUE_BATCH = 200;
 
-/** Batches of alerts that join in one transaction. */
+/** Batches of alerts that join their groups in one transaction, at most. */
 const MOST_JOINS = 2;
 
-/** The clock may be set meanwhile: no wait is trusted for longer. */
+/** No wait is longer than this, since the clock may be set in the meantime. */
 const LONGEST_WAIT_MS = 60_000;
 
-/** Every step is taken so often, even where a look into the store finds nothing for any of them to do. */
+/** All steps run at least this often, even if the store shows nothing to do for any of them. */
 const EVERY_STEP_MS = 600_000;
 
 const NO_FACTS: readonly Fact[] = [];
 
-/** How long the stage rests when the store refuses a transaction. */
+/** How long the stage waits after the store refused a transaction. */
 const STORE_PAUSE_MS = 1_000;
 
 export function createAlerting(options: AlertingOptions): Alerting {
@@ -100,20 +105,22 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const overdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
 
-  /** Where our clock is ahead, what has just happened seems to be so old when it is read. */
+  /**
+   * The age from which an event counts as old. If our clock is ahead of the service's, events look older by that much.
+   */
   const maxAgeUs = (region: string) =>
     config.poll.maxAlertAgeMs * 1000 + Math.max(0, -serviceAheadUs(region));
 
   const steps = new StepRunner(options);
   let hasBegun = false;
   let passedMs = Number.NEGATIVE_INFINITY;
-  /** When regions were looked for that nobody watches any more. */
+  /** When removed regions were last looked for. */
   let removedMs = Number.NEGATIVE_INFINITY;
 
   /**
-   * Looks for itself, though nobody said that there is something to do: on a server each step costs several requests, so
-   * all but those that know of more than the store does are spared where there is nothing for them. Resolves to when
-   * something is due next; undefined where there may be something to do.
+   * Checks the store without having been woken. On a database server each step costs several requests. So a step is
+   * skipped if the store has nothing for it to do, unless it knows more than the store does. Resolves to when something
+   * is due next; undefined if there may be something to do now.
    */
   async function look(): Promise<{ readonly nextUs: number | undefined } | undefined> {
     if (clock.monotonicMs() - passedMs >= EVERY_STEP_MS || steps.isResting()) return undefined;
@@ -162,7 +169,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 
-  /** Each answer once; what is lost with its transaction comes again with the next one, seconds later. */
+  /** Applies each health answer once. If its transaction fails, the next answer repeats the facts seconds later. */
   async function watchHealth(tx: Transaction): Promise<Step> {
     const facts = watchFacts();
     if (facts === heard) return NOTHING;
@@ -172,8 +179,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
   }
 
   /**
-   * Groups are flushed once no alert waits to join any: only then is it known which of their events are old and belong
-   * in a summary. Both are one transaction, since a group that begins with `group_wait: 0s` is then written once.
+   * Lets changed alerts join their groups, and flushes once none is left to join: only then is it known which events of
+   * a group are old and belong in a summary. Both share a transaction, so that a group with `group_wait: 0s` is written
+   * once.
    */
   async function joinAndFlush(tx: Transaction, growth: Growth, everyGroup: boolean): Promise<Step> {
     const taken = [await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs())];
@@ -183,7 +191,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     }
     if (taken.at(-1)!.isAll) {
       taken.push(await flushGroups(tx, config, recurrences, { everyGroup, growth }, clock.nowUs()));
-      // What waits for more does so until the next look, and never holds up the turn of this step.
+      // A flooded group waits only until the next flush. Otherwise it would stay due and keep this step running.
       growth.clear();
     }
     return {
@@ -204,7 +212,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
           if (!seen) await pass(false);
           const { nextUs } = seen ?? (await dueNext());
           const waitMs = nextUs === undefined ? longestMs : (nextUs - clock.nowUs()) / 1000;
-          // What a step that rests would do is due, and waits with it.
+          // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
           isRung = await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
         } catch (error) {
@@ -217,14 +225,14 @@ export function createAlerting(options: AlertingOptions): Alerting {
   };
 }
 
-/** Acts on alerts whose instant has come. */
+/** Updates alerts whose due time has come. */
 async function updateDueAlerts(tx: Transaction, rules: Config['rules'], nowUs: number): Promise<Step> {
   const due = await tx.alerts.due(nowUs, DUE_BATCH);
   if (due.length === 0) return NOTHING;
   const { alerts, links, faults = [] } = tick(due, rules, nowUs);
   const failed = new Set(faults.map(({ name }) => name));
   const laterUs = (alert: Alert) => (failed.has(judgedName(alert)) ? nowUs + FAILED_AGAIN_US : null);
-  // An alert that did not change after all must not come due for ever.
+  // An alert that did not change must not stay due for ever.
   const changed = new Set(alerts.map((alert) => alert.id));
   const idle = due
     .filter((alert) => !changed.has(alert.id))

@@ -1,19 +1,19 @@
 /**
- * Our clock may be set back, by a person or after a start with a wrong one. Alerts, groups and deliveries wait for
- * instants on it, and would wait so much longer: those instants are set back as well. When it is set forward they merely
- * come early. What is written after the clock was set back is already of the new time and must not be moved, so the clock
- * is looked at before every transaction.
+ * Moves the stored times back when our clock is set back, by a person or after a start with a wrong clock. Alerts,
+ * groups and deliveries wait for times on that clock, and would otherwise wait that much longer. If it is set forward,
+ * they merely come early. What is written after the clock was set back already has the new time and must not be moved,
+ * so the clock is checked before every transaction.
  *
- * Where several replicas share a store, all instants are on the store's clock (`time/store-clock.ts`), and the one that
- * alerts moves what waits. Another that takes over learns from the store whether its clock was set back since it was
- * noted last, as when another server took the place of the first; it is noted every minute.
+ * Where several replicas share a store, all times are on the store's clock (`time/store-clock.ts`), and the replica
+ * that alerts moves them. The store notes its clock every minute. A replica that takes over learns from that whether
+ * the clock was set back since, as happens when another database server takes the place of the first.
  */
 
 import { codeOf } from '../errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** Less is how clocks are kept in time. */
+/** Smaller steps are ordinary clock synchronization. */
 const LEAST_STEP_US = 5_000_000;
 
 const NOTE_EVERY_MS = 60_000;
@@ -28,13 +28,13 @@ export class ClockRollback {
   readonly #moved: () => void;
   readonly #isShared: boolean;
   #through: Store | undefined;
-  /** Undefined until the store was first asked. */
+  /** Undefined until the store has been asked. */
   #last: Reading | undefined;
-  /** When the store's clock was noted last. */
+  /** When the store last noted its clock. */
   #notedMs = Number.NEGATIVE_INFINITY;
   #moving: Promise<void> | undefined;
 
-  /** `moved` is called whenever something may have come due by it; `isShared` says whether replicas share the store. */
+  /** `moved` is called after times were moved: something may have come due. `isShared`: replicas share the store. */
   constructor(clock: Clock, moved: () => void, isShared = false) {
     this.#clock = clock;
     this.#moved = moved;
@@ -42,21 +42,23 @@ export class ClockRollback {
   }
 
   /**
-   * From now on the instants are this clock's to move, by way of `through`; first those that wait since the store was last
-   * written, or since another replica alerted. What the store refuses is tried again at the next transaction.
+   * Makes this process move the stored times from now on, through the store `through`. It starts with a clock that was
+   * set back since the store was last written, or since another replica alerted. If the store refuses, the next
+   * transaction tries again.
    */
   begin(through: Store): void {
     this.#through = through;
-    // A process that has the store to itself goes on; as one of several it cannot know who has alerted meanwhile.
+    // A process that has the store to itself keeps its last reading. A replica cannot know who has alerted in the
+    // meantime.
     if (!this.#isShared) return;
     this.#last = undefined;
-    // What is still under way for the time before says nothing of this one.
+    // A move that an earlier `begin` started says nothing about this one.
     this.#moving = undefined;
   }
 
   /**
-   * The same store. A transaction after the clock was set back waits until what the store has is moved, and rejects with
-   * what that is refused with.
+   * The same store, watched. After the clock was set back, a transaction first waits until the stored times are moved,
+   * and rejects if moving them fails.
    */
   follow(store: Store): Store {
     return {
@@ -85,7 +87,7 @@ export class ClockRollback {
     return moving;
   }
 
-  /** Whether the store has to hear of how this clock stands. */
+  /** Whether the store must be told of this reading. */
   #isToBeSaid(last: Reading, present: Reading): boolean {
     const backUs = backOf(last, present);
     if (!this.#isShared) return backUs >= LEAST_STEP_US;
@@ -108,20 +110,20 @@ export class ClockRollback {
       }
       if (isMoved) this.#moved();
     } catch (error) {
-      // Another replica moves them now.
+      // The lease is lost: another replica moves the times now.
       if (codeOf(error) !== 'lease_lost') throw error;
       if (this.#through === through) this.#through = undefined;
     }
   }
 
-  /** By how much the clock was set back before this process looked at it, as far as the store knows. */
+  /** How far the clock was set back before this process first read it, as far as the store knows. Microseconds. */
   async #backBefore(tx: Transaction): Promise<number> {
     if (this.#isShared) return tx.ownership.noteClock();
     return (await tx.upkeep.newestInstantUs()) - this.#clock.nowUs();
   }
 }
 
-/** By how much the clock was set back between two readings; less than 0 where it was set forward. */
+/** How far the clock was set back between two readings, in microseconds; negative if it was set forward. */
 function backOf(last: Reading, present: Reading): number {
   const passedUs = (present.monotonicMs - last.monotonicMs) * 1000;
   return Math.round(last.wallUs + passedUs - present.wallUs);

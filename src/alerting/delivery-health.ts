@@ -7,8 +7,8 @@ import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /**
- * Fires for integrations that accept nothing, and resolves when they accept again, as the store knows it: so a restart
- * changes nothing. One that is no longer configured has nobody who waits for it.
+ * Fires `DeliveryFailing` for integrations that accept nothing, and resolves it when they accept again. Both follow
+ * from the store, so a restart changes nothing. The alert of an integration that is no longer configured is resolved.
  */
 export async function watchDeliveries(
   tx: Transaction,
@@ -38,7 +38,10 @@ function nameOf({ receiver, integration }: Named): string {
   return JSON.stringify([receiver, integration]);
 }
 
-/** Another one of its kind may stand elsewhere: of that it says nothing, and nobody would ever end it. */
+/**
+ * Whether the integration is still configured at its position. What failed there says nothing about another integration
+ * of its kind elsewhere, and its alert would never resolve.
+ */
 function isConfigured(
   { receivers }: Pick<Config, 'receivers'>,
   { receiver, position, integration }: FailingIntegration,
@@ -46,7 +49,7 @@ function isConfigured(
   return receivers.find((one) => one.name === receiver)?.integrations[position]?.kind === integration;
 }
 
-/** A receiver's integrations of one kind count as one, failing since the first of them does. */
+/** A receiver's integrations of one kind count as one, which has been failing since the first of them failed. */
 function failed(all: readonly FailingIntegration[]): Fact {
   const { receiver, integration, lastError, sinceUs } = all.toSorted((a, b) => a.sinceUs - b.sinceUs)[0]!;
   return { fact: 'delivery_health', receiver, integration, accepts: false, reason: lastError, sinceUs };

@@ -1,4 +1,4 @@
-/** A receiver's integrations as places that notifications go to, and what each of them takes. */
+/** The integrations of a receiver as destinations of notifications, and what each of them takes. */
 import type { Integration } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
 import { waysOf } from '../channels/way.ts';
@@ -9,32 +9,32 @@ import type { Transaction } from '../store/store.ts';
 /** One of a receiver's integrations. */
 export type Destination = readonly [position: number, integration: Integration];
 
-/** True: a big notification goes to it whole, in as many parts as it takes. False: in one message, cut. */
+/** True: it gets all of a big notification, in as many parts as needed. False: it gets one message, shortened. */
 export function takesParts([, integration]: Destination): boolean {
   return traitsOf(integration).audience === 'programs';
 }
 
-/** True: it needs the state of every alert, also from a summary. */
+/** True: it must get the state of every alert, even from a summary. */
 export function needsEveryState([, integration]: Destination): boolean {
   return traitsOf(integration).needsEveryState === true;
 }
 
-/** True: it takes events and no alerts. */
+/** True: it takes events instead of alerts. */
 export function takesEvents([, integration]: Destination): boolean {
   return traitsOf(integration).takesEvents === true;
 }
 
-/** True: it keeps an incident open until it is notified that it is over. */
+/** True: it keeps an incident open until a notification resolves it. */
 export function keepsIncidents([, integration]: Destination): boolean {
   return traitsOf(integration).audience === 'incidents';
 }
 
-/** Who is notified beside the members of each Nest; undefined where it does not go to members. */
+/** The addresses notified besides the members of each Nest; undefined if it does not notify members. */
 export function besideMembers([, integration]: Destination): readonly string[] | undefined {
   return traitsOf(integration).nestMembers?.beside;
 }
 
-/** How many alerts it takes in one notification at the most. */
+/** The most alerts that it takes in one notification. */
 export function limitOf([, integration]: Destination): number {
   return traitsOf(integration).maxAlerts ?? Number.POSITIVE_INFINITY;
 }
@@ -44,7 +44,7 @@ export function destinationsOf(integrations: readonly Integration[] = []): Desti
   return [...integrations.entries()];
 }
 
-/** Queues a notification for deliveries to some of these integrations, all that its receiver has now. */
+/** Queues a notification with its deliveries. `integrations`: all that its receiver has now. */
 export async function queue(
   tx: Transaction,
   notification: Notification,
@@ -56,8 +56,9 @@ export async function queue(
 }
 
 /**
- * A delivery of a notification that is tried at once. Those of one `groupKey` never overtake each other on the way to
- * an integration, but for recipients who have not accepted what others have; without one they are in no order.
+ * A new delivery of a notification, to be tried at once. Deliveries of one `groupKey` to an integration are sent in
+ * order: none overtakes another, except to recipients that refused one which others have accepted. Without a `groupKey`
+ * they are in no order.
  */
 export function newDelivery(
   notification: { readonly id: string; readonly receiver: string; readonly groupKey?: string },

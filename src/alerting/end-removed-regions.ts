@@ -8,15 +8,17 @@ import { type OwnershipView, regionOf } from '../store/ownership-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
 
-/** Scopes whose alerts are ended in a row. */
+/** Scopes handled between two pauses. */
 const AT_ONCE = 100;
 
-/** One that is nobody's for so long is wanted by no replica: others begin within seconds, or have just begun. */
+/**
+ * A region that has had no owner for this long is configured in no replica: otherwise one would take it within seconds.
+ */
 const WANTED_US = 120e6;
 
 /**
- * Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. Replicas read
- * another configuration one after the other, so a region that one of them knows, be it still or already, is left.
+ * Resolves the alerts of regions that are no longer configured, since nobody reads these regions any more. Replicas
+ * load a new configuration one after the other, so a region that one of them reads, still or already, is left alone.
  */
 export async function endRemovedRegions(
   tx: Transaction,
@@ -43,7 +45,7 @@ export async function endRemovedRegions(
   return { done: 0, queued: 0, happenings };
 }
 
-/** Those that replicas read, or did a moment ago. */
+/** The regions that replicas read now, or did a moment ago. */
 function regionsRead({ nowUs, replicas, duties }: OwnershipView): string[] {
   const living = new Set(replicas.filter(({ expiresUs }) => expiresUs > nowUs).map(({ replica }) => replica));
   return duties.flatMap(({ duty, owner, sinceUs }) => {

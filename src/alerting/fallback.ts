@@ -15,20 +15,20 @@ import {
   takesParts,
 } from './destination.ts';
 import { lendIncident } from './incidents.ts';
-import { setDeliveryAside } from './note-faults.ts';
+import { setDeliveryAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */
 const BATCH = 50;
 
 /**
- * Gives what a receiver did not accept for too long to its fallback as well, saying so. The original goes on being
- * tried. What a fallback does not accept goes no further. A delivery that cannot be given to one waits a while, and the
- * others do not wait for it.
+ * Gives what a receiver did not accept for too long to its fallback as well, and says so there. The original is still
+ * retried. What a fallback does not accept goes no further. A delivery that cannot be given to the fallback is tried
+ * again later, and holds up no other.
  *
- * One flush may make several notifications, for those who hear of ends and those who do not, in parts, or by incident:
- * of all of them together the fallback's programs get each alert and each event once, its people one message
- * of what came in parts, and its services that keep incidents of each incident by itself.
+ * One flush may make several notifications: with and without resolved alerts, in parts, or one for each incident. Of
+ * all of them together, the fallback's programs get each alert and each event once, its people get one message for what
+ * came in parts, and its services that keep incidents get each incident by itself.
  */
 export async function fallBack(
   tx: Transaction,
@@ -44,7 +44,7 @@ export async function fallBack(
     const { id } = one.delivery;
     const given = await tx.attempt(() => fallBackOne(tx, config, one, copies, nowUs));
     if (!given.ok) {
-      // What it had queued was taken back.
+      // What the attempt had queued was rolled back, so these copies may not exist.
       copies.clear();
       tally.happenings.push(...(await setDeliveryAside(tx, id, given.error, nowUs)));
       continue;
@@ -56,7 +56,7 @@ export async function fallBack(
   return { done: due.length, ...tally };
 }
 
-/** What fallbacks got before of a flush, by the base of their ids; read once in a transaction. */
+/** The copies that fallbacks already got of a flush, by the base of their ids. Read once in a transaction. */
 type Copies = Map<string, GroupNotification[]>;
 
 /** Gives one delivery to its receiver's fallback. */
@@ -78,7 +78,7 @@ async function fallBackOne(
     const isBrief = audience !== 'programs';
     const whole = isBrief ? inBrief(notification) : notification;
     const alerts = withoutCopied(whole.alerts, copied);
-    // Another integration of the same receiver may have failed with it.
+    // Another integration of the same receiver may have failed too, and its delivery been given to the fallback before.
     const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, copied));
     if (copied.length > 0 && isCovered) continue;
     const id = copyId(base, copied.length);
@@ -101,8 +101,8 @@ async function fallBackOne(
 }
 
 /**
- * Who gets what a receiver did not: its fallback. Without one, what reached nobody, as where a Nest has no active
- * members, goes to the receiver of the root route, to which everything goes that no other route takes.
+ * The receiver that gets what another did not accept: its fallback. Without one, a delivery that reached nobody (as for
+ * a Nest without active members) goes to the receiver of the root route, which gets all that no other route takes.
  */
 function fallbackOf(
   receivers: readonly Receiver[],
@@ -116,7 +116,7 @@ function fallbackOf(
 
 type Audience = 'programs' | 'people' | 'incidents';
 
-/** Integrations that get the same. */
+/** The integrations by audience: those of one audience get the same copies. */
 function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destination[]> {
   return Map.groupBy(destinationsOf(integrations), (one) => {
     if (keepsIncidents(one)) return 'incidents';
@@ -124,7 +124,10 @@ function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destinat
   });
 }
 
-/** A message for people: the first alerts, how many more there are in all parts, and of a summary no events. */
+/**
+ * The notification shortened for people: the first alerts, the number of the others in all parts, and no events of a
+ * summary.
+ */
 function inBrief({ part, ...whole }: GroupNotification): GroupNotification {
   const alerts = whole.alerts
     .slice(0, MAX_ALERTS)
@@ -135,7 +138,7 @@ function inBrief({ part, ...whole }: GroupNotification): GroupNotification {
   return { ...whole, alerts, truncatedAlerts: inAll - alerts.length };
 }
 
-/** True for a part of a notification whose copy for people already counts all of it. */
+/** True for a part of a notification if a copy for people already counts all of that notification. */
 function isCounted(
   { part, firingTotal, resolvedTotal }: GroupNotification,
   copied: readonly GroupNotification[],
@@ -145,7 +148,7 @@ function isCounted(
 }
 
 function takes(destination: Destination, { status, alerts }: GroupNotification): boolean {
-  // What was not accepted is no longer split by Nest, so members alone are nobody.
+  // A copy is not split by Nest, so a destination that notifies members alone has nobody to send it to.
   if (besideMembers(destination)?.length === 0) return false;
   if (destination[1].sendResolved || status === 'firing') return true;
   return (
@@ -154,7 +157,7 @@ function takes(destination: Destination, { status, alerts }: GroupNotification):
   );
 }
 
-/** The copies that the fallback got before, in their order. */
+/** The copies that the fallback already got, in order. */
 async function copiesBefore(
   tx: Transaction,
   { integrations }: Receiver,
@@ -172,7 +175,10 @@ async function copiesBefore(
   }
 }
 
-/** The alerts, with the events, that no copy has; a copy that counts an alert's events has them all. */
+/**
+ * The alerts and events that no copy has yet. A copy that leaves out events of an alert counts them, so it has them
+ * all.
+ */
 function withoutCopied(
   alerts: readonly NotifiedAlert[],
   copied: readonly GroupNotification[],
@@ -196,13 +202,15 @@ function copyFor(
   delivery: ClaimedDelivery['delivery'],
   notification: GroupNotification,
 ): GroupNotification {
-  // Its own addresses, if it had any, are not the fallback's.
+  // Addresses of the original, if it has any, are not the fallback's.
   const { to: _, notices = [], ...rest } = notification;
   const notice = `This was meant for receiver ${delivery.receiver}, ${whyNot(delivery)}`;
   return { ...rest, receiver: name, thread: rest.id, notices: [...notices, notice] };
 }
 
-/** The same for all notifications of one flush; but each incident belongs to one group. */
+/**
+ * The base of a copy's id: the same for all notifications of one flush, except that each group's incident has its own.
+ */
 function baseOf(
   { name }: Receiver,
   audience: Audience,

@@ -1,17 +1,19 @@
 /**
- * Flushes the groups that are due, each in five stages within the transaction of the caller:
+ * Flushes the groups that are due, each in five stages, within the caller's transaction:
  *
  *   load ──► mute ──► decide ──► notify ──► settle
  *
- * - *load*: the group's alerts, and its route in the present configuration; without one it is dissolved.
- * - *mute*: what a silence, an inhibition or a time interval mutes waits, or is suppressed for good.
- * - *decide*: whether the group notifies now, and of what. Pure, by the group's sort (`domain/grouping/sorts/`).
- * - *notify*: queues a delivery for everybody concerned, unless the receiver is throttled.
- * - *settle*: writes of what the group has notified, and ends incidents.
+ * - *load*: reads the group's alerts, and its route in the present configuration; without one the group is dissolved.
+ * - *mute*: sets apart what a silence, an inhibition or a time interval mutes: it waits, or is suppressed for good.
+ * - *decide*: whether the group notifies now, and of what. Pure functions of the group's sort
+ *   (`domain/grouping/sorts/`).
+ * - *notify*: queues a delivery for each integration concerned, unless the receiver is throttled.
+ * - *settle*: writes what the group has notified of, and resolves incidents in which nothing fires any more.
  *
- * A group into which alerts flood waits for more of them first, for 2 s at the most (`isFlooded`).
+ * A group into which many alerts flood waits for more of them first, for 2 s at most (`isFlooded`).
  *
- * A group that fails in one of the stages leaves nothing behind and is set aside for a while; the others are flushed.
+ * If a stage fails, everything that it did for that group is rolled back and the group is set aside for a while. The
+ * other groups are flushed.
  */
 import { createServiceLinks } from '../config/service-links.ts';
 import { isFlooded } from '../domain/grouping/flush.ts';
@@ -27,18 +29,18 @@ import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
 import { settleGroup } from './flush/settle-group.ts';
-import { noteFaults, setGroupAside } from './note-faults.ts';
+import { noteFaults, setGroupAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
-/** Groups flushed in one transaction, and alerts after which no other group is begun in it. */
+/** Limits of one transaction: the groups flushed, and the alerts after which no further group is begun. */
 const BATCH = 400;
 const BATCH_ALERTS = 1_000;
 
 /** Which groups are flushed. */
 interface Which {
-  /** All of them, due or not, but for those whose instant is the point of them. */
+  /** All groups, due or not, except timed ones (`Sort.isTimed`) that are not due. */
   readonly everyGroup: boolean;
-  /** How many alerts came into each group since groups were last flushed: one that is flooded waits. */
+  /** How many alerts joined each group since groups were last flushed. A flooded group waits. */
   readonly growth: ReadonlyMap<string, number>;
 }
 
@@ -77,9 +79,9 @@ export async function flushGroups(
 interface Batch {
   readonly due: readonly Group[];
   readonly mostAlerts: number;
-  /** Whether one of them is left as it is for now. */
+  /** Whether a group is skipped for now. */
   isLeft(group: Group): boolean;
-  /** Flushes one of them; returns how many alerts it has. */
+  /** Flushes a group; returns how many alerts it has. */
   flush(group: Group, tally: Tally): Promise<number>;
 }
 
@@ -89,14 +91,16 @@ interface Flushed {
   readonly tally: Tally;
 }
 
-/** All in one savepoint: one for each would cost as much as the flush itself. Undefined where one of them fails. */
+/**
+ * Flushes all in one savepoint, since one for each would cost as much as the flush itself. Undefined if a group fails.
+ */
 async function flushTogether(tx: Transaction, batch: Batch): Promise<Flushed | undefined> {
   const tally: Tally = { queued: 0, happenings: [] };
   const outcome = await tx.attempt(() => flushEach(batch, (group) => batch.flush(group, tally)));
   return outcome.ok ? { done: outcome.value, tally } : undefined;
 }
 
-/** Each in a savepoint of its own: one that fails is set aside. */
+/** Flushes each group in its own savepoint, and sets aside those that fail. */
 async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promise<Flushed> {
   const tally: Tally = { queued: 0, happenings: [] };
   const done = await flushEach(batch, async (group) => {
@@ -113,7 +117,7 @@ async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promis
   return { done, tally };
 }
 
-/** Flushes the groups in their order until they had enough alerts together; returns how many came to their turn. */
+/** Flushes the groups in order until together they had enough alerts; returns how many were looked at. */
 async function flushEach(
   { due, mostAlerts, isLeft }: Batch,
   flushOne: (group: Group) => Promise<number>,

@@ -4,18 +4,18 @@ import type { Happening } from '../report.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { destinationsOf, newDelivery, queue, takesEvents } from './destination.ts';
-import { setReceiverAside } from './note-faults.ts';
+import { setReceiverAside } from './set-aside.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */
 const BATCH = 100;
 
-/** Batches queued in one transaction and for each receiver. */
+/** Batches queued for each receiver in one transaction. */
 const BATCHES = 10;
 
 /**
- * Turns events that wait to be forwarded into notifications, each event into one for each receiver. A receiver for which
- * that fails waits a while, and the others do not wait for it.
+ * Turns events that wait to be forwarded into notifications: each event into exactly one for each receiver. A receiver
+ * for which that fails is set aside for a while, and holds up no other.
  */
 export async function forwardEvents(
   tx: Transaction,
@@ -43,7 +43,7 @@ export async function forwardEvents(
   return { done, queued, happenings };
 }
 
-/** Batches for one receiver, as many as one transaction takes. */
+/** Queues batches for one receiver, as many as one transaction takes. */
 async function forwardTo(
   tx: Transaction,
   name: string,
@@ -58,7 +58,7 @@ async function forwardTo(
     const [first] = events;
     if (!first) break;
     done += events.length;
-    // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
+    // Each event is forwarded to a receiver once, so its key makes the id unique, and the same again after a restore.
     const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
     const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
     queued += deliveries.length;
@@ -68,7 +68,9 @@ async function forwardTo(
   return { done, queued };
 }
 
-/** The id made of `own`, and what goes out under it. Should an event come once more after all, its batch has the next. */
+/**
+ * The id made of `own`, with its deliveries. If an event comes once more after all, its batch takes the next free id.
+ */
 async function batchOf(
   tx: Transaction,
   receiver: string,

@@ -1,7 +1,7 @@
 /**
- * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges them once all that fires in
- * them is acknowledged, and ends those that a fallback opened. Both go the way of all deliveries, in the lane of the
- * group, so that nothing overtakes and a restart repeats nothing.
+ * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges an incident once everything
+ * that fires in it is acknowledged, and resolves those that a fallback opened. Both are ordinary deliveries in the
+ * group's lane, so that nothing overtakes and a restart repeats nothing.
  */
 
 import type { Integration, Receiver } from '../channels/receiver.ts';
@@ -22,12 +22,12 @@ import { acknowledgementsByAlert } from '../domain/muting/silence.ts';
 import type { Transaction } from '../store/store.ts';
 import { type Destination, destinationsOf, keepsIncidents, newDelivery, queue } from './destination.ts';
 
-/** Groups looked at in a row. */
+/** Groups handled between two pauses. */
 const PAUSE_AFTER = 100;
 
 /**
- * What a flush of a gathering group notifies of, for the incident of each group of sort `route` that it touches.
- * `owner`: the receiver of those groups.
+ * Splits the flush of a gathering group by incident: one part for each group of sort `route` that it touches. `owner`:
+ * the receiver of those groups.
  */
 export async function byIncident<F extends Flush>(
   tx: Transaction,
@@ -47,7 +47,7 @@ export async function byIncident<F extends Flush>(
   return incidents;
 }
 
-/** Acknowledges the incidents of groups with one of these alerts, which changed; returns how many deliveries that made. */
+/** Acknowledges the incidents of groups with one of the `changed` alerts. Returns how many deliveries were queued. */
 export async function acknowledgeIncidents(
   tx: Transaction,
   receivers: readonly Receiver[],
@@ -75,9 +75,9 @@ export async function acknowledgeIncidents(
 }
 
 /**
- * The group as it is to be written after a flush. Where nothing fires in it any more, this ends the incidents that
- * others opened in the place of its receiver; and the receiver's own incident where the end is muted, so that no
- * notification ends it: ending it calls nobody, and nothing else ever would.
+ * Returns the group as it is to be written after a flush. If nothing fires in it any more, this resolves the incidents
+ * that other receivers opened in place of its own. It also resolves the own receiver's incident if the end of its
+ * alerts is muted, so that no notification resolves it: resolving calls nobody, and nothing else ever would do it.
  */
 export async function settleIncidents(
   tx: Transaction,
@@ -94,13 +94,15 @@ export async function settleIncidents(
 
 interface Flushed {
   readonly group: Group;
-  /** The group's alerts before the flush, muted or not. */
+  /** The group's alerts before the flush, muted ones included. */
   readonly before: readonly AlertInGroup[];
   readonly flushed: Flush;
   readonly waiting: readonly AlertInGroup[];
 }
 
-/** Ends the incidents of a group that is about to be deleted: what it still holds goes on in others. */
+/**
+ * Resolves the incidents of a group that is about to be deleted: the alerts that it still has go on in other groups.
+ */
 export async function abandonIncident(
   tx: Transaction,
   receivers: readonly Receiver[],
@@ -114,8 +116,9 @@ export async function abandonIncident(
 }
 
 /**
- * Notes that a fallback opened an incident for a group: the first flush that leaves nothing firing in the group ends
- * it. Where the group is gone, the end is queued at once, behind what opened the incident.
+ * Notes that a fallback opened an incident for a group: the first flush that leaves nothing firing in the group
+ * resolves it. If the group no longer exists, the resolving delivery is queued at once, behind the one that opened the
+ * incident.
  */
 export async function lendIncident(
   tx: Transaction,
@@ -136,7 +139,9 @@ export async function lendIncident(
   return deliveries.length;
 }
 
-/** The destinations that keep incidents; where one does not want to hear of ends, a person ends its incidents. */
+/**
+ * The destinations that keep incidents. With `isOver` only those with `send_resolved`: a person resolves the others.
+ */
 function incidentsOf(integrations: readonly Integration[], isOver: boolean): Destination[] {
   return destinationsOf(integrations).filter(
     (one) => keepsIncidents(one) && (one[1].sendResolved || !isOver),
@@ -144,8 +149,8 @@ function incidentsOf(integrations: readonly Integration[], isOver: boolean): Des
 }
 
 /**
- * Queues, for the incidents of these receivers and nothing else that they have, that all that fires in them is
- * acknowledged: the alerts of `known`. Without any, that nothing fires any more.
+ * Queues deliveries to these receivers' services that keep incidents, and to no other integration. They say that all
+ * that fires, the alerts of `known`, is acknowledged; if `known` is empty, that nothing fires any more.
  */
 async function notifyIncidents(
   tx: Transaction,
@@ -188,7 +193,7 @@ async function notifyIncidents(
   return queued;
 }
 
-/** Deliveries without a fallback: whoever got them there would have no such incident. */
+/** Deliveries without a fallback, since a fallback has no such incident. */
 function deliveriesOf(
   notification: Parameters<typeof newDelivery>[0],
   destinations: readonly Destination[],

@@ -8,18 +8,19 @@ import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Transaction } from '../store/store.ts';
 import { acknowledgeIncidents } from './incidents.ts';
 import { leaveOldToSummary } from './leave-to-summary.ts';
-import { setAlertAside } from './note-faults.ts';
+import { setAlertAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Alerts joined in one transaction. */
 const BATCH = 200;
 
-/** How many alerts came into each group, by its key. */
+/** How many alerts joined each group, by the group's key. */
 export type Growth = Map<string, number>;
 
 /**
- * Puts alerts that changed into the groups of their routes, or wakes the groups that have to notify of their end. Events
- * that were older than `maxAgeUs` of their region when they were observed are left to a summary. `growth` is counted on.
+ * Puts changed alerts into the groups of their routes, and wakes the groups that have to notify that they resolved.
+ * Events that were older than `maxAgeUs` of their region when they were observed are left to a summary. Adds to
+ * `growth`.
  */
 export async function joinGroups(
   tx: Transaction,
@@ -30,11 +31,12 @@ export async function joinGroups(
 ): Promise<Step> {
   const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
-  // In a storm more come with every page: the groups that are due are not to wait for a moment without any.
+  // A batch that is not full ends the step: in a storm alerts change with every page, and the groups that are due must
+  // not wait for a moment without any.
   const taken = { done: alerts.length, isAll: alerts.length < BATCH };
   const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, growth, nowUs));
   if (all.ok) return { ...taken, ...all.value };
-  // One of them fails: it alone is set aside.
+  // If one of them fails, it alone is set aside.
   const tally: Tally = { queued: 0, happenings: [] };
   for (const alert of alerts) {
     const one = await tx.attempt(() => join(tx, [alert], config, maxAgeUs, growth, nowUs));
@@ -84,7 +86,7 @@ async function join(
   await tx.groups.put([...changedGroups.values()]);
   await tx.groups.putMembers(changedMembers);
   await tx.suppressions.add(suppressions);
-  // An alert that no group ever heard of, such as a count that expired, leaves nothing behind.
+  // An alert that was never in a group, such as a count that expired, is deleted.
   const joined = new Set(changedMembers.map((member) => member.alertId));
   const settled = alerts.filter(
     (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
@@ -97,7 +99,7 @@ async function join(
   return { queued, happenings };
 }
 
-/** Ends the silences that acknowledged an episode of these alerts which is over. */
+/** Expires the silences that acknowledged an episode of these alerts that is over. */
 async function endAcknowledgements(tx: Transaction, alerts: readonly Alert[], nowUs: number): Promise<void> {
   const byId = new Map(alerts.map((alert) => [alert.id, alert]));
   const over = (await tx.silences.list(nowUs)).filter((silence) => {

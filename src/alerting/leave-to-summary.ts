@@ -1,4 +1,7 @@
-/** Leaves old news to a summary while an alert joins its groups (`domain/grouping/sorts/catch-up-sort.ts`). */
+/**
+ * Leaves old events to the receiver's summary while an alert joins its groups
+ * (`domain/grouping/sorts/catch-up-sort.ts`).
+ */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Group, GroupMember } from '../domain/grouping/group.ts';
 import { awaitSummary, catchUpKey, leaveToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
@@ -7,7 +10,7 @@ import type { Route } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 
-/** An alert with its members and their groups, each by its key, as they are about to be stored. */
+/** An alert with its members and their groups, by group key, as they are about to be stored. */
 interface JoinedAlert {
   readonly alert: Alert;
   readonly members: ReadonlyMap<string, GroupMember>;
@@ -21,7 +24,9 @@ interface LeftToSummary {
   readonly suppressions: readonly Suppression[];
 }
 
-/** Leaves those of an alert's new events to summaries that were old when they were read; the summaries join `groups`. */
+/**
+ * Leaves those new events of an alert to summaries that were old when they were read. Adds the summaries to `groups`.
+ */
 export async function leaveOldToSummary(
   tx: Transaction,
   { alert, members, groups }: JoinedAlert,

@@ -1,10 +1,10 @@
 /**
- * Looks for what time alone makes wrong: Flights that do not end, Birds that start none. The service reports neither, so
- * once a minute the store is asked for those whose time to be judged has come; what it answers goes through `decide`
- * like any other fact. When each is judged next is kept in the store as well; what this step remembers only saves work.
+ * Fires for what time alone makes wrong: Flights that do not end, and Birds that start none. The service reports
+ * neither. So once a minute this step asks the store which of them are due to be judged, and applies the facts like any
+ * others. When each is judged next is kept in the store; what this step remembers only saves work.
  *
- * A judgement needs a reading: while a region is down, or not read yet in this life, a Flight may have ended and a
- * Bird may have flown.
+ * Nothing is judged without a reading: while a region is down, or not read yet since the start, a Flight may have ended
+ * and a Bird may have flown.
  */
 
 import type { Fact, Place } from '../domain/alert/fact.ts';
@@ -23,7 +23,7 @@ import { NOTHING, type Step } from './step.ts';
 export interface OverdueOptions {
   readonly rules: readonly Rule[];
   readonly clock: Clock;
-  /** When the last reading of a Bird's Flights began, in this life; undefined for none. */
+  /** When the last reading of a Bird's Flights since the start of the process began; undefined if there was none. */
   readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
 }
 
@@ -37,10 +37,10 @@ export interface Overdue {
 const LOOK_MS = 60_000;
 const LOOK_US = LOOK_MS * 1000;
 
-/** Nothing waits longer for its next judgement: what is usual for a Bird may have become known. */
+/** No judgement is put off for longer: what is usual for a Bird may have become known. */
 const LONGEST_US = 3_600_000_000;
 
-/** Without a reading it is judged later and later, up to this. */
+/** Without a reading, judgements are put off longer and longer, up to this. */
 const UNREAD_US = 300_000_000;
 
 /** Flights and Birds judged in one transaction. */
@@ -49,7 +49,7 @@ const BATCH = 200;
 /** Fewer Flights do not show how long one usually takes. */
 const ENOUGH_DURATIONS = 20;
 
-/** Fewer gaps do not show how often a Bird flies, and neither does less than a week: it may rest at weekends. */
+/** Fewer gaps do not show how often a Bird flies. Neither does less than a week, since a Bird may rest at weekends. */
 const ENOUGH_GAPS = 4;
 const ENOUGH_SPAN_US = 6.5 * 86_400_000_000;
 
@@ -64,10 +64,10 @@ export function createOverdue(options: OverdueOptions): Overdue {
 
   const readUs = ({ region, birdId }: Place) => flightsReadUs(region, birdId) ?? 0;
 
-  /** When something is judged again that is overdue at `overdueUs`, or nobody knows when. */
+  /** When something is judged next that is overdue at `overdueUs`; null if it is not known when. */
   function nextUs(overdueUs: number | null, place: Place, nowUs: number): number {
     if (overdueUs === null) return nowUs + LONGEST_US;
-    // At first nothing was read in this life: that is no reason to judge it late.
+    // Right after the start nothing has been read yet, which is no reason to judge late.
     const unreadUs = nowUs - Math.max(readUs(place), beganUs);
     const soonestUs = nowUs + (unreadUs > LOOK_US ? Math.min(unreadUs, UNREAD_US) : LOOK_US);
     return Math.min(Math.max(overdueUs, soonestUs), nowUs + LONGEST_US);
@@ -98,7 +98,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const judged: JudgedBird[] = [];
     for (const bird of birds) {
       const { place, lastStartUs } = bird;
-      // One that was active when it was first seen may have been so ever since its last Flight.
+      // A Bird that was active when it was first seen may have been active ever since its last Flight.
       const sinceUs =
         bird.hasFirstStatus && lastStartUs > 0 ? lastStartUs : Math.max(lastStartUs, bird.statusSinceUs);
       const rule = ruleFor(birdStale, placeLabels(place), rules);
@@ -139,14 +139,17 @@ export function createOverdue(options: OverdueOptions): Overdue {
   return { isDue, judge };
 }
 
-/** What 99 of 100 do not take longer than, milliseconds; null where too few are known. */
+/** The duration that 99 of 100 Flights do not exceed, in milliseconds; null if too few are known. */
 export function usualDurationMs(durationsUs: readonly number[]): number | null {
   if (durationsUs.length < ENOUGH_DURATIONS) return null;
   const sorted = durationsUs.toSorted((a, b) => a - b);
   return sorted[Math.ceil(sorted.length * 0.99) - 1]! / 1000;
 }
 
-/** Of a scheduled Bird, the longest between two of its Flights; not read while it is too early to ask. */
+/**
+ * The longest gap between two Flights of a scheduled Bird, in milliseconds; null if it is not known. While it is too
+ * early for the Bird to be stale, 0, and the gaps are not read.
+ */
 async function usualGapMs(
   tx: Transaction,
   { triggerType, stream, lastStartUs }: BirdToJudge,
@@ -158,7 +161,9 @@ async function usualGapMs(
   return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
 }
 
-/** Flights with a FlightStuck alert that are no longer watched: mostly those that the service deleted. */
+/**
+ * Says of Flights with a FlightStuck alert that they are no longer watched, mostly because the service deleted them.
+ */
 async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
   const alerts = await tx.overdue.alertsOfGoneFlights(flightStuck.name);
   return alerts.map(({ labels }) => {

@@ -9,9 +9,9 @@ import type { Step } from './step.ts';
 const BATCH = 200;
 
 /**
- * Has alerts that fire follow the routes of a configuration that has come into force, instead of with their next change:
- * who is new on their way is notified of them, as in Alertmanager. Takes a batch of those behind `after`, and says which
- * was its last.
+ * Moves firing alerts to the routes of a new configuration without waiting for their next change: receivers that they
+ * now reach are notified of them, as in Alertmanager. Takes the next batch of alerts after `after`, and returns its
+ * last one.
  */
 export async function rerouteFiring(
   tx: Transaction,
@@ -24,17 +24,17 @@ export async function rerouteFiring(
     ({ sort, notifiedSeq }) => sort === 'route' && notifiedSeq !== HAS_LEFT,
   );
   const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
-  const homeless = groups.filter((group) => routeOfGroup(root, group) === undefined);
+  const routeless = groups.filter((group) => routeOfGroup(root, group) === undefined);
   const due = groups.filter((group) => routeOfGroup(root, group)?.receiver !== group.receiver);
-  // A flush dissolves the former, and moves what they have; it has the others begin anew for another receiver.
+  // A flush dissolves the groups without a route and moves their alerts. The others begin anew for their new receiver.
   await tx.groups.put(
     due.map((group) => ({ ...group, nextFlushAtUs: Math.min(group.nextFlushAtUs, nowUs) })),
   );
-  const isHomeless = new Set(homeless.map(({ key }) => key));
+  const isRouteless = new Set(routeless.map(({ key }) => key));
   const keysOf = Map.groupBy(members, ({ alertId }) => alertId);
   const moving = alerts.filter((alert) => {
     const present = (keysOf.get(alert.id) ?? []).map(({ groupKey }) => groupKey);
-    if (present.some((key) => isHomeless.has(key))) return false;
+    if (present.some((key) => isRouteless.has(key))) return false;
     const now = new Set(groupKeysFor(root, alert));
     return now.size !== present.length || present.some((key) => !now.has(key));
   });

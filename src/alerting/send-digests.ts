@@ -1,14 +1,16 @@
 /**
- * Makes digests at the instants of their cron expressions. How far each name has come is kept in the store, so that a
- * digest which was due while nothing ran is made once afterwards, for all the time since the last one.
+ * Makes digests when their cron expressions say so. The store keeps how far each digest has come, so that one which was
+ * due while no process ran is made once afterwards, for all the time since the last.
  *
- * The first digest of a name covers one period of its expression, or of all since the name was first known.
+ * The first digest covers one period of its expression, or all the time since it was first configured if that is
+ * longer.
  *
- * Each event is counted by exactly one digest of a name: which ones are new follows from the order of their arrival, not
- * by when they occurred. History that arrives much later, as from an audit of the whole retention, is left out.
+ * Each event is counted by exactly one digest of a name: which events are new follows from the order in which they
+ * arrived, not from when they occurred. History that arrives much later, as from an audit of the whole retention, is
+ * left out.
  *
- * The material is read in many short transactions, so that no other stage waits for it; the last one queues the
- * notification and says how far the name has come, both or neither.
+ * The material is read in many short transactions, so that no other stage waits for it. The last transaction queues the
+ * notification and records how far the digest has come, both or neither.
  */
 
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
@@ -39,33 +41,33 @@ interface DigestsOptions {
   readonly config: Pick<Config, 'digests' | 'receivers'>;
   readonly clock: Clock;
   readonly report: Report;
-  /** How far each region is known to be complete; 0 for not yet. */
+  /** How far each region is known to be complete; 0 if not known yet. */
   readonly regions: () => readonly { readonly region: string; readonly verifiedUntilUs: number }[];
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
 }
 
 const MINUTE_US = 60_000_000;
-/** A digest that is late waits so long after a start, while what happened meanwhile is read. */
+/** After a start a late digest waits this long, while intake reads what happened in the meantime. */
 const CATCH_UP_MS = 300_000;
-/** Events that occurred so long before the period are history. */
+/** Events that occurred longer than this before the period are left out. */
 const LATE_US = 86_400_000_000;
-/** Numbers of events in one transaction. */
+/** Event numbers that one transaction covers. */
 const STRETCH = 2_000;
-/** Loaded at the most. */
+/** The most that is loaded. */
 const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
-/** How much work it is to count a Flight: what tells its error's sort from others looks at each character many times. */
+/** The work of counting a Flight: finding its error's signature looks at each character of the message many times. */
 function countingWork({ message }: EndedFlight): number {
   return 5 + message.length / 20;
 }
 
 const MUTED_BY_NOTHING_ELSE = { inhibitRules: [], firing: [], timeIntervals: new Map() };
 
-/** A configured digest with the instants of its expression. */
+/** A configured digest with its parsed cron expression. */
 type TimedDigest = DigestConfig & { readonly instants: Cron };
 
 export function createDigests(options: DigestsOptions): Digests {
@@ -77,7 +79,7 @@ class DigestLoop implements Digests {
   readonly #digests: readonly TimedDigest[];
   readonly #receivers: ReadonlyMap<string, Receiver>;
   readonly #recurrences = createRecurrences();
-  /** When this life began. */
+  /** When `run` was called. */
   #beganMs: number | undefined;
 
   constructor(options: DigestsOptions) {
@@ -99,7 +101,8 @@ class DigestLoop implements Digests {
           report({ what: 'trouble', stage: 'alerting', error });
         }
       }
-      // Up to the next full minute, when a digest may be due: a clock that was set delays none for longer.
+      // Waits until the next full minute, when a digest may be due. If the clock is set, no digest is later by more
+      // than that.
       const waitUs = MINUTE_US - (clock.nowUs() % MINUTE_US);
       await sleep(clock, Math.ceil(waitUs / 1000), signal);
     }
@@ -110,7 +113,7 @@ class DigestLoop implements Digests {
     const nowUs = this.#options.clock.nowUs();
     const known = await this.#options.store.transaction(async (tx) => {
       const found = await tx.digests.find(digest.name);
-      // After our clock was set back, what comes next must not wait for the old time.
+      // After our clock was set back, the next digest must not wait for the old time.
       if (found && found.lastUs <= nowUs) return found;
       const begun = { ...found, name: digest.name, lastUs: nowUs };
       await tx.digests.put(begun);
@@ -123,7 +126,7 @@ class DigestLoop implements Digests {
     await this.#make(digest, known, dueUs, isLate ? nowUs : dueUs);
   }
 
-  /** Queues the digest and notes how far its name has come, both or neither. */
+  /** Queues the digest and records how far it has come, both or neither. */
   async #make(config: TimedDigest, known: DigestRecord, dueUs: number, toUs: number): Promise<void> {
     const before = known.lastEvent === undefined ? config.instants.latest(0, dueUs - MINUTE_US) : undefined;
     const fromUs = Math.min(known.lastUs, before ?? known.lastUs);
@@ -197,7 +200,7 @@ class DigestLoop implements Digests {
     return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
   }
 
-  /** The alerts that fire, and which of them are silenced or acknowledged. */
+  /** The firing alerts, and which of them are silenced or acknowledged. */
   async #firingNow(tx: Transaction) {
     const nowUs = this.#options.clock.nowUs();
     const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
@@ -216,8 +219,8 @@ class DigestLoop implements Digests {
 }
 
 /**
- * Its id follows from its period, so that it is the same however often it is made. The instant at which it was due is not
- * enough: that comes twice where our clock is set back.
+ * The id follows from the period, so it is the same however often the digest is made. The time when it was due is not
+ * enough, since that comes twice if our clock is set back.
  */
 function notificationOf(
   { name, receiver, timezone }: DigestConfig,

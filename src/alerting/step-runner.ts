@@ -3,10 +3,10 @@ import { isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { noteFaults } from './note-faults.ts';
+import { noteFaults } from './set-aside.ts';
 import type { Step } from './step.ts';
 
-/** How long a step rests that failed by what it works on. */
+/** How long a step rests after it failed though the store works. */
 const RESTS_MS = 60_000;
 
 interface StepRunnerOptions {
@@ -17,17 +17,20 @@ interface StepRunnerOptions {
   readonly queued: () => void;
 }
 
-/** Runs the steps of alerting. One that fails by what it works on rests for a while, and the others go on without it. */
+/**
+ * Runs the steps of alerting. A step that fails though the store works rests for a while, and the others go on without
+ * it.
+ */
 export class StepRunner {
   readonly #options: StepRunnerOptions;
-  /** Steps that failed, with when each is taken again. */
+  /** Steps that failed, and when each runs again. */
   readonly #resting = new Map<string, number>();
 
   constructor(options: StepRunnerOptions) {
     this.#options = options;
   }
 
-  /** Whether a step rests, so that what is due for it is not done. */
+  /** Whether a step rests, so that work that is due for it is not done. */
   isResting(): boolean {
     return this.#resting.size > 0;
   }

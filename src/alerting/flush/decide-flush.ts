@@ -5,10 +5,10 @@ import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 
-/** Alerts looked at in a row. */
+/** Alerts handled between two pauses. */
 const PAUSE_AFTER = 100;
 
-/** Whether the group notifies now, and of what. */
+/** Decides whether the group notifies now, and of what. */
 export async function decideFlush(
   { tx, nowUs }: FlushContext,
   { group, route, open, waiting }: MutedGroup,

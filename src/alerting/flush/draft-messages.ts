@@ -1,8 +1,11 @@
 /**
- * Who gets which message about a flush. Those who take it in parts (webhooks, pushes) get all of it, in as many as it
- * takes, of each alert the newest events; who takes CloudEvents gets each event, in batches; a message for people is
- * one, lists the first alerts and counts the rest; members of Nests get what concerns their own Nest; a service that
- * keeps incidents gets each one by itself.
+ * Decides which messages about a flush the destinations of a receiver get:
+ *
+ * - Programs that take parts (webhooks, pushes) get all alerts in as many parts as needed, each with its newest events.
+ * - Destinations that take CloudEvents get every event, in batches.
+ * - People get one message, which lists the first alerts and counts the rest.
+ * - Members of a Nest get what concerns their own Nest.
+ * - Services that keep incidents get each incident by itself.
  */
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
@@ -29,19 +32,19 @@ export interface Draft {
   readonly id: string;
   readonly what: NotifyingFlush;
   readonly to: readonly Destination[];
-  /** The alerts whose new events it covers, where it counts more than it lists. */
+  /** The alerts whose new events it covers: those that it lists, and those that it only counts. */
   readonly covers: readonly Listed[];
   /** Which part of a big message it is, from 1. */
   readonly part?: { readonly number: number; readonly of: number };
   /** True: it lists all events that it covers. */
   readonly isBatch?: true;
-  /** Mail addresses in the place of the integration's own. */
+  /** Mail addresses in place of the integration's own. */
   readonly addresses?: readonly string[];
   /** Why it is sent to nobody. */
   readonly suppressed?: string;
 }
 
-/** An id for the messages of one flush. */
+/** The id that all messages about one flush share. */
 export function flushIdOf({ thread, threadPosition }: NotifyingFlush): string {
   return `${thread}-${threadPosition}`;
 }
@@ -76,18 +79,18 @@ export async function draftMessages(
   return drafts;
 }
 
-/** Destinations that get the same. */
+/** Destinations that get the same messages. */
 interface Audience {
   readonly id: string;
   readonly what: NotifyingFlush;
   readonly to: readonly Destination[];
 }
 
-/** Who does not want to hear of ends gets the rest: what fires, and what has new events. */
+/** Destinations without `send_resolved` get only what fires and what has new events. */
 function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
   const listed = flushed.listed.filter(({ status, newEvents }) => status === 'firing' || newEvents > 0);
   const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.newEvents > 0);
-  // An incident that a person ends needs no notification of ends.
+  // Without `send_resolved` a person resolves the incident, so nothing is sent there once nothing fires.
   const isConcerned = (one: Destination) =>
     !one[1].sendResolved && !isOnlyEnds && (flushed.firingTotal > 0 || !keepsIncidents(one));
   return [
@@ -114,7 +117,10 @@ async function draftsFor(tx: Transaction, { id, what, to }: Audience): Promise<D
   return drafts;
 }
 
-/** Lists of alerts, for those who get all of them, or the first ones. */
+/**
+ * Messages that list alerts: all of them, in parts if need be, or the first ones. `left`: alerts beyond the
+ * destination's limit, which the messages only count.
+ */
 function messages(
   id: string,
   what: NotifyingFlush,
@@ -139,8 +145,8 @@ function messages(
 }
 
 /**
- * Batches of events, for those who take events and no alerts; of a summary, the events that it counts. Where there are
- * none, an empty message says so.
+ * Batches of events for destinations that take events instead of alerts; of a summary, the events that it counts. If
+ * there are none, an empty message says so.
  */
 async function batches(
   tx: Transaction,
@@ -169,8 +175,8 @@ function partOf(id: string, index: number, { length }: readonly unknown[]): Pick
 }
 
 /**
- * The events that a summary counts, as they were left to it: of fresh ones between them the groups notified as always.
- * Each list has an alert once, with events that follow one another.
+ * The events that a summary counts, in runs, as they were left to it. Of fresh events in between, the groups notified
+ * as usual. Each list has an alert at most once, with consecutive events.
  */
 async function summedUpRuns(tx: Transaction, { listed, group }: NotifyingFlush): Promise<Listed[][]> {
   const runs: Listed[][] = [];
@@ -186,14 +192,14 @@ async function summedUpRuns(tx: Transaction, { listed, group }: NotifyingFlush):
   return runs;
 }
 
-/** The same with the first alerts alone; the others are counted. */
+/** The same flush with the first alerts only; the others are counted. */
 function shortened(flushed: NotifyingFlush, max = MAX_ALERTS): NotifyingFlush {
   const listed = flushed.listed.slice(0, max);
   const truncatedAlerts = flushed.truncatedAlerts + flushed.listed.length - listed.length;
   return { ...flushed, listed, truncatedAlerts };
 }
 
-/** The same with these alerts alone, as if there were no others. */
+/** The same flush with these alerts only, as if there were no others. */
 export function narrowed(flushed: NotifyingFlush, listed: readonly Listed[]): NotifyingFlush {
   const firingTotal = listed.filter(({ status }) => status === 'firing').length;
   return {
@@ -207,7 +213,7 @@ export function narrowed(flushed: NotifyingFlush, listed: readonly Listed[]): No
   };
 }
 
-/** What concerns one Nest, with its members. */
+/** What concerns one Nest, and the addresses of its members. */
 interface NestPart {
   readonly id: string;
   readonly what: NotifyingFlush;
@@ -216,7 +222,7 @@ interface NestPart {
   readonly addresses: readonly string[];
 }
 
-/** Alerts that belong to no Nest are a part without addresses. */
+/** Splits a flush by Nest. Alerts that belong to no Nest make a part without addresses. */
 async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Promise<NestPart[]> {
   const nests = Map.groupBy(flushed.listed, ({ alert: { labels } }) =>
     JSON.stringify([labels.region ?? '', labels.nest_id ?? '']),
@@ -230,7 +236,8 @@ async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Pro
     const name = hash64([region, nestId]);
     parts.push({
       id: `${id}-nest-${name}`,
-      // Each Nest has a thread of its own: one mail of another Nest must not look like a repeat of it.
+      // Each Nest has its own thread, so that a mail about one Nest does not look like a repeat of a mail about
+      // another.
       what: { ...shortened(narrowed(flushed, listed)), thread: hash64([flushed.thread, name]) },
       covers: listed,
       nestId,
@@ -248,7 +255,7 @@ async function membersByNest(
   return new Map(all.map(({ nestId, addresses }) => [nestId, addresses]));
 }
 
-/** Without anybody to mail there is a message all the same: suppressed, with the reason. */
+/** If there is nobody to mail, there is a message all the same: suppressed, with the reason. */
 function forMembers({ id, what, covers, nestId, addresses }: NestPart, destination: Destination): Draft {
   const [position] = destination;
   const own = besideMembers(destination) ?? [];

@@ -1,4 +1,4 @@
-/** Turns the messages about a flush into notifications and their deliveries, in the outbox. */
+/** Turns the messages about a flush into notifications with deliveries, and queues them in the outbox. */
 import type { Receiver } from '../../channels/receiver.ts';
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
@@ -14,30 +14,30 @@ import { newDelivery, queue } from '../destination.ts';
 import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 
-/** Flights of which the ends are shown. */
+/** Flights whose outcomes are shown. */
 const LAST_FLIGHTS = 10;
 
-/** Alerts of one message of which somebody is looked for who switched the Bird off. */
+/** Alerts of one message for which it is looked up who switched the Bird off. */
 const MAX_SWITCHERS = 20;
 const MAX_INITIATOR_LENGTH = 120;
-/** A status is read every five minutes, so the Bird was switched off before the alert began; not longer than this. */
+/** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
 const SWITCHED_BEFORE_US = 1_800_000_000;
 
-/** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
+/** The fallback gets what the receiver did not accept for this long, unless enough failed attempts gave it sooner. */
 const FALLBACK_AFTER_US = 300_000_000;
 
-/** Short messages queued in a row: a group may have one for each of hundreds of Nests, or incidents. */
+/** Short messages queued between two pauses: a group may have one for each of hundreds of Nests or incidents. */
 const PAUSE_AFTER = 20;
 
-/** Deliveries: to be sent, and those that reach nobody. */
+/** How many deliveries were queued to be sent, and how many reach nobody. */
 interface Enqueued {
   readonly queued: number;
   readonly suppressed: number;
 }
 
 /**
- * Queues for each integration of the receiver; returns how many deliveries that made. `owner`: the receiver of the
- * flushed group, for which this one may stand in. What reaches nobody is given to the fallback at once (`fallback.ts`).
+ * Queues the messages for each integration of the receiver. `owner`: the receiver of the flushed group, for which this
+ * one may stand in. What reaches nobody is due for the fallback at once (`fallback.ts`).
  */
 export async function enqueueMessages(
   { tx, nowUs, serviceLinks }: FlushContext,
@@ -102,7 +102,7 @@ async function enqueue(
   await queue(tx, notification, receiver.integrations, deliveries, coveredBy(draft.covers));
 }
 
-/** The events that are covered with these alerts, for those who ask later. */
+/** The spans of events that these alerts cover, kept for `explain`. */
 function coveredBy(listed: readonly Listed[]) {
   return listed
     .filter(({ newEvents }) => newEvents > 0)
@@ -113,7 +113,7 @@ function coveredBy(listed: readonly Listed[]) {
     }));
 }
 
-/** The events to list of each alert, newest first; of a summary none, but for those who take events alone. */
+/** The events to list of each alert, newest first. A summary lists none, except in batches of events. */
 async function eventsOf(
   tx: Transaction,
   { what, isBatch }: Draft,
@@ -122,7 +122,7 @@ async function eventsOf(
   return tx.alerts.eventsOf(coveredBy(what.listed), isBatch ? BATCH_EVENTS : eventsOfEach(what.listed));
 }
 
-/** How the Bird's last Flights ended, where all alerts are of one Bird: among several it would only be noise. */
+/** Adds how the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */
 async function withHistory(
   tx: Transaction,
   alerts: readonly NotifiedAlert[],
@@ -134,7 +134,9 @@ async function withHistory(
   return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
 }
 
-/** An end has no event of its own: what is over is explained by its last one. */
+/**
+ * Adds its last event to a single alert without new ones: a resolution has no event of its own that could explain it.
+ */
 async function withLastEvent(
   tx: Transaction,
   alerts: readonly NotifiedAlert[],
@@ -148,8 +150,8 @@ async function withLastEvent(
 }
 
 /**
- * Of Birds that were switched off, who did it: the Bird's log says so, and may have been read before the status that
- * raised the alert, or after it.
+ * Adds who switched a Bird off. The Bird's log says so, and may be read before or after the status that raised the
+ * alert.
  */
 async function withSwitchers(
   tx: Transaction,
@@ -181,7 +183,7 @@ async function withSwitchers(
   return found;
 }
 
-/** The alert with where it is found in the service's own application; an annotation of its rule stays. */
+/** Adds links into the service's own application. An annotation of the rule that has the same name stays. */
 function withAddresses(alert: NotifiedAlert, serviceLinks: ServiceLinks): NotifiedAlert {
   const flightId = alert.events[0]?.attributes.flight_id ?? alert.labels.flight_id ?? '';
   const { nest, bird, flight } = serviceLinks({ ...alert.labels, flight_id: String(flightId) });

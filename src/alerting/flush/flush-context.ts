@@ -12,19 +12,19 @@ import type { Tally } from '../step.ts';
 export type FlushConfig = MutingConfig &
   Pick<Config, 'route' | 'receivers'> & { readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[] };
 
-/** What all stages of a flush are given. */
+/** What every stage of a flush is given. */
 export interface FlushContext {
   readonly tx: Transaction;
   readonly config: FlushConfig;
   readonly muting: Muting;
   readonly pauseAfter: PauseAfter;
   readonly serviceLinks: ServiceLinks;
-  /** What the stages have queued, and what there is to report of it. */
+  /** What the stages have queued and have to report. */
   readonly tally: Tally;
   readonly nowUs: number;
 }
 
-/** A group as the configuration has it at present, with the alerts that a flush decides on. */
+/** A group and its route in the present configuration, with the alerts that a flush decides on. */
 export interface LoadedGroup {
   readonly group: Group;
   readonly inGroup: readonly AlertInGroup[];
@@ -34,6 +34,6 @@ export interface LoadedGroup {
 export interface MutedGroup extends LoadedGroup {
   /** The alerts that nothing mutes. */
   readonly open: readonly AlertInGroup[];
-  /** Muted alerts of which the group notifies once nothing mutes them. */
+  /** Muted alerts that the group will notify of once nothing mutes them. */
   readonly waiting: readonly AlertInGroup[];
 }

@@ -1,6 +1,6 @@
 /**
- * Groups that gather what the alerts' groups of sort `route` did not notify of: `held_back` and `catch_up`. What such
- * a group notifies of, these groups must not notify of again; what it never will, they must.
+ * Groups that gather what the alerts' groups of sort `route` did not notify of: sorts `held_back` and `catch_up`. What
+ * a gathering group has notified of, the others must not notify of again. What it never will notify of, they must.
  */
 import type { Receiver } from '../../channels/receiver.ts';
 import {
@@ -18,10 +18,10 @@ import type { Transaction } from '../../store/store.ts';
 import { NOTHING, type Step } from '../step.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 
-/** What it is to have one alert or one group go on from a summary, beside comparisons with silences. */
+/** The work of letting one alert or group continue after a summary, in the unit of `pauseAfter`. */
 const GOING_ON_WORK = 200;
 
-/** Keeps what a flush would have notified of, and would have changed, until the receiver is free again. */
+/** Keeps what a flush would have notified of and changed, until the receiver may be notified again. */
 export async function holdBack(
   tx: Transaction,
   { open, route }: MutedGroup,
@@ -33,15 +33,15 @@ export async function holdBack(
   const key = heldBackKey(route.receiver);
   const [group] = await tx.groups.list([key]);
   if (!group) await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
-  // It may wait for what is muted in it, and not for the receiver.
+  // It may be waiting for muted alerts rather than for the receiver.
   else if (group.nextFlushAtUs > freeAtUs) await tx.groups.put([{ ...group, nextFlushAtUs: freeAtUs }]);
   const knownIds = new Set(known.map((member) => member.alertId));
   await tx.groups.putMembers(heldBackMembers(route.receiver, open, ids, knownIds));
 }
 
 /**
- * Has what is held back from receivers that are capped no more notified first of all: their groups do not wait for it. To
- * be called when a configuration comes into force.
+ * Makes due what is held back from receivers that are no longer throttled, before all else: their other groups no
+ * longer wait for it. To be called when a configuration takes effect.
  */
 export async function releaseHeldBack(tx: Transaction, receivers: readonly Receiver[]): Promise<Step> {
   const free = receivers.filter(
@@ -52,7 +52,7 @@ export async function releaseHeldBack(tx: Transaction, receivers: readonly Recei
   return NOTHING;
 }
 
-/** Whether something of one of these alerts is held back from the receiver. */
+/** Whether anything about one of these alerts is held back from the receiver. */
 export async function isAnyHeldBack(
   tx: Transaction,
   receiver: string,
@@ -61,7 +61,7 @@ export async function isAnyHeldBack(
   return (await heldBackOf(tx, receiver, members)).length > 0;
 }
 
-/** The members of the same alerts in what is held back from the receiver. */
+/** The members of the same alerts in the receiver's held-back group. */
 async function heldBackOf(
   tx: Transaction,
   receiver: string,
@@ -73,9 +73,9 @@ async function heldBackOf(
 }
 
 /**
- * Notes in the receiver's other groups of which events a held-back group has notified: it does so up to the present
- * moment, with events, or the end, that these groups have not come to yet. A group that has notified of nothing of an
- * alert begins with it as always.
+ * Notes in the receiver's other groups which events a held-back group has notified of. That group notifies of
+ * everything up to now, including events, or a resolution, that the others have not come to yet. A group that has not
+ * notified of an alert at all begins with it as usual.
  */
 export async function noteInOthers(
   tx: Transaction,
@@ -96,9 +96,9 @@ export async function noteInOthers(
 }
 
 /**
- * Gives back what was gathered for a receiver that the configuration no longer has: it is news again for the groups
- * that it comes from, which notify the receiver that they have now. To be called before any of these is flushed, since
- * a flush gives it that receiver.
+ * Gives back what was gathered for a receiver that is no longer configured. It is news again for the groups that it
+ * came from, which notify the receiver that they have now. To be called before any of them is flushed, since a flush
+ * gives them that receiver.
  */
 export async function giveBack(tx: Transaction, receiver: string): Promise<void> {
   for (const { key } of await tx.groups.list([heldBackKey(receiver), catchUpKey(receiver)])) {
@@ -109,7 +109,9 @@ export async function giveBack(tx: Transaction, receiver: string): Promise<void>
   }
 }
 
-/** Has the alerts' groups of sort `route` go on from a summary that was sent, and escalates what fires of it. */
+/**
+ * Lets the alerts' groups of sort `route` continue after a summary was sent, and escalates the alerts that still fire.
+ */
 export async function continueAfterSummary(
   { tx, config, pauseAfter, nowUs }: FlushContext,
   summary: Group,
@@ -145,15 +147,15 @@ export async function continueAfterSummary(
   await tx.groups.deleteMembers(inSummary.map(({ member }) => member));
 }
 
-/** The receiver of a group of sort `route` by the present configuration. */
+/** The receiver of a group of sort `route` in the present configuration. */
 export function receiverOf(root: Route, group: Group): string {
   return routeOfGroup(root, group)?.receiver ?? group.receiver;
 }
 
-/** Groups that gather nothing: what is held back comes from these. */
+/** The sorts of groups that gather nothing. What is held back comes from these. */
 const OWN_SORTS: readonly GroupSort[] = ['route', 'escalation'];
 
-/** The members of these alerts in groups of these sorts that notify this receiver. */
+/** The members of these alerts in the receiver's groups of these sorts. */
 async function membersFor(
   tx: Transaction,
   receiver: string,

@@ -16,19 +16,19 @@ import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';
 import { giveBack } from './gathered-groups.ts';
 
-/** How long a resolved alert of which every receiver was notified can still be seen on the page. */
+/** How long a resolved alert stays visible on the page once every receiver was notified of it. */
 const SETTLED_FOR_US = 3_600_000_000;
 
-/** What it is to move one alert to other groups, beside comparisons with silences. */
+/** The work of moving one alert to other groups, in the unit of `pauseAfter`. */
 const MOVING_WORK = 500;
 
 const NONE: ReadonlySet<string> = new Set();
 
 /**
  * Loads a group's alerts and its route. A group without alerts, or without a route in the present configuration, is
- * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now. One whose
- * route has another receiver begins anew. Before either it notifies once of what is over: nobody else tells the receiver
- * that it had, and that knows of it as firing.
+ * dissolved and returned without a route; its alerts move to the groups of the routes that they reach now. A group
+ * whose route has another receiver begins anew. Before either, the group notifies the former receiver once of the
+ * alerts that resolved: it knows them as firing, and nobody else would tell it.
  */
 export async function loadGroup(
   context: FlushContext,
@@ -66,25 +66,25 @@ export async function loadGroup(
   return { group, inGroup: stored, route: undefined };
 }
 
-/** The route by which a group notifies for the last time of what its former receiver has heard of. */
+/** The route by which a group notifies its former receiver for the last time. */
 function lastOnce(route: Route, receiver: string): Route {
   return { ...routeOnce(route, receiver), groupIntervalMs: GATHERING_INTERVAL_MS };
 }
 
-/** True for an alert that is over, and that the group last notified of as firing. */
+/** True for an alert that has resolved and that the group last notified of as firing. */
 function isEndOwed({ member, alert }: AlertInGroup): boolean {
   const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
   return wasFiring && member.notifiedSeq !== HAS_LEFT && alert.state !== 'firing';
 }
 
-/** The group of a route at the place where that stands now: the next flush finds it there. */
+/** The group with the present place of its route, where the next flush finds it. */
 function placed(group: Group, { path }: Route): Group {
   return SORTS[group.sort].gathers || group.route === path ? group : { ...group, route: path };
 }
 
 /**
- * Of the alerts that an escalation has not notified of, those of which its receiver was notified by the escalation of
- * another route: several routes may lead an alert there, and the first to come is enough.
+ * The alerts that this escalation has not notified of, but the escalation of another route has, to the same receiver.
+ * Several routes may escalate an alert to one receiver, and the first to do so is enough.
  */
 async function escalatedElsewhere(
   tx: Transaction,
@@ -101,7 +101,7 @@ async function escalatedElsewhere(
   return new Set(members.flatMap(({ alertId, groupKey }) => (keys.has(groupKey) ? [alertId] : [])));
 }
 
-/** Deletes alerts that are over, and of which nobody is to be notified any more, once they were seen for a while. */
+/** Deletes alerts that resolved a while ago and that nobody is to be notified of any more; returns the others. */
 async function withoutSettled(
   tx: Transaction,
   inGroup: readonly AlertInGroup[],
@@ -123,8 +123,8 @@ async function withoutSettled(
 }
 
 /**
- * The alert's place in a group of the receiver that its former group had: it notifies of no event again, and of the end
- * also where that comes first.
+ * The alert's member in another group of the same receiver. It notifies of no event again, but of the end, even if
+ * nothing comes before that.
  */
 function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const seq = former.notifiedSeq === HAS_LEFT ? alert.lastSeq : former.notifiedSeq;
@@ -137,7 +137,10 @@ function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMe
   };
 }
 
-/** The same for another receiver: it is notified of the present episode, or of what nobody was notified of. */
+/**
+ * The alert's member in a group of another receiver, which is notified of the present episode, or else of what nobody
+ * was notified of.
+ */
 function begun(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const seq =
     alert.state === 'firing'

@@ -3,7 +3,9 @@ import { timedRoute } from '../../domain/grouping/timed-route.ts';
 import type { Mute } from '../../domain/muting/muting.ts';
 import type { FlushContext, LoadedGroup, MutedGroup } from './flush-context.ts';
 
-/** Separates what is muted from what is not. What will never be notified is written with the reason. */
+/**
+ * Separates muted alerts from the others. What will never be notified of is recorded as suppressed, with the reason.
+ */
 export async function muteAlerts(
   { tx, config, muting, pauseAfter, tally, nowUs }: FlushContext,
   loaded: LoadedGroup,

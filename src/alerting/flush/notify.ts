@@ -1,6 +1,6 @@
 /**
- * Notifies of what a flush decided: its receiver, unless that is throttled; those who can be reached, where the alert
- * says that the receiver accepts nothing; and later the second receiver, where the route escalates.
+ * Notifies of what a flush decided: the route's receiver, unless it is throttled; others in its place, if the alert
+ * says that this receiver accepts nothing; and later the second receiver, if the route escalates.
  */
 import type { Receiver } from '../../channels/receiver.ts';
 import { takesAlerts } from '../../channels/traits.ts';
@@ -25,7 +25,7 @@ const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well
 export interface Notified {
   readonly group: Group;
   readonly members: readonly GroupMember[];
-  /** The group has to wait for its receiver, and is flushed again. */
+  /** True: the receiver is throttled, so the group waits and is flushed again. */
   readonly isPostponed: boolean;
 }
 
@@ -68,7 +68,7 @@ function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<F
   return { routeLabels: writeLabels({ groupLabels: group.labels, commonLabels: labels }) };
 }
 
-/** Asks whether the receiver may be notified now, and keeps count of it. */
+/** Asks whether the receiver may be notified now, and counts it. */
 async function admit(
   { tx, nowUs }: FlushContext,
   receiver: Receiver | undefined,
@@ -84,7 +84,7 @@ async function admit(
   return throttled;
 }
 
-/** Queues for the receiver, and for those who stand in for it. */
+/** Queues for the receiver and for its stand-ins. */
 async function enqueueForAll(
   context: FlushContext,
   { group }: MutedGroup,
@@ -94,7 +94,7 @@ async function enqueueForAll(
 ): Promise<void> {
   const { config, tally } = context;
   const others = standIns(config.receivers, notifying);
-  // Those who stand in for it need not get the same once more as its fallback.
+  // Stand-ins need not get the same once more as its fallback.
   const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
   const own = isCovered ? withoutFallback(receiver) : receiver;
   for (const [to, what] of [[own, notifying] as const, ...others]) {
@@ -114,7 +114,7 @@ async function enqueueForAll(
   }
 }
 
-/** Writes, alert by alert, why nobody is notified of what the flush decided. */
+/** Records for each alert why nobody is notified of what the flush decided. */
 async function suppress(
   { tx, nowUs }: FlushContext,
   { group, open, route }: MutedGroup,
@@ -125,7 +125,7 @@ async function suppress(
   const before = new Map(open.map((one) => [one.alert.id, one]));
   const suppressions = flushed.members.flatMap(({ alertId }): Suppression[] => {
     const known = before.get(alertId);
-    // A member that only notes that it is muted has nothing in the notification.
+    // A member that changed only because it is muted has no part in the notification.
     if (!known) return [];
     const { lastSeq } = known.alert;
     const afterSeq = Math.min(known.member.notifiedSeq, lastSeq);
@@ -136,7 +136,7 @@ async function suppress(
 }
 
 /**
- * Who is notified beside the route's own receiver when the alert says that this one accepts nothing: its fallback, or
+ * The receivers notified besides the route's own, if the alert says that this one accepts nothing: its fallback, or
  * else every receiver that takes alerts.
  */
 function standIns(

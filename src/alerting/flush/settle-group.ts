@@ -8,7 +8,7 @@ import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { continueAfterSummary } from './gathered-groups.ts';
 import type { Notified } from './notify.ts';
 
-/** Writes what a flush leaves of the group, and ends incidents in which nothing fires any more. */
+/** Writes what a flush leaves of the group, and resolves incidents in which nothing fires any more. */
 export async function settleGroup(
   context: FlushContext,
   muted: MutedGroup,
@@ -23,7 +23,7 @@ export async function settleGroup(
   if (sort.sumsUp && !notified.isPostponed) {
     await continueAfterSummary(context, group, open);
   }
-  // Only alerts that are still muted keep a group that is spent.
+  // A spent group is kept only for alerts that are still muted.
   if (isSpent && waiting.length === 0) return tx.groups.delete([group.key]);
   const change = { group: notified.group, before: inGroup, flushed, waiting };
   const settled = await settleIncidents(tx, config.receivers, change, nowUs);
@@ -33,7 +33,10 @@ export async function settleGroup(
   else await tx.groups.putMembers(notified.members);
 }
 
-/** Takes what the flush found over, and had notified as firing, out of the escalations that wait for it to last. */
+/**
+ * Takes alerts that have resolved, and that the group had notified of as firing, out of escalations that are not yet
+ * due.
+ */
 async function leaveEscalations(
   tx: Transaction,
   { group, inGroup, route, waiting }: MutedGroup,

@@ -1,6 +1,6 @@
 /**
- * What fails in alerting is set aside, so that everything else goes on. What is tried again waits a while, in the store:
- * until then, or until the process starts.
+ * Sets aside what fails in alerting, so that everything else goes on. It is tried again after a while, or after the
+ * next start of the process if that comes first. The store keeps when.
  */
 import { type Fault, faultOf } from '../domain/alert/fault.ts';
 import type { Group } from '../domain/grouping/group.ts';
@@ -8,12 +8,12 @@ import type { Happening } from '../report.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
 
-/** After so long it is tried again. */
+/** What was set aside is tried again after this long. */
 const AGAIN_AFTER_US = 300_000_000;
 /** Alerts tried again in one transaction. */
 const BATCH = 200;
 
-/** Notes faults; what is new among them is to be reported. */
+/** Notes faults in the store; returns the new ones, to be reported. */
 export async function noteFaults(
   tx: Transaction,
   faults: readonly Fault[],
@@ -37,7 +37,7 @@ export async function setGroupAside(
   return noteFaults(tx, [faultOf('group', group.key, error)], nowUs, againUs);
 }
 
-/** Takes an alert that could not join its groups out of those that wait to. */
+/** Takes an alert that could not join its groups out of those that wait to join. */
 export async function setAlertAside(
   tx: Transaction,
   alertId: string,
@@ -48,7 +48,7 @@ export async function setAlertAside(
   return noteFaults(tx, [faultOf('alert', alertId, error)], nowUs, nowUs + AGAIN_AFTER_US);
 }
 
-/** Puts off what is forwarded to a receiver. */
+/** Puts off forwarding to a receiver. */
 export async function setReceiverAside(
   tx: Transaction,
   receiver: string,
@@ -58,7 +58,7 @@ export async function setReceiverAside(
   return noteFaults(tx, [faultOf('receiver', receiver, error)], nowUs, nowUs + AGAIN_AFTER_US);
 }
 
-/** Puts off a delivery that could not be given to its receiver's fallback. */
+/** Puts off giving a delivery to its receiver's fallback. */
 export async function setDeliveryAside(
   tx: Transaction,
   id: string,
@@ -70,14 +70,14 @@ export async function setDeliveryAside(
   return noteFaults(tx, [faultOf('delivery', id, error)], nowUs, againUs);
 }
 
-/** Lets the alerts that were set aside long enough ago try again to join their groups. */
+/** Lets alerts that were set aside long enough ago try again to join their groups. */
 export async function retryAlerts(tx: Transaction, nowUs: number): Promise<Step> {
   const names = (await tx.faults.names('alert', nowUs)).slice(0, BATCH);
   if (names.length > 0) {
     await tx.faults.mend('alert', names);
     await tx.alerts.joinAgain(names);
   }
-  // What the store set aside by itself is reported along the way.
+  // What the store itself has set aside is reported here as well.
   const happenings = (await tx.faults.news()).map((fault): Happening => ({ what: 'set_aside', ...fault }));
   return { done: names.length, queued: 0, happenings };
 }
