@@ -1,9 +1,9 @@
 /**
- * Reads what happened in a window of time into the store, beside the cursors: those of the watch stay where they are.
- * Each page is committed with how far the stream was read back, so that a reading that is broken off goes on there.
+ * Reads the history of a time window into the store. The cursors of the regular polls are not moved. Each page is
+ * committed together with how far the stream has been backfilled, so an interrupted backfill continues from there.
  *
- * Without `notify` everything is history: it is kept, and neither raises alerts nor is forwarded. Flights that are still
- * in the air are left to the watch.
+ * Without `notify` the events are only kept: they raise no alerts and are not forwarded. Flights that are still
+ * active are left to the regular polls.
  */
 
 import type { Forward } from '../config/sections/forward-section.ts';
@@ -31,10 +31,10 @@ interface BackfillOptions {
   readonly region: RegionConfig;
   readonly poll: PollConfig;
   readonly retentionMs: number;
-  /** Both on the service's clock. */
+  /** The window, on the service's clock. */
   readonly fromUs: number;
   readonly toUs: number;
-  /** By what alerts are raised and events forwarded; undefined for not at all. */
+  /** The rules that raise alerts and the rules that forward events; undefined to do neither. */
   readonly notify: { readonly rules: readonly Rule[]; readonly forward: readonly Forward[] } | undefined;
   readonly client: ServiceClient;
   readonly store: Store;
@@ -45,20 +45,20 @@ interface BackfillOptions {
 
 export interface BackfillProgress {
   readonly feed: Feed;
-  /** Empty for the notifications. */
+  /** Empty for notifications. */
   readonly bird: string;
-  /** Streams that are done, and all that there are. */
+  /** The number of finished streams, and of all streams. */
   readonly done: number;
   readonly streams: number;
-  /** The part of the window that is read of this stream, from 0 to 1. */
+  /** How much of the window has been read in this stream, from 0 to 1. */
   readonly share: number;
-  /** New events since the step before. */
+  /** New events since the previous step. */
   readonly fresh: number;
-  /** Stretches of which the service shows no Flights, however it is asked. */
+  /** Windows whose Flights the service cannot list, whatever is asked. */
   readonly unread: number;
 }
 
-/** One step of one stream: up to where it is read then. */
+/** One step of one stream. `untilUs` is how far the stream has then been read. */
 interface Step {
   readonly untilUs: number;
   readonly fresh: number;
@@ -68,14 +68,14 @@ interface Step {
 interface BackfilledStream {
   readonly feed: Feed;
   readonly birdId: string;
-  /** Reads on from there; each step is committed. */
+  /** Reads on from `fromUs`. Each step is committed. */
   readonly read: (fromUs: number) => AsyncGenerator<Step>;
 }
 
-/** Statuses that a Flight keeps. */
+/** The final statuses of a Flight. */
 const ENDED: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
 
-/** Nothing more is begun once `signal` aborts. Throws what the service or the store throws. */
+/** Starts nothing new once `signal` aborts. Throws what the service or the store throws. */
 export async function* backfill(
   options: BackfillOptions,
   signal: AbortSignal,
@@ -85,7 +85,7 @@ export async function* backfill(
   for (const [done, { feed, birdId, read }] of streams.entries()) {
     const { stream } = await store.transaction((tx) => tx.streams.open(options.region.name, feed, birdId));
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
-    // A reading from another instant on says nothing about this one.
+    // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;
     const step = { feed, bird: inventory.bird(birdId), streams: streams.length };
     if (atUs < toUs) {
@@ -115,7 +115,7 @@ async function streamsOf(options: BackfillOptions) {
   });
   const inventory = new Inventory({ ...options, region, nests, commit, nestsListed() {} });
   await inventory.load();
-  // What changed since the last reading is to be decided by the rules; without them it is left to the watch.
+  // The rules must judge what has changed since the last reading. Without rules that is left to the regular polls.
   if (notify) await inventory.poll();
   if (inventory.nests().length === 0) {
     throw new NestwatchError(
@@ -138,15 +138,15 @@ async function streamsOf(options: BackfillOptions) {
   return { inventory, streams };
 }
 
-/** Sweeps over the window as the watch does over what is new. */
+/** Sweeps the window as regular polls sweep what is new. */
 function logReading(log: LogStream, { toUs }: BackfillOptions): BackfilledStream['read'] {
   return async function* read(fromUs) {
     let position: Position | 'end' = startOf(fromUs - ANCHOR_MARGIN_US);
     let pageSize = log.pageSize();
     while (position !== 'end') {
-      // Page numbers count in page sizes: only the first of an anchor may be of another.
+      // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
       if (position.page === 0) pageSize = log.pageSize();
-      // A bound may be exclusive, and cut to whole seconds.
+      // The service may treat a bound as exclusive and truncate it to whole seconds.
       const read = await log.readPage(position, pageSize, toUs + ANCHOR_MARGIN_US);
       const { items, totalCount, pageSize: echoed } = read.page;
       pageSize = read.pageSize;
@@ -168,7 +168,7 @@ interface FlightReadingOptions {
   readonly watchedSinceUs: () => number;
 }
 
-/** Reads the Flights that started in the window, as many at a time as memory should hold. */
+/** Reads the Flights that started in the window, in steps that limit memory. */
 function createFlightReading({ options, region, inventory, commit, watchedSinceUs }: FlightReadingOptions) {
   const { client, clock, store, poll, fromUs, toUs } = options;
   const nestOf = (birdId: string) => inventory.nestOf(birdId);
@@ -182,7 +182,7 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
       late() {},
       firstFromUs: () => fromUs,
       watchedSinceUs,
-      // It ended long ago: no reason is still to come.
+      // These Flights ended long ago, so no failure message is still to come.
       reasonWaitUs: 0,
     },
     createFailureLogReader({ client, nestOf, pageSize: () => poll.pageSize }),

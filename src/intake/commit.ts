@@ -1,7 +1,7 @@
 /**
- * The one transaction in which intake ends: what a page brought becomes events, the alerts that they change, what
- * is to be forwarded, and the stream's cursor, together or not at all. A crash before it repeats the page, a crash
- * after it continues; neither loses or repeats an event.
+ * Commits what intake has read. One transaction holds the new events, the alerts they change, the events to forward
+ * and the stream's cursor. A crash before the commit repeats the page; a crash after it continues with the next one.
+ * Either way no event is lost or repeated.
  */
 
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
@@ -26,7 +26,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import type { QuarantinedEntry } from '../store/stream-store.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** What one reading of the service brought; everything in it is optional but the region. */
+/** What one reading of the service has found. Everything except the region is optional. */
 export interface Batch {
   readonly region: string;
   readonly stream?: { readonly stream: number; readonly feed: Feed | 'inventory' };
@@ -37,15 +37,15 @@ export interface Batch {
   readonly birds?: readonly BirdRecord[];
   readonly quarantined?: readonly QuarantinedEntry[];
   readonly audits?: readonly AuditRecord[];
-  /** The cursor that this batch justifies; 0 leaves it. */
+  /** The cursor that this batch justifies; 0 leaves it unchanged. */
   readonly cursorUs?: number;
 }
 
 export interface EventCandidate {
   readonly event: Event;
-  /** It happened before nestwatch first watched the region, or the Bird. */
+  /** Whether it happened before nestwatch began to watch the region or the Bird. */
   readonly historic: boolean;
-  /** The Bird's status in the inventory, where it is known. */
+  /** The Bird's status in the inventory, if known. */
   readonly birdStatus?: string | undefined;
 }
 
@@ -54,21 +54,27 @@ export type Commit = (batch: Batch) => Promise<readonly Event[]>;
 
 interface CommitOptions {
   readonly store: Store;
-  /** By what facts are judged; undefined where events are only kept, and alerts stay as they are. */
+  /** The rules that judge facts. If undefined, events are only kept and alerts do not change. */
   readonly rules: readonly Rule[] | undefined;
   readonly forward: readonly Forward[];
   readonly clock: Clock;
   readonly report: Report;
-  /** Called after a commit that changed an alert or queued something to forward. */
+  /** Called after a commit that changed an alert or queued an event to forward. */
   readonly changed: () => void;
 }
 
-/** Flights that may have started since a trigger failed that is read now. */
+/** How many of a Bird's latest Flights are searched for the last start before a trigger failure. */
 const LATEST_FLIGHTS = 50;
 
-/** What is written, judged or reported in a row: one answer may bring 20,000 Flights, which are committed together. */
+/**
+ * The most items that are written, judged or reported without a pause. One answer may contain 20,000 Flights, which
+ * are committed together.
+ */
 const AT_ONCE = 1_000;
-/** And so many characters of messages, of which one may have 32 Ki. Pages of ordinary ones stay far below it. */
+/**
+ * The most characters of messages processed without a pause. One message may have 32 Ki; ordinary pages stay far
+ * below.
+ */
 const CHARACTERS_AT_ONCE = 1024 * 1024;
 
 export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
@@ -90,7 +96,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       const facts = [
         ...(await factsOf(tx, batch, fresh, askedEnds)),
         ...(batch.facts ?? []),
-        // The inventory is read whole each time: what is malformed there lasts as long as it is listed.
+        // The inventory is always read completely, so an item in it is malformed for as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
       ];
       let written = 0;
@@ -112,7 +118,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
   };
 }
 
-/** What is kept of the malformed entries of one answer: the last, where there are very many. */
+/** The malformed entries of one answer that are kept: the last ones, if there are too many. */
 function fewMalformed({ region, quarantined = [] }: Batch, report: Report): readonly QuarantinedEntry[] {
   const { most } = LIMITS.malformed_items;
   if (quarantined.length <= most) return quarantined;
@@ -132,7 +138,10 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
-/** Does it with some of the items after others. Other work has its turn where there are many, or their texts are long. */
+/**
+ * Processes the items in slices. If there are many items or their texts are long, other work gets a turn between
+ * slices.
+ */
 async function inSlices<T>(
   items: readonly T[],
   at: { pause(): Promise<unknown> },
@@ -157,8 +166,8 @@ const lengthOfEvent = ({ message }: Event) => message.length;
 const lengthOfFact = (fact: Fact) => (fact.fact === 'event' ? fact.event.message.length : 0);
 
 /**
- * The facts of new events that concern alerts, with how the last Flights ended for rules that count Flights in a row or a
- * part of them.
+ * The facts for alerts from the new events. Each new failure also carries how the last Flights ended, for rules that
+ * look at consecutive failures or at a ratio.
  */
 async function factsOf(
   tx: Transaction,
@@ -184,7 +193,7 @@ async function factsOf(
   });
 }
 
-/** When the last Flight of its Bird started before each of these events, of the Bird's latest ones. */
+/** For each event: when the last Flight before it started. Only the Bird's latest Flights are searched. */
 async function startsBefore(tx: Transaction, events: readonly Event[]): Promise<ReadonlyMap<Event, number>> {
   const found = new Map<Event, number>();
   for (const ofBird of Map.groupBy(events, ({ birdId }) => birdId).values()) {
@@ -200,7 +209,7 @@ async function startsBefore(tx: Transaction, events: readonly Event[]): Promise<
   return found;
 }
 
-/** Flights with when they ended, as their events say. */
+/** Adds to each Flight the end that its event states. */
 function withEnds(
   flights: readonly FlightRecord[],
   events: readonly EventCandidate[],
@@ -239,14 +248,14 @@ async function queueForward(
   return isAny;
 }
 
-/** Two forward rules with one receiver still send it an event once. */
+/** Names each receiver once, even if several forward rules lead to it. */
 function receiversOf(event: Event, forward: readonly Forward[]): readonly string[] {
   const labels = eventLabels(event);
   const fitting = forward.filter(({ matchers }) => matchesAll(matchers, labels));
   return [...new Set(fitting.map(({ receiver }) => receiver))];
 }
 
-/** Reports what was committed of a batch. */
+/** Reports what was committed. */
 async function reportBatch(
   batch: Batch,
   fresh: readonly Event[],
@@ -298,7 +307,7 @@ async function reportBatch(
   }
 }
 
-/** For how long a Flight was in the air, where the service says it and it can be. */
+/** The duration of a Flight, if the service states it and it is plausible. */
 function durationOf({ attributes, occurredAtUs }: Event): { readonly durationMs?: number } {
   const { duration_seconds: seconds, started_at_us: startedAtUs } = attributes;
   const durationMs =

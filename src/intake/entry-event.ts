@@ -1,12 +1,12 @@
-/** What an entry of the service becomes: one event each, with the names that the inventory knows. */
+/** Turns each entry of the service into an event, with the names from the inventory. */
 import type { Event } from '../domain/alert/event.ts';
 import type { BirdLogEntry, Flight, FlightLogEntry, NotificationEntry } from '../service/resources.ts';
 
-/** Names by id, from the inventory; empty where it knows none. */
+/** Names by id, from the inventory; empty if unknown. */
 export interface Names {
   nest(nestId: string): string;
   bird(birdId: string): string;
-  /** The Nest that a Bird is in; empty when unknown. */
+  /** The Nest of a Bird; empty if unknown. */
   nestOf(birdId: string): string;
 }
 
@@ -16,7 +16,7 @@ export function notificationEvent(
   names: Names,
   observedAtUs: number,
 ): Event {
-  // A notification about a Flow is about the Bird of that id.
+  // A notification about a Flow is about the Bird with that id.
   const birdId = entry.entityType === 'Flow' ? entry.entityId : '';
   const nestId = entry.nestId || names.nestOf(birdId);
   return {
@@ -69,13 +69,13 @@ export function birdLogEvent(
   };
 }
 
-/** How a Flight ended, beside what the Flight itself says. */
+/** The end of a Flight, beyond what the Flight itself says. */
 interface FlightEnd {
   readonly flight: Flight;
-  /** 1 for its first end. */
+  /** 1 for the first end. */
   readonly ends: number;
   readonly occurredAt: { readonly us: number; readonly text: string };
-  /** The Flight log's entry that failed it, where it was read. */
+  /** The entry of the Flight log that made it fail, if the log was read. */
   readonly failure?: FlightLogEntry | undefined;
 }
 
@@ -113,7 +113,7 @@ export function flightEvent(
   };
 }
 
-/** Attributes that are known; an empty text says nothing and is left out. */
+/** Leaves out empty attributes, which say nothing. */
 function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }

@@ -1,6 +1,6 @@
 /**
- * How far each feed of a region has been read and verified, over all of its streams: tens of thousands in a large
- * region, looked at every few seconds, so each is visited once.
+ * Summarises how far each feed of a region has been read and verified. A large region has tens of thousands of
+ * streams and this runs every few seconds, so each stream is visited only once.
  */
 import type { Feed } from '../domain/alert/event.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
@@ -10,32 +10,33 @@ import { NOTIFICATIONS } from './stream-name.ts';
 export interface FeedProgress {
   readonly feed: Feed;
   readonly streams: number;
-  /** How many of them are polled now: not those of Birds that start no Flights and have none in the air. */
+  /** How many of them are being polled. Flights of an unpublished Bird with none active are not. */
   readonly polled: number;
-  /** The oldest cursor of its streams that have one; 0 for none. */
+  /** The oldest cursor among its streams; 0 if none has a cursor. */
   readonly cursorUs: number;
   /** When a poll of the feed last succeeded; 0 for never. */
   readonly lastSuccessUs: number;
-  /** Up to when the feed is known to be complete; 0 before that is known. */
+  /** Up to when the feed is known to be complete; 0 if not known yet. */
   readonly verifiedUntilUs: number;
   readonly openFlights: number;
 }
 
 interface FeedProgressOptions {
-  /** By the stream's name; that of `notifications` among them. */
+  /** By stream name, including `notifications`. */
   readonly logs: ReadonlyMap<string, LogStream>;
   readonly flights: ReadonlyMap<string, FlightWatch>;
   readonly isPolled: (name: string) => boolean;
   readonly lastSuccessUs: ReadonlyMap<Feed, number>;
-  /** Up to when the audits have verified a feed that can be counted. */
+  /** Up to when the audits have verified a paged feed. */
   readonly verifiedUntilUs: (feed: Feed) => number;
-  /** Up to when the Flights are complete, from up to when those of each Bird are. */
+  /** Computes up to when all Flights are complete, from the instants of the individual Birds. */
   readonly flightsVerifiedUntil: VerifiedUntil;
 }
 
 /**
- * Up to when a whole feed is verified, from up to when each of its streams is (0: not at all yet). It is the least of
- * them, once all were verified; a stream that appears later does not take back what is known of the others.
+ * Computes up to when a whole feed is verified from the instants of its streams, where 0 means not verified yet. The
+ * result is the earliest of them, once every stream was verified. A stream that is added later does not reset it to
+ * 0.
  */
 type VerifiedUntil = (streamsUs: Iterable<number>) => number;
 
@@ -58,7 +59,7 @@ export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   const { logs, flights, isPolled, lastSuccessUs } = options;
   const ofNotifications = createOldest();
   const ofBirdLogs = createOldest();
-  // A walk over pairs would make one for each stream.
+  // `forEach` allocates nothing per stream, unlike an iterator over entries.
   logs.forEach((log, name) => {
     (name === NOTIFICATIONS ? ofNotifications : ofBirdLogs).add(log.cursorUs());
   });
@@ -97,7 +98,7 @@ export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   }
 }
 
-/** The least of many instants but for 0, which stands for none, and how many there were. */
+/** The earliest of many instants, ignoring 0, and the number of all of them. */
 interface Oldest {
   add(us: number): void;
   count(): number;

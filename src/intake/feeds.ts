@@ -1,6 +1,6 @@
 /**
- * The streams of a region's three feeds, and what they share: the page size that the service takes, where a first
- * reading begins, and per feed how far back polls look.
+ * Creates the streams of a region's three feeds with what they share: the page size that the service accepts, where a
+ * first reading begins, and each feed's overlap.
  */
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
@@ -29,25 +29,25 @@ interface FeedsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** On the service's clock: what occurred before it to the Bird is history, or for '' to the region. */
+  /** On the service's clock. What happened to the Bird (or, for '', to the region) before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
-  /** Whether there is room for requests that can also be made later. */
+  /** Whether there is room for requests that can wait. */
   readonly hasRoom: () => boolean;
-  /** How long a look at every Bird takes at the rate there is now. */
+  /** How long polling every Bird once takes at the current rate. */
   readonly roundMs: () => number;
 }
 
 export interface Feeds {
-  /** Loads what earlier lives knew of the Flights. */
+  /** Loads what earlier runs have stored about the Flights. */
   readonly load: () => Promise<void>;
   readonly createNotifications: () => LogStream;
   readonly createBirdLog: (birdId: string) => LogStream;
   readonly createFlightWatch: (birdId: string) => FlightWatch;
-  /** How far behind its cursor a stream of the feed is read. */
+  /** How far behind its cursor a stream of the feed is read again. */
   readonly overlapUs: (feed: Feed) => number;
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
-  /** What the service gives in a page, as far as is known. */
+  /** The page size that the service accepts, as far as known. */
   readonly pageSize: () => number;
 }
 
@@ -111,14 +111,17 @@ export function createFeeds(options: FeedsOptions): Feeds {
 }
 
 /**
- * How long a failed Flight waits for its reason: two polls, within 15 s and a minute, so that where polls are frequent a
- * failure without a reason is reported soon.
+ * How long a failed Flight is held back while its error message is missing: two poll intervals, but 15 s to 60 s.
+ * With frequent polls a failure without a message is reported soon.
  */
 function reasonWaitMs(intervalMs: number): number {
   return Math.min(60_000, Math.max(15_000, 2 * intervalMs));
 }
 
-/** Notifications come for the whole region. That of an excluded Nest raises no alert, and its event says why. */
+/**
+ * Notifications cover the whole region. One about an excluded Nest raises no alert, and its event is marked with the
+ * reason.
+ */
 function ofExcludedNest(event: Event): Event {
   return { ...event, attributes: { ...event.attributes, [NEST_EXCLUDED]: true } };
 }

@@ -1,4 +1,7 @@
-/** Reports a region's health: at its first answer and at each change, and to alerting until the store has taken it. */
+/**
+ * Reports a region's health: once it is first known and at each change. Alerting gets it too, with retries until it
+ * is committed.
+ */
 import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import type { Commit } from './commit.ts';
@@ -12,9 +15,9 @@ interface HealthWatchOptions {
 
 export class HealthWatch {
   readonly #options: HealthWatchOptions;
-  /** False until the region has answered, or was found not to. */
+  /** False until the region has answered or was found not to answer. */
   #isKnown = false;
-  /** The health that alerting knows. */
+  /** The health that was last committed for alerting. */
   #committed: RegionHealth['health'] | undefined;
   #isCommitting = false;
 
@@ -22,31 +25,34 @@ export class HealthWatch {
     this.#options = options;
   }
 
-  /** Something was read, so an alert of an earlier life about this region is over. `once`: it may still stand. */
+  /**
+   * To be called when the region has answered. An alert that an earlier run left firing about this region is over
+   * then. With `once` each call retries a failed commit, since nothing else does.
+   */
   async answered(once: boolean): Promise<void> {
     if (this.#isKnown && !once) return;
     if (!this.#isKnown) this.#report();
     await this.commit();
   }
 
-  /** Since when the region is up; undefined unless it is. */
+  /** Since when the region is up; undefined if it is not. */
   upSinceUs(): number | undefined {
     const { health, sinceUs } = this.#options.client.health();
     return health === 'up' ? sinceUs : undefined;
   }
 
-  /** The health has changed. Rejects with what the store threw. */
+  /** To be called when the health has changed. Rejects with what the store threw. */
   changed(): Promise<void> {
     this.#report();
     return this.commit();
   }
 
   /**
-   * Commits the health where alerting does not know it; also to be called every half minute or so, since a full store
-   * may have refused to take it. Does nothing before the health is known. Throws what the store threw.
+   * Commits the health if alerting does not know it yet. To be called every 30 s or so as well, since a full store
+   * may have refused it. Does nothing before the health is known. Throws what the store threw.
    */
   async commit(): Promise<void> {
-    // The call that is under way looks again when it is done.
+    // A call in progress checks again before it ends.
     if (!this.#isKnown || this.#isCommitting) return;
     this.#isCommitting = true;
     const { region, client, commit } = this.#options;

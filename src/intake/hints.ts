@@ -1,4 +1,4 @@
-/** What new events hint at: streams that are polled earlier, and Birds whose status is read again. */
+/** Follows hints in new events: polls related streams earlier, and reads Birds again whose status may have changed. */
 import type { Event } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
@@ -16,16 +16,16 @@ interface HintsOptions {
 }
 
 export interface Hints {
-  /** Polls the streams of the Birds of these new events earlier, and reads Birds again whose status may be another. */
+  /** Polls the streams of these events' Birds earlier, and reads the Birds again whose status may have changed. */
   follow(fresh: readonly Event[]): Promise<void>;
-  /** A reading of the inventory begins, so the next hint may ask for another one. */
+  /** To be called when a reading of the inventory begins. After that a hint may ask for another one. */
   inventoryBegins(): void;
 }
 
-/** Birds that are read again at once after a poll; for more, reading the whole inventory takes fewer requests. */
+/** The most Birds read one by one after a poll. Beyond that, reading the whole inventory takes fewer requests. */
 const MOST_SUSPECTS = 20;
 
-/** Bird logs after which the Bird's status may be another. */
+/** Bird log entries after which the Bird's status may have changed. */
 const STATUS_LOGS = new Set([
   'bird_log.Deactivated',
   'bird_log.Activated',
@@ -34,14 +34,14 @@ const STATUS_LOGS = new Set([
 ]);
 
 export function createHints({ region, schedule, inventory, clock, report }: HintsOptions): Hints {
-  /** A reading of the inventory was asked for, and has not begun. */
+  /** A reading of the inventory was requested and has not begun. */
   let isInventoryAwaited = false;
 
   return {
     async follow(fresh) {
       const nowMs = clock.monotonicMs();
       const suspects = new Set<string>();
-      // One failure often follows another, but where requests are scarce there is more to be found elsewhere.
+      // One failure often follows another. But if requests are scarce, they are better spent elsewhere.
       const followsFailures = schedule.isAimKept();
       for (const event of fresh) {
         if (!event.birdId) continue;
@@ -61,7 +61,7 @@ export function createHints({ region, schedule, inventory, clock, report }: Hint
         try {
           await inventory.pollBird(birdId);
         } catch (error) {
-          // The regular inventory comes anyway; only a bug is reported.
+          // The regular inventory reading repairs this, so only a bug is reported.
           if (codeOf(error) === 'bug') report({ what: 'trouble', stage: 'intake', region, error });
         }
       }

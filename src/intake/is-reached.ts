@@ -6,16 +6,17 @@ import type { Clock, Random } from '../time/clock.ts';
 
 interface IsReachedOptions {
   readonly region: ServiceRegion;
-  /** Is closed here. */
+  /** Closed by `isReached`. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly random: Random;
 }
 
 /**
- * Whether the service of a region gives this process what every reading lives by: its Nests, the Birds of the first, and
- * notifications. Where it gives some of that to nobody, another reader would fare no better than the present one. What is
- * met is reported to nobody, since another replica reads the region. Ends early when `signal` aborts.
+ * Checks whether a region's service gives this process what reading requires: its Nests, the Birds of the first Nest,
+ * and notifications. A replica needs this before it takes a region over, since a service that refuses one of these to
+ * everybody would refuse it to the new reader as well. Errors are not reported, because another replica reads the
+ * region. Ends early when `signal` aborts.
  */
 export async function isReached(options: IsReachedOptions, signal: AbortSignal): Promise<boolean> {
   const { transport } = options;

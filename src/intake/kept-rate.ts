@@ -1,6 +1,6 @@
 /**
- * The rate of requests that a region bears, kept for a later life: that one begins near it, and neither asks for seconds
- * with next to nothing nor rises beyond what was refused before.
+ * Stores the request rate that a region bears. After a restart the polls begin near that rate, instead of spending
+ * seconds at a very low rate or exceeding what was refused before.
  */
 import type { ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
@@ -13,7 +13,7 @@ interface KeptRateOptions {
   readonly clock: Clock;
 }
 
-/** It is written again when it has changed by this part, or after so long. */
+/** The rate is stored again when it has changed by this part, or after `KEPT_FOR_MS`. */
 const CHANGED = 0.05;
 const KEPT_FOR_MS = 600_000;
 
@@ -25,14 +25,14 @@ export class KeptRate {
     this.#options = options;
   }
 
-  /** Begins with what an earlier life has kept. To be called before anything is asked for. */
+  /** Restores the rate of an earlier run. To be called before the first request. */
   async load(): Promise<void> {
     const { region, client, store, clock } = this.#options;
     const kept = await store.transaction((tx) => tx.inventory.rate(region));
     if (kept) client.rememberRate(kept.perSecond, Math.max(0, (clock.nowUs() - kept.keptUs) / 1000));
   }
 
-  /** Keeps the rate for a later life; to be called every half minute or so. Throws what the store threw. */
+  /** Stores the rate. To be called every 30 s or so. Throws what the store threw. */
   async keep(): Promise<void> {
     const { region, client, store, clock } = this.#options;
     const perSecond = client.bearableRate();

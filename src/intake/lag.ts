@@ -1,4 +1,4 @@
-/** Reports when something of a region is not read in time, and when that is over. */
+/** Reports when streams of a region are read too late, and when that is over. */
 
 import type { ServiceClient } from '../service/client.ts';
 import { durationWords } from '../text/duration-words.ts';
@@ -13,17 +13,17 @@ interface LagWatchOptions {
   readonly maxIntervalMs: number;
   readonly schedule: Pick<Schedule, 'lag' | 'neededPerSecond'>;
   readonly client: Pick<ServiceClient, 'health' | 'rate' | 'pausedMs'>;
-  /** What a stream is called, for people. */
+  /** The stream's name for people. */
   readonly describe: (name: string) => string;
-  /** What the last poll of a stream failed with; undefined where it did not. */
+  /** What the last poll of a stream failed with; undefined if it succeeded. */
   readonly failureOf: (name: string) => string | undefined;
   readonly commit: Commit;
   readonly clock: Clock;
 }
 
 /**
- * Why entries are read late: the service asks for a pause, what is read fails, more has gathered than a poll reads, or
- * too few requests are allowed.
+ * Why entries are read late: the service demands a pause, polls fail, more entries have accumulated than one poll
+ * reads, or the allowed request rate is too low.
  */
 type Cause = 'pause' | 'failure' | 'backlog' | 'rate';
 
@@ -32,7 +32,7 @@ const MAX_FAILURE_LENGTH = 300;
 export class LagWatch {
   readonly #options: LagWatchOptions;
   readonly #startedMs: number;
-  /** The state that alerting knows, without the figures that change all the time. */
+  /** The state that alerting knows, without the figures that change constantly. */
   #reported: string | undefined;
   #isReporting = false;
 
@@ -41,9 +41,9 @@ export class LagWatch {
     this.#startedMs = options.clock.monotonicMs();
   }
 
-  /** To be called every half minute or so; commits a fact where something changed. Throws what the store threw. */
+  /** Commits a fact if something changed. To be called every 30 s or so. Throws what the store threw. */
   async report(): Promise<void> {
-    // While the region is away nothing is polled, and `region_health` reports that.
+    // While the region is down nothing is polled, and `region_health` reports that.
     if (this.#isReporting || this.#options.client.health().health !== 'up') return;
     this.#isReporting = true;
     try {
@@ -60,7 +60,7 @@ export class LagWatch {
     const state =
       lag && cause === 'failure' ? `failure of ${lag.name} and ${lag.streams - 1}` : (cause ?? 'kept');
     if (state === this.#reported) return;
-    // An alert of an earlier life is not over before every stream could have been read once.
+    // An alert from an earlier run must not end before every stream could have been read once.
     const isEarly = clock.monotonicMs() - this.#startedMs < maxIntervalMs;
     if (this.#reported === undefined && !cause && isEarly) return;
     const reason = cause ? this.#reasonOf(cause, lag) : '';
@@ -74,14 +74,14 @@ export class LagWatch {
 
   #causeOf(lag: Lag | undefined): Cause | undefined {
     const { client, maxIntervalMs, failureOf } = this.#options;
-    // A pause that is longer than streams may wait is known to make them late before they are.
+    // A pause longer than streams may wait is reported before they are late.
     if (client.pausedMs() > (lag ? 0 : maxIntervalMs)) return 'pause';
     if (!lag) return undefined;
     if (failureOf(lag.name) !== undefined) return 'failure';
     return lag.isBehind ? 'backlog' : 'rate';
   }
 
-  /** The cause in words, for people. */
+  /** Describes the cause for people. */
   #reasonOf(cause: Cause, lag: Lag | undefined): string {
     const { client, maxIntervalMs, schedule, failureOf } = this.#options;
     const neededPerSecond = schedule.neededPerSecond();

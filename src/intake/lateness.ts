@@ -1,18 +1,18 @@
 /**
- * How late a feed's entries become visible, and so how far back its sweeps look: twice the 99.9th percentile of the
- * lateness seen in the last day, within 10 s and 10 min. Only entries that came behind their stream's cursor are
- * late; the rest would have been found without looking back at all.
+ * Learns how late a feed's entries become visible, and so the overlap of its sweeps: twice the 99.9th percentile of
+ * the lateness seen in the last 24 hours, within 10 s and 10 min. Only entries that appeared behind their stream's
+ * cursor count as late; all others would have been found without any overlap.
  *
- * The configured overlap, from which it starts, counts as one entry that was late by half of it: it is forgotten
- * after a day as every other one, or outweighed by thousands. What was seen within the last hour or two is never
- * undercut, however rare it was.
+ * The configured overlap is the starting point. It counts as one entry that was late by half of it, so it is
+ * forgotten after 24 hours like any other entry, or outweighed by thousands of them. The overlap is never smaller
+ * than the largest lateness of the last hour or two, however rare that was.
  */
 import type { Clock } from '../time/clock.ts';
 
 interface Lateness {
-  /** To be called for an entry that came behind the cursor, this long after it occurred. */
+  /** To be called for an entry that appeared behind the cursor, `latenessUs` after it occurred. */
   readonly late: (latenessUs: number) => void;
-  /** How far behind the cursor a sweep begins that begins now. */
+  /** How far behind the cursor the next sweep must begin. */
   readonly overlapUs: () => number;
 }
 
@@ -25,7 +25,7 @@ const FACTOR = 2;
 const HOUR_MS = 3_600_000;
 const MEMORY_HOURS = 24;
 
-/** Latenesses within a tenth of each other are kept as one: the largest. */
+/** Latenesses within 10 % of each other share a bucket, which keeps the largest. */
 const BUCKET_STEP = Math.log(1.1);
 
 interface Bucket {
@@ -35,10 +35,10 @@ interface Bucket {
 
 export function createLateness(startUs: number, clock: Pick<Clock, 'monotonicMs'>): Lateness {
   const mostUs = Math.max(MOST_OVERLAP_US, startUs);
-  /** By hour, and within it by the size of the lateness. */
+  /** By hour, and within it by the bucket of the lateness. */
   const hours = new Map<number, Map<number, Bucket>>();
   const thisHour = () => Math.floor(clock.monotonicMs() / HOUR_MS);
-  /** The overlap of an hour, until something is seen. */
+  /** The overlap computed in this hour, until another late entry is seen. */
   let known: { readonly hour: number; readonly overlapUs: number } | undefined;
 
   function late(latenessUs: number): void {

@@ -1,22 +1,22 @@
 /**
- * The places for polls of a region: so many may be under way at once. Where the service takes long to answer one feed,
- * its polls would soon hold all of them, and every other feed would wait for it. So a feed whose polls last long leaves
- * some places to the others.
+ * Limits how many polls of a region run at the same time. If the service is slow to answer one feed, that feed's
+ * polls would soon occupy all places and every other feed would have to wait. So a feed whose polls are slow must
+ * leave some places to the others.
  */
-/** A poll that takes longer is slow: most take a fraction of a second. */
+/** A poll that takes longer is slow. Most take a fraction of a second. */
 const SLOW_MS = 2_000;
 
-/** The part of the places that is left to others. */
+/** The part of the places that slow feeds leave to others. */
 const LEFT_TO_OTHERS = 1 / 4;
 
 interface Held {
-  /** When each poll that is under way began, the first one first. */
+  /** When each poll in progress began, oldest first. */
   readonly beganMs: number[];
-  /** How long the poll took that ended last. */
+  /** The duration of the poll that ended last. */
   lastMs: number;
 }
 
-/** Time is monotonic milliseconds. */
+/** All instants are monotonic milliseconds. */
 export class Places {
   readonly #count: number;
   readonly #mostOfSlow: number;
@@ -33,7 +33,10 @@ export class Places {
     return this.#taken >= this.#count;
   }
 
-  /** The feed of which no further poll may begin, since its polls are slow and hold all that they may; undefined for none. */
+  /**
+   * The feed that may begin no further poll because its polls are slow and occupy all places they may; undefined if
+   * none.
+   */
   fullFeed(nowMs: number): string | undefined {
     for (const [feed, { beganMs, lastMs }] of this.#held) {
       if (beganMs.length < this.#mostOfSlow) continue;
@@ -42,7 +45,7 @@ export class Places {
     return undefined;
   }
 
-  /** A poll begins; the function that is returned says that it has ended. */
+  /** To be called when a poll begins; the returned function is to be called when it ends. */
   take(feed: string, nowMs: number): (endedMs: number) => void {
     const held = this.#heldBy(feed);
     held.beganMs.push(nowMs);

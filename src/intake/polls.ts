@@ -1,7 +1,7 @@
 /**
- * The polls of one region's streams. What a poll brings is followed up: new events hint at other streams, and the
- * inventory says which streams there are. What a poll throws is reported here and never ends the loop; the stream is
- * polled again after a wait that doubles with each failure in a row.
+ * Polls the streams of one region and follows up on the results: new events hint at other streams, and the inventory
+ * determines which streams exist. A failed poll is reported here and never ends the loop. The stream is polled again
+ * after a backoff that doubles with each consecutive failure.
  */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
@@ -25,49 +25,50 @@ interface PollsOptions {
   readonly hints: Hints;
   readonly health: HealthWatch;
   readonly serviceClock: ServiceClock;
-  /** Rung when something may be polled that could not be polled before. */
+  /** Rung when something can be polled that could not be polled before. */
   readonly bell: Bell;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
 }
 
-/** A poll under way. */
+/** A poll in progress. */
 interface Poll {
   readonly name: string;
   readonly feed: Feed | 'inventory';
   readonly birdId: string;
   readonly beganMs: number;
-  /** Each stream is read only once. */
+  /** Whether each stream is read only once. */
   readonly once: boolean;
 }
 
-/** Why the Nests and Birds of a region could not be listed in this life, although it answers. */
+/** Why a region's Nests and Birds could not be listed since the start, although it answers. */
 export interface Unlisted {
-  /** What failed last: the list of Nests, or those of their Birds. */
+  /** What failed last: the list of Nests, or the lists of their Birds. */
   readonly what: 'Nests' | 'Birds';
-  /** What was met, in a sentence. */
+  /** The error, in a sentence. */
   readonly said: string;
 }
 
-/** The polls of a stream that failed in a row. */
+/** Consecutive failures of a stream's polls. */
 interface Failures {
   readonly count: number;
-  /** What the last of them met. */
+  /** The error of the last one. */
   readonly said: string;
-  /** When its Bird was first not found, on the monotonic clock; undefined for never. */
+  /** When the Bird was first not found, on the monotonic clock; undefined for never. */
   readonly missingMs: number | undefined;
 }
 
-/** A poll that failed is tried again after this, doubling with each further failure. */
+/** The first backoff, which doubles with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
-/** Fewer failures may be a moment's. */
+/** Fewer failures may be temporary. */
 const UNLISTED_AFTER = 3;
 
 /**
- * What says nothing about what is asked for, unless it alone meets that: the service fails or is out of
- * reach, which the region's health is about; the pace waits; or nestwatch itself stops or cannot write.
+ * Errors that say nothing about the lists, unless only these requests fail. They mean that the service is down or
+ * unreachable, which the region's health reports; that requests are held back; or that nestwatch itself stops or
+ * cannot write.
  */
 const NOT_OF_LISTS: ReadonlySet<string> = new Set([
   'unreachable',
@@ -80,18 +81,18 @@ const NOT_OF_LISTS: ReadonlySet<string> = new Set([
   'lease_lost',
 ]);
 
-/** Bird logs after which a Bird has Flights. */
+/** Bird log entries after which a Bird has Flights. */
 const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
 
 export class Polls {
   readonly #options: PollsOptions;
-  /** By the name of the stream whose last poll failed. */
+  /** By stream name; only streams whose last poll failed. */
   readonly #failures = new Map<string, Failures>();
   readonly #lastSuccessUs = new Map<Feed, number>();
   #isInventoryRead = false;
   #wasInventoryTried = false;
   #areNestsListed = false;
-  /** How often in a row something else was answered than Nests and Birds, and since when the region was up then. */
+  /** How many consecutive readings failed to get the lists, and since when the region was up at that time. */
   #wrongLists: { readonly count: number; readonly upSinceUs: number | undefined } = {
     count: 0,
     upSinceUs: undefined,
@@ -101,12 +102,12 @@ export class Polls {
     this.#options = options;
   }
 
-  /** Whether the inventory was read once, though perhaps without some Nests. */
+  /** Whether the inventory was read once, even if some Nests were left out. */
   isInventoryRead(): boolean {
     return this.#isInventoryRead;
   }
 
-  /** Undefined once they were listed, until that has failed three times in a row, and where the region was away meanwhile. */
+  /** Undefined if they were listed, before three consecutive failures, and if the region was down in between. */
   unlisted(): Unlisted | undefined {
     const { count, upSinceUs } = this.#wrongLists;
     const said = this.failureOf(INVENTORY);
@@ -115,7 +116,7 @@ export class Polls {
     return { what: this.#areNestsListed ? 'Birds' : 'Nests', said };
   }
 
-  /** What the last poll of a stream failed with; undefined where it did not. */
+  /** What the last poll of a stream failed with; undefined if it succeeded. */
   failureOf(name: string): string | undefined {
     return this.#failures.get(name)?.said;
   }
@@ -162,7 +163,7 @@ export class Polls {
     }
   }
 
-  /** The service has listed its Nests: from the first time on the notifications may be read. */
+  /** To be called when the service has listed its Nests. After the first time notifications may be read. */
   nestsListed(): void {
     if (this.#areNestsListed) return;
     this.#areNestsListed = true;
@@ -170,11 +171,11 @@ export class Polls {
     this.#options.bell.ring();
   }
 
-  /** Takes up the streams of the Birds that the inventory lists now, and drops the others. */
+  /** Adds the streams of the Birds that the inventory now lists, and removes the others. */
   followInventory(): void {
     const { inventory, streams } = this.#options;
-    // Notifications name Birds, and Nests that are not watched: they wait for the first reading of the inventory,
-    // of which the Nests will do where the Birds of an earlier life are known, or for its failure.
+    // Notifications refer to Birds, and to Nests that may be excluded. So they wait until the first reading of the
+    // inventory has ended or failed, or has listed the Nests if the Birds are known from an earlier run.
     const areKnown = this.#wasInventoryTried || (this.#areNestsListed && inventory.birds().length > 0);
     for (const name of streams.follow(areKnown)) this.#failures.delete(name);
   }
@@ -189,11 +190,11 @@ export class Polls {
     const { inventory, hints } = this.#options;
     hints.inventoryBegins();
     await inventory.poll();
-    // No other reading follows that could show whether those Birds are gone.
+    // No later reading would confirm whether the missing Birds are gone.
     if (once && inventory.hasMissed()) await inventory.poll();
     this.followInventory();
     this.#isInventoryRead = true;
-    // What could be read is kept; that it was not all is a failure all the same.
+    // What could be read is kept, but an incomplete reading still counts as a failure.
     const trouble = inventory.trouble();
     if (trouble) throw trouble;
     return { soon: undefined, fresh: [], requests: inventory.cost() };
@@ -216,13 +217,13 @@ export class Polls {
     const isMissing = isBirdMissing(birdId, error);
     const isNewlyMissing = isMissing && before?.missingMs === undefined;
     const missingMs = isNewlyMissing ? clock.monotonicMs() : before?.missingMs;
-    // Not the error itself: that may hold a page of the service, and there may be thousands.
+    // The message rather than the error, which may hold a whole answer of the service. There may be thousands.
     const said = error instanceof Error ? error.message : String(error);
     const failures = { count: (before?.count ?? 0) + 1, said, missingMs };
     if (name === INVENTORY) this.#countWrongLists(error);
-    // What was removed while its poll was under way can no longer fail.
+    // A stream that was removed during its poll is not tracked any more.
     if (schedule.has(name)) this.#failures.set(name, failures);
-    // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
+    // The Bird or its Nest may be gone, which the inventory will show. One reading is enough.
     if (isNewlyMissing) schedule.hint(INVENTORY, clock.monotonicMs());
     return failures;
   }
@@ -240,7 +241,7 @@ export class Polls {
   #retryOf({ birdId }: Poll, error: unknown, { count, missingMs }: Failures): Polled {
     const { inventory } = this.#options;
     const isGone = isBirdMissing(birdId, error) && !inventory.isListedSince(birdId, missingMs!);
-    // A reading of the inventory that left Nests out took what a whole one takes.
+    // A reading that left Nests out took as many requests as a complete one.
     const spent = error === inventory.trouble() ? { requests: inventory.cost(), isPartial: true } : {};
     return { delayMs: this.#retryDelayMs(count, error), isGone, ...spent };
   }
@@ -263,10 +264,10 @@ export class Polls {
 
   #mostRetryDelayMs(error: unknown): number {
     const { poll, inventory } = this.#options;
-    // A Nest that never can be read is no reason to read the whole inventory more often than it is meant to be.
+    // A Nest that can never be read must not make the inventory be read more often than configured.
     if (error === inventory.trouble()) return poll.inventoryIntervalMs;
-    // The region's pace answers a refusal, and the stream is not to blame: one that takes several requests meets a
-    // limit more often than others, and would wait longest.
+    // The region's pace already slows down after a refusal, and the stream is not at fault. A poll of several
+    // requests is refused more often, so a longer backoff would make such streams wait longest.
     return codeOf(error) === 'rate_limited' ? poll.intervalMs : poll.maxIntervalMs;
   }
 }

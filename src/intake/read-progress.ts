@@ -1,6 +1,6 @@
 /**
- * How long ago the streams of a region were read: of each feed the one that was read longest ago, never the latest.
- * A stream that was not read in this life counts with what an earlier one has kept of its feed.
+ * Tracks how recently the streams of a region were read: for each feed, when the stream was read that has waited
+ * longest. A stream that was not read since the start counts with the value that an earlier run stored for its feed.
  */
 import type { Feed } from '../domain/alert/event.ts';
 import type { Store } from '../store/store.ts';
@@ -10,17 +10,17 @@ import { feedOf } from './stream-name.ts';
 
 export interface FeedReads {
   readonly feed: Feed | 'inventory';
-  /** Streams that are polled now. */
+  /** The number of streams being polled. */
   readonly streams: number;
-  /** Those of them that are not read often enough. */
+  /** How many of them are not read often enough. */
   readonly overdue: number;
-  /** When the one was read that was read longest ago; 0 for never, and where there are no streams. */
+  /** When the stream that has waited longest was read; 0 for never, or if there are no streams. */
   readonly oldestReadUs: number;
 }
 
 export interface FirstPass {
   readonly streams: number;
-  /** Those that were read. */
+  /** How many of them were read. */
   readonly read: number;
 }
 
@@ -31,15 +31,15 @@ interface ReadProgressOptions {
   readonly clock: Clock;
 }
 
-/** Of the streams of one feed. */
+/** The counts of one feed. */
 interface Tally {
   streams: number;
   overdue: number;
   unread: number;
   unreadOverdue: number;
-  /** How long ago the one was read that was read longest ago; below 0 for none. */
+  /** The longest time since a read stream was read; negative if none was read. */
   readMs: number;
-  /** How long the one waits, of those that are unread and not overdue, that waits longest; below 0 for none. */
+  /** The longest wait of a stream that is unread but not overdue; negative if there is none. */
   waitingMs: number;
 }
 
@@ -48,7 +48,7 @@ const FEEDS_AND_INVENTORY: readonly FeedReads['feed'][] = ['inventory', 'notific
 export class ReadProgress {
   readonly #options: ReadProgressOptions;
   readonly #beganMs: number;
-  /** By feed, as an earlier life has kept it. */
+  /** By feed, as stored by an earlier run. */
   readonly #before = new Map<string, number>();
   #isFirstPassOver = false;
 
@@ -57,7 +57,7 @@ export class ReadProgress {
     this.#beganMs = options.clock.monotonicMs();
   }
 
-  /** Loads what an earlier life has kept. */
+  /** Loads what an earlier run stored. */
   async load(): Promise<void> {
     const { region, store } = this.#options;
     for (const { feed, readUs } of await store.transaction((tx) => tx.streams.reads(region))) {
@@ -65,7 +65,7 @@ export class ReadProgress {
     }
   }
 
-  /** Keeps for a later life what is known now; to be called every half minute or so. Throws what the store threw. */
+  /** Stores what is known now for the next run. To be called every 30 s or so. Throws what the store threw. */
   async keep(): Promise<void> {
     const { region, store } = this.#options;
     const known = this.feeds().flatMap(({ feed, oldestReadUs: readUs }) =>
@@ -87,12 +87,12 @@ export class ReadProgress {
     });
   }
 
-  /** When this life began. */
+  /** When this run began. */
   beganUs(): number {
     return this.#atUs(this.#beganMs);
   }
 
-  /** Undefined once each stream was read, or tried in vain for as long as a stream may wait. */
+  /** Undefined once every stream was read, or tried without success for as long as a stream may wait. */
   firstPass(): FirstPass | undefined {
     if (this.#isFirstPassOver) return undefined;
     const tallies = [...this.#look().values()];
@@ -101,7 +101,7 @@ export class ReadProgress {
     return { streams, read: tallies.reduce((rest, { unread }) => rest - unread, streams) };
   }
 
-  /** Looks at each stream once. Birds that come later begin no second first pass. */
+  /** Visits each stream once. Birds that are added later do not start a second first pass. */
   #look(): ReadonlyMap<FeedReads['feed'], Tally> {
     const { schedule, clock } = this.#options;
     const tallies = new Map(FEEDS_AND_INVENTORY.map((feed) => [feed, emptyTally()]));
@@ -122,18 +122,18 @@ export class ReadProgress {
     return tallies;
   }
 
-  /** `beforeUs` is what an earlier life has kept. */
+  /** `beforeUs` is the value from an earlier run. */
   #oldestReadUs(beforeUs: number, { streams, unread, unreadOverdue, readMs, waitingMs }: Tally): number {
-    // A stream may come onto the schedule only when others were read.
+    // A stream may be added to the schedule only after others were read.
     if (streams === 0) return this.#isFirstPassOver ? 0 : beforeUs;
-    // One that has come later counts from then on, until it is overdue.
+    // A stream that is added later counts from then on, until it is overdue.
     const isOfBefore = this.#isFirstPassOver ? unreadOverdue > 0 : unread > 0;
     const ageMs = this.#isFirstPassOver ? Math.max(readMs, waitingMs) : readMs;
     const ofThisLifeUs = ageMs < 0 ? Infinity : this.#atUs(this.#options.clock.monotonicMs() - ageMs);
     return isOfBefore ? Math.min(beforeUs, ofThisLifeUs) : ofThisLifeUs;
   }
 
-  /** On our clock, where it may have been set since. */
+  /** On our wall clock, which may have been set since. */
   #atUs(ms: number): number {
     const { clock } = this.#options;
     return clock.nowUs() - Math.round((clock.monotonicMs() - ms) * 1000);

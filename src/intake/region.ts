@@ -1,6 +1,6 @@
 /**
- * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows,
- * and reports the region's own health to alerting. Nothing in here waits for another region.
+ * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows, and
+ * reports the region's health to alerting. It never waits for another region.
  */
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
@@ -43,10 +43,10 @@ interface RegionIntakeOptions {
   readonly keepsMembers?: boolean;
 }
 
-/** How often health and lag are looked at though nothing is polled, and committed if the store did not take them. */
+/** How often health and lag are checked, and committed if the store refused them before, even if nothing is polled. */
 const WATCH_EVERY_MS = 30_000;
 
-/** How long a region waits that the store gives nothing to begin with. */
+/** How long to wait before retrying if the store fails at the start. */
 const STORE_PAUSE_MS = 5_000;
 
 /** The part of the requests that audits may use. */
@@ -54,7 +54,7 @@ const AUDIT_SHARE = 1 / 10;
 
 export class RegionIntake {
   readonly inventory: Inventory;
-  /** What the service gives in a page, as far as is known. */
+  /** The page size that the service accepts, as far as known. */
   readonly pageSize: () => number;
   readonly #options: RegionIntakeOptions;
   readonly #serviceClock: ServiceClock;
@@ -113,63 +113,63 @@ export class RegionIntake {
     return this.#streams.progress(this.#polls.lastSuccessUs());
   }
 
-  /** True after the first reading of the inventory, be it that some Nests could not be read. */
+  /** True after the first reading of the inventory, even if some Nests could not be read. */
   started(): boolean {
     return this.#polls.isInventoryRead();
   }
 
-  /** Why its Nests and Birds could not be listed in this life, although it answers; undefined where they were. */
+  /** Why its Nests and Birds could not be listed since the start, although it answers; undefined if they were. */
   unlisted(): Unlisted | undefined {
     return this.#polls.unlisted();
   }
 
-  /** How long ago the streams of each feed were read. Takes time for each stream. */
+  /** How recently the streams of each feed were read. Visits every stream. */
   reads(): readonly FeedReads[] {
     return this.#reads.feeds();
   }
 
-  /** The first reading of all streams in this life, as long as it is under way. */
+  /** The progress of the first reading of all streams since the start; undefined when it is done. */
   firstPass(): FirstPass | undefined {
     return this.#reads.firstPass();
   }
 
-  /** When this life began to read. */
+  /** When this run began to read. */
   beganUs(): number {
     return this.#reads.beganUs();
   }
 
-  /** By how much the service's clock is ahead of ours; 0 before that is known. */
+  /** How far the service's clock is ahead of ours; 0 if not known yet. */
   clockAheadUs(): number {
     return this.#serviceClock.aheadUs();
   }
 
-  /** How late the audits are; 0 while they keep their interval. */
+  /** How late the audits are; 0 if they keep their interval. */
   auditLagMs(): number {
     return this.#audits.lagMs();
   }
 
-  /** How many streams there are whose last poll failed. */
+  /** The number of streams whose last poll failed. */
   failing(): number {
     return this.#polls.failingCount();
   }
 
-  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined {
     return this.#streams.flightsReadUs(birdId);
   }
 
-  /** The same of each Bird of which there was one. */
+  /** The same for all Birds that have such a poll. */
   flightReads(): Iterable<readonly [birdId: string, us: number]> {
     return this.#streams.flightReads();
   }
 
-  /** Asks the service at once, though it is only probed now and then. */
+  /** Sends a request to the service at once, even if it is down and only probed from time to time. */
   probe(): void {
     this.#client.probeNow();
     this.#hintFailing();
   }
 
-  /** Polls until `signal` aborts, then lets polls under way finish. With `once` every stream is read once. */
+  /** Polls until `signal` aborts, then waits for the polls in progress. With `once` every stream is read once. */
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
     await this.#begin(signal, once);
     if (signal.aborted) return;
@@ -182,7 +182,7 @@ export class RegionIntake {
     await Promise.all([...polling, watching]);
   }
 
-  /** Takes over what earlier lives have kept. A store that fails ends nothing: it is asked again, but for one reading. */
+  /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */
   async #begin(signal: AbortSignal, once: boolean): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -214,7 +214,7 @@ export class RegionIntake {
     this.#schedule.add({ name: INVENTORY, intervalMs: inventoryIntervalMs, share: REGULAR_SHARE }, nowMs);
   }
 
-  /** Begins poll after poll; resolves at the end to those that are still under way. */
+  /** Starts one poll after another. Resolves to the polls that are still in progress at the end. */
   async #pollAll(signal: AbortSignal, once: boolean): Promise<Iterable<Promise<void>>> {
     const { clock, region } = this.#options;
     const underWay = new Set<Promise<void>>();
@@ -244,8 +244,8 @@ export class RegionIntake {
   }
 
   /**
-   * Lets the audit that is due send a few requests. What the service refuses to it, it refuses to the polls as well,
-   * and those report it.
+   * Lets the audit that is due send a few requests. If the service refuses them, it refuses polls as well, and those
+   * report it.
    */
   async #audit(): Promise<void> {
     const { poll, clock } = this.#options;
@@ -261,7 +261,7 @@ export class RegionIntake {
   }
 
   #healthChanged({ health }: RegionHealth): void {
-    // What waits for another try since the outage need wait no longer.
+    // Streams whose retry waits since the outage need not wait any longer.
     if (health === 'up') this.#hintFailing();
     this.#health.changed().catch((error) => this.#reportTrouble(error));
   }
@@ -272,7 +272,7 @@ export class RegionIntake {
     this.#bell.ring();
   }
 
-  /** Commits what time alone may change, and what the store has not taken yet. */
+  /** Commits what may change with time alone, and what the store has refused so far. */
   async #watch(signal: AbortSignal): Promise<void> {
     for (;;) {
       await sleep(this.#options.clock, WATCH_EVERY_MS, signal);

@@ -1,13 +1,15 @@
 /**
- * The service's own clock, as its answers show it. What the service wrote is compared with that clock alone: ours may
- * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
- * by the first answers that the region ever gave: when the first life began that wanted to read it, whether or not it
- * was answered. A later life knows it before it asks for anything.
+ * Tracks the service's clock, as its answers show it. What the service wrote is compared with that clock only, since
+ * ours may be wrong by hours and be set at any moment. So the instant since which a region is watched is on the
+ * service's clock too. The first answers of the region fix it: it is when the first run began to want to read the
+ * region, even if that run was never answered. Later runs know it before their first request.
  *
- * One answer may show a wrong time. Where the first one differs from our clock, a second one has to agree with it. Where
- * answers show a time before the instant that was fixed, the service's clock was ahead then: what happens would be
- * history. Where the instant is before nestwatch was first started, and both clocks agree now, it was behind: all history
- * would be news. Both are put right; the latter only in the life that fixed it.
+ * A single answer may show a wrong time. So if the first answer differs from our clock, a second one has to agree
+ * with it. Two corrections are made afterwards:
+ * - Answers show a time before the fixed instant: the service's clock was ahead when it was fixed, and new events
+ *   would be taken for history.
+ * - The fixed instant is before nestwatch first started, and both clocks agree now: the service's clock was behind,
+ *   and all history would be taken for news. Only the run that fixed the instant corrects this.
  */
 
 import type { Answer, ServiceClient } from '../service/client.ts';
@@ -15,31 +17,31 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 
 export interface ServiceClock {
-  /** The client; the operations that streams and the inventory begin with fix when the watch began. */
+  /** The client. Its operations with which streams and the inventory begin also fix when the watch began. */
   readonly client: ServiceClient;
-  /** Takes over from an earlier life when the watch of this region began. To be called before anything is asked. */
+  /** Loads when the watch of this region began, if an earlier run fixed it. To be called before the first request. */
   load(): Promise<void>;
   /**
-   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answers have shown
-   * the time it asks for the least there is. Throws what the service or the store threw.
+   * Resolves once it is known when the watch began; no stream may be read before. Until answers have shown the time,
+   * this sends the cheapest request there is. Throws what the service or the store threw.
    */
   begun(): Promise<void>;
-  /** When the watch of this region began. Throws before that is known. */
+  /** When the watch of this region began. Throws if that is not known yet. */
   watchedSinceUs(): number;
-  /** By how much the service's clock is ahead of ours, as two answers in a row show it; 0 before that is known. */
+  /** How far the service's clock is ahead of ours, as two consecutive answers show it; 0 if not known yet. */
   aheadUs(): number;
 }
 
 /**
- * A watch that the region never answered began no longer ago than that before its first answer: our clock may have been
- * wrong by years when it first started.
+ * Earlier runs that were never answered date the watch back by at most this time, since our clock may have been wrong
+ * by years at the first start.
  */
 const MOST_UNANSWERED_US = 72 * 3_600_000_000;
 
-/** A clock of ours that differs by more from the service's was or is wrong. */
+/** If the clocks differ by more, ours is not used to date the watch. */
 const MOST_SKEW_US = 300_000_000;
 
-/** Of a clock that shows another time in each answer, the last of so many is taken. */
+/** If the first answers keep disagreeing, the last of this many is taken. */
 const MOST_ANSWERS = 5;
 
 export function createServiceClock(
@@ -50,19 +52,19 @@ export function createServiceClock(
 ): ServiceClock {
   const beganMs = clock.monotonicMs();
   let sinceUs: number | undefined;
-  /** When the watch began, as the last of the first answers said, and how many those are. */
+  /** When the watch began according to the last of the first answers, and the number of those answers. */
   let lastSaidUs: number | undefined;
   let answers = 0;
   /** Whether the last answer showed a time before the watch began. */
   let wasBefore = false;
-  /** By how much the service was ahead in the last two answers. */
+  /** How far the service was ahead in the last two answers. */
   let ahead: readonly number[] = [];
-  /** On our clock: when an earlier life, or this one, first wanted to read the region. */
+  /** On our clock: when this or an earlier run first wanted to read the region. */
   let firstStartUs: number | undefined;
 
   /**
-   * For how long the region has been watched, also by earlier lives that it never answered. Only our clock knows of
-   * those, so that they count while it agrees with the service's.
+   * How long the region has been watched, including earlier runs that it never answered. Only our clock has measured
+   * those, so they count only while it agrees with the service's.
    */
   function watchedInAllUs(inThisLifeUs: number, serviceUs: number): number {
     const nowUs = clock.nowUs();
@@ -70,12 +72,15 @@ export function createServiceClock(
     return Math.max(inThisLifeUs, Math.min(nowUs - firstStartUs, MOST_UNANSWERED_US));
   }
 
-  /** How long this life has wanted to read the region. */
+  /** How long this run has wanted to read the region. */
   function thisLifeUs(): number {
     return Math.round((clock.monotonicMs() - beganMs) * 1000);
   }
 
-  /** Puts right when the watch began; only once the store has taken it, since else nothing would ever write it. */
+  /**
+   * Corrects when the watch began, in memory only after the store has accepted it: otherwise it would never be
+   * stored.
+   */
   async function beginAt(us: number): Promise<void> {
     await store.transaction((tx) => tx.inventory.began(region, us));
     sinceUs = us;
@@ -100,7 +105,7 @@ export function createServiceClock(
       await beginAt(startUs);
     }
     const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
-    // One answer may show a wrong time: a second one in a row has to agree.
+    // A single answer may show a wrong time, so a second consecutive one has to agree.
     if (isBefore && wasBefore) {
       await beginAt(nowUs - watchedUs);
     }
@@ -119,7 +124,7 @@ export function createServiceClock(
     async load() {
       await store.transaction(async (tx) => {
         sinceUs = await tx.inventory.knownSince(region);
-        // The store may have taken nothing until now.
+        // The store may have refused this for a while, so the start is computed back.
         const beganUs = clock.nowUs() - thisLifeUs();
         if (sinceUs === undefined) firstStartUs = await tx.inventory.firstStart(region, beganUs);
       });

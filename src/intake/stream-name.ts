@@ -1,9 +1,12 @@
-/** The names of a region's streams on its schedule: one for the whole region, or `logs/ID` and `flights/ID` of a Bird. */
+/**
+ * The names of a region's streams in its schedule: a fixed name for the whole region, or `logs/ID` and `flights/ID`
+ * for a Bird.
+ */
 import type { Feed } from '../domain/alert/event.ts';
 
 export const INVENTORY = 'inventory';
 export const NOTIFICATIONS = 'notifications';
-/** The audits of all paged streams, which take turns as a stream does. */
+/** The audits of all paged streams, which are scheduled like one stream. */
 export const AUDIT = 'audit';
 
 export function logName(birdId: string): string {
@@ -20,7 +23,7 @@ export function feedOf(name: string): Feed | 'inventory' {
   return name.startsWith('logs/') ? 'bird_log' : 'flight';
 }
 
-/** The Bird whose stream it is, whose id may hold a slash; empty for a stream of the whole region. */
+/** The Bird of a stream, whose id may contain a slash; empty for a stream of the whole region. */
 export function birdIdOf(name: string): string {
   const slashAt = name.indexOf('/');
   return slashAt < 0 ? '' : name.slice(slashAt + 1);

@@ -1,6 +1,6 @@
 /**
- * What is read in one region beside its inventory: the notifications, and each Bird's log and Flights. These streams
- * come and go with the Birds of the inventory, on the schedule as well as in the audits.
+ * Keeps the streams of one region besides its inventory: the notifications, and the log and Flights of each Bird. It
+ * adds and removes them in the schedule and the audits as Birds come and go.
  */
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
@@ -30,15 +30,15 @@ interface StreamsOptions {
 }
 
 export interface Reading {
-  /** In how many milliseconds to read on, if before the stream's time; 0 where there was more than one poll reads. */
+  /** When to read on, in milliseconds, if earlier than usual; 0 if one poll could not read everything. */
   readonly soon: number | undefined;
   readonly fresh: readonly Event[];
   readonly requests: number;
-  /** How long a time the first poll of a stream covered, where that is known. */
+  /** The length of the time that the first poll of a stream covered, if known. */
   readonly historyMs?: number | undefined;
 }
 
-/** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
+/** The part of the requests that the inventory, and likewise the notifications, may use while Birds wait. */
 export const REGULAR_SHARE = 1 / 4;
 
 export class Streams {
@@ -53,9 +53,9 @@ export class Streams {
   readonly #logs: Map<string, LogStream>;
   readonly #flights = new Map<string, FlightWatch>();
   readonly #flightsVerifiedUntil = createVerifiedUntil();
-  /** What earlier lives have seen of streams that were not taken up yet in this one. */
+  /** What earlier runs have seen of streams that were not added yet. */
   #seen: Map<string, Seen> = new Map();
-  /** When the Birds of the inventory were taken up last; undefined before there were any. */
+  /** When the Birds of the inventory were last added; undefined before there were any. */
   #followedMs: number | undefined;
 
   constructor(options: StreamsOptions) {
@@ -71,7 +71,7 @@ export class Streams {
     this.#logs = new Map([[NOTIFICATIONS, this.#notifications]]);
   }
 
-  /** Loads how often entries came in earlier lives, and up to when Flights were known. */
+  /** Loads how often entries arrived in earlier runs, and the state of the Flights. */
   async load(): Promise<void> {
     const { region, store, poll } = this.#options;
     await this.#feeds.load();
@@ -79,8 +79,8 @@ export class Streams {
   }
 
   /**
-   * Takes up the streams of the Birds that the inventory lists now, and the notifications if they may be read. Returns
-   * the names of the streams that are gone.
+   * Adds the streams of the Birds that the inventory now lists, and the notifications if they may be read. Returns
+   * the names of the streams that were removed.
    */
   follow(mayReadNotifications: boolean): readonly string[] {
     const wanted = new Set([NOTIFICATIONS]);
@@ -104,7 +104,10 @@ export class Streams {
     return this.#logs.has(name) || this.#flights.has(name);
   }
 
-  /** The Bird may have Flights again, though the next reading of the inventory may find it unpublished once more. */
+  /**
+   * Polls the Bird's Flights again, since it may have some. The next reading of the inventory may find it unpublished
+   * again.
+   */
   followFlights(birdId: string): void {
     const name = flightsName(birdId);
     if (!this.#flights.has(name)) return;
@@ -112,12 +115,12 @@ export class Streams {
     this.#schedulePolls(name, 'flight');
   }
 
-  /** Polls the Flights of a Bird no further if it starts none and none is in the air. */
+  /** Stops polling the Flights of a Bird that starts none and has none active. */
   rest(name: string, birdId: string): void {
     if (this.#mayRest(name, birdId)) this.#schedule.remove(name);
   }
 
-  /** Polls a stream once; `isOnly` where no other poll of it follows. Throws what the service or the store threw. */
+  /** Polls a stream once. `isOnly` if no other poll of it follows. Throws what the service or the store threw. */
   async read(name: string, signal: AbortSignal, isOnly: boolean): Promise<Reading> {
     const log = this.#logs.get(name);
     if (log) {
@@ -130,24 +133,24 @@ export class Streams {
     return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
   }
 
-  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined {
     return this.#flights.get(flightsName(birdId))?.readUs() || undefined;
   }
 
-  /** The same of each Bird of which there was one. */
+  /** The same for all Birds that have such a poll. */
   *flightReads(): Iterable<readonly [birdId: string, us: number]> {
     for (const [name, watch] of this.#flights) {
       if (watch.readUs() > 0) yield [birdIdOf(name), watch.readUs()];
     }
   }
 
-  /** From now on the notifications are audited, too. */
+  /** Includes the notifications in the audits. */
   auditNotifications(): void {
     this.#audits.add(NOTIFICATIONS, 'notification', '', this.#notifications);
   }
 
-  /** What a stream is called, for people. */
+  /** The stream's name for people. */
   describe(name: string): string {
     const birdId = birdIdOf(name);
     if (birdId === '') return `the ${name}`;
@@ -189,7 +192,7 @@ export class Streams {
 
   #schedulePolls(name: string, feed: Feed): void {
     const nowMs = this.#clock.monotonicMs();
-    // A Bird that was not there before came since the inventory was read last.
+    // A Bird that was not listed before has appeared since the inventory was last read.
     const newsMs = this.#followedMs === undefined ? 0 : nowMs - this.#followedMs;
     this.#schedule.add({ name, feed, seen: this.#seen.get(name), newsMs }, nowMs);
     this.#seen.delete(name);

@@ -1,4 +1,7 @@
-/** One region that is watched: the client of its service, and the intake that reads it. No region waits for another. */
+/**
+ * Combines the parts that watch one region: the client of its service and the intake that reads it. Regions are
+ * independent.
+ */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
@@ -14,9 +17,9 @@ import type { Unlisted } from './polls.ts';
 import type { FeedReads } from './read-progress.ts';
 import { RegionIntake } from './region.ts';
 
-/** What the configuration says of how a region is watched. */
+/** The settings by which a region is watched. */
 export interface RegionSetting {
-  /** Its links lead people to the service's own application: it is not read by them. */
+  /** Without `links`, which only lead people to the service's own application. */
   readonly region: Omit<RegionConfig, 'links'>;
   readonly poll: PollConfig;
   readonly retentionMs: number;
@@ -25,36 +28,36 @@ export interface RegionSetting {
 
 interface WatchedRegionOptions {
   readonly setting: RegionSetting;
-  /** The region closes it. */
+  /** Closed by the region. */
   readonly transport: Transport;
   readonly commit: Commit;
   readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** Requests a second to begin with, where they are known. */
+  /** The request rate per second to begin with, if known. */
   readonly startPerSecond?: number | undefined;
 }
 
 export interface WatchedRegion {
   readonly name: string;
   readonly setting: RegionSetting;
-  /** Polls until `signal` aborts; resolves when what was under way is finished and the way to the service closed. */
+  /** Polls until `signal` aborts. Resolves when the polls in progress have ended and the transport is closed. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Reads each stream once, and leaves the region where that is in vain. Resolves to whether it was left, and how many
-   * streams of a region that was not left could not be read.
+   * Reads each stream once, and gives the region up if it cannot be read. Resolves to whether it was given up, and,
+   * if not, to the number of streams that could not be read.
    */
   runOnce(signal: AbortSignal): Promise<{ readonly isLeft: boolean; readonly unread: number }>;
-  /** Asks the service at once, though it is only probed now and then. */
+  /** Sends a request to the service at once, even if it is down and only probed from time to time. */
   probe(): void;
-  /** Asks the service for the log of a Flight, where the watch leaves room for that. */
+  /** Reads the log of a Flight from the service, if the polls leave room for the request. */
   flightLog(place: FlightPlace): Promise<FlightLog>;
-  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined;
-  /** The same of each Bird of which there was one. */
+  /** The same for all Birds that have such a poll. */
   flightReads(): Iterable<readonly [birdId: string, us: number]>;
-  /** By how much the service's clock is ahead of that by which it is read; 0 before that is known. */
+  /** How far the service's clock is ahead of the clock passed in; 0 if not known yet. */
   serviceAheadUs(): number;
   progress(): RegionProgress;
   /** What its health is judged by. */
@@ -64,7 +67,7 @@ export interface WatchedRegion {
     readonly clockAheadUs: number;
     readonly beganUs: number;
     readonly firstPass: ReturnType<RegionIntake['firstPass']>;
-    /** Feeds of which something is polled. */
+    /** The feeds that have streams being polled. */
     readonly proofs: readonly FeedProgress[];
   };
   /** Up to when what was read is known to be complete. */
@@ -77,18 +80,18 @@ export interface RegionProgress {
   readonly requestsPerSecond: number;
   readonly nests: number;
   readonly birds: number;
-  /** True once the inventory was read in this life. */
+  /** True once the inventory was read since the start. */
   readonly started: boolean;
-  /** Why it is not, although it answers; `address` is the service's. Absent where nothing says so. */
+  /** Why it was not read although the region answers; `address` is the service's. Absent if there is no such reason. */
   readonly unlisted?: (Unlisted & { readonly address: string }) | undefined;
-  /** How late the audits are; 0 while they keep their interval. */
+  /** How late the audits are; 0 if they keep their interval. */
   readonly auditsBehindMs: number;
   readonly feeds: readonly FeedProgress[];
-  /** Of each feed and the inventory, how long ago their streams were read. */
+  /** How recently the streams of each feed, and the inventory, were read. */
   readonly reads: readonly FeedReads[];
 }
 
-/** How long a reading that is done once waits for a region that went away. */
+/** How long a single reading waits for a region that is down. */
 const ONCE_PATIENCE_MS = 10_000;
 
 export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegion {
@@ -97,7 +100,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
   const client = createServiceClient({ ...options, region: setting.region });
   const intake = new RegionIntake({ ...options, ...setting, client });
 
-  /** Reads until `signal` aborts, where what waits for its turn is given up, or until it is in vain. */
+  /** Reads until `signal` aborts, which also cancels queued requests, or until `inVain` aborts. */
   async function read(signal: AbortSignal, once: boolean, inVain?: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => client.close(), { once: true });
     try {
@@ -108,7 +111,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     }
   }
 
-  /** `signal` aborts when it is in vain to wait for the region; `release` ends the wait. */
+  /** `signal` aborts when waiting for the region has become pointless; `release` stops the watching. */
   function goneForGood(): { readonly signal: AbortSignal; release(): void } {
     const gone = new AbortController();
     let cancel = () => {};
@@ -153,7 +156,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     serviceAheadUs: () => intake.clockAheadUs(),
     progress,
     snapshot() {
-      // Takes time for each stream, and is asked for every few seconds: once is enough.
+      // This visits every stream and runs every few seconds, so it is computed once.
       const known = progress();
       return {
         ...known,
@@ -172,7 +175,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
   };
 }
 
-/** Feeds without anything to poll prove nothing and miss nothing. */
+/** Feeds without polled streams prove nothing and miss nothing. */
 function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
   return feeds.filter((one) => one.polled > 0);
 }

@@ -1,7 +1,7 @@
-/** What an audited window is cut into: parts, each of which has a count of its own, and their pieces. */
+/** Divides an audited window into parts, each with a count of its own, and the parts into pieces. */
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 
-/** [fromUs, toUs). Both lie at quiet instants, or else counts are not used. */
+/** [fromUs, toUs). Both are quiet instants (`window-edge.ts`); otherwise counts are not used. */
 export interface Window {
   readonly fromUs: number;
   readonly toUs: number;
@@ -16,38 +16,38 @@ export interface PartOfWindow extends Window {
   readonly isKnownGap: boolean;
 }
 
-/** Where a window is cut into parts. */
+/** Where a window is divided into parts. */
 interface WindowCuts {
   readonly window: Window;
   readonly knownGaps: readonly Window[];
   readonly countedUntilUs: number;
 }
 
-/** What an audit works off in one step, unless it is halved. */
+/** What an audit processes in one step, unless it halves it. */
 export interface Piece extends Window {
   readonly of: Part;
 }
 
-/** A part of an audited window whose count has to be the sum of the counts of its pieces. */
+/** A part of an audited window. Its count must be the sum of the counts of its pieces. */
 export interface Part extends PartOfWindow {
-  /** Entries are too dense for edges between them, so the part is read, and its counts say nothing. */
+  /** Whether entries are too dense for edges between them. Then the part is read, and its counts prove nothing. */
   readonly isDense: boolean;
   /** How often its counts were found untrue. */
   readonly doubts: number;
-  /** The service's count of all of it, once it was asked for. */
+  /** The service's count of the whole part, once it was requested. */
   total: number | null;
-  /** How many pieces are left. */
+  /** The number of pieces left. */
   pieces: number;
-  /** The sum of the counts of those that are done. */
+  /** The sum of the counts of the finished pieces. */
   sum: number;
-  /** The pieces that are done, each from the first entry that was listed of it. */
+  /** The finished pieces, each from the first entry that the service listed in it. */
   readonly counted: Window[];
   readonly gaps: Gap[];
 }
 
 /**
- * The parts of an audited window: its known gaps, and the stretches between them, cut where counting ends. The newest
- * is the first, since an audit works off its last piece first.
+ * The parts of an audited window: its known gaps, and the stretches between them, which are split where counting
+ * ends. The newest part comes first, since an audit processes its last piece first.
  */
 export function partsOf({ window, knownGaps, countedUntilUs }: WindowCuts): PartOfWindow[] {
   const parts: PartOfWindow[] = [];
@@ -69,7 +69,7 @@ export function partsOf({ window, knownGaps, countedUntilUs }: WindowCuts): Part
   return parts.reverse();
 }
 
-/** Whether the window is too short for an edge that keeps its distance from both ends. */
+/** Whether the window is too short for an edge at a distance from both ends. */
 export function isNarrow({ fromUs, toUs }: Window): boolean {
   return toUs - fromUs <= 4 * ANCHOR_MARGIN_US;
 }

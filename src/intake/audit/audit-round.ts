@@ -1,12 +1,12 @@
 /**
- * Whose turn it is to be audited, in one region. Every paged stream is audited over three spans: the last hours at
- * each `audit_interval`, the last day hourly, and all that is kept daily; the widest that is due takes the place of
- * the others. A window ends an overlap before the stream's last complete sweep, since up to there sweeps no longer
- * look back, and begins where the stream is not yet known to be complete, if that is earlier than its span.
+ * Chooses which stream of a region to audit next. Every paged stream is audited over three spans: the last four hours
+ * at each `audit_interval`, the last day hourly, and everything stored daily. The widest span that is due replaces
+ * the others. The window ends one overlap before the stream's last complete sweep, since sweeps no longer look back
+ * before that. It begins where the stream is not known to be complete yet, if that is earlier than the span.
  *
- * A sweep reads everything since its stream's cursor. So a stream at rest, whose cursor lies before the window, needs
- * no request: its last sweep was the audit. Only streams with traffic cost something; they are taken in the order in
- * which they fall due, and are late together where the allowed share of requests does not suffice.
+ * A sweep reads everything since its stream's cursor. So an idle stream, whose cursor is before the window, needs no
+ * request: its last sweep was the audit. Only streams with traffic cost requests. They are audited in the order in
+ * which they are due, and become late together if their share of the requests is too small.
  */
 import { FEEDS, type Feed } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
@@ -35,35 +35,38 @@ interface AuditRoundOptions {
   readonly random: Random;
   readonly report: Report;
   readonly overlapUs: (feed: Feed) => number;
-  /** Where the first sweeps began: nothing older was ever read. */
+  /** Where the first sweeps began. Nothing older was ever read. */
   readonly firstFromUs: () => number;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Requests after which other streams have their turn. */
+/** The most requests in one turn, so that other streams get theirs. */
 const REQUESTS_PER_TURN = 5;
 
-/** Streams at rest that one turn passes over. */
+/** The most idle streams that one turn passes over. */
 const PASSED_PER_TURN = 500;
 
-/** A stream that cannot be read or was not swept yet is audited so much later. */
+/** When a stream that cannot be read, or was not swept yet, is audited again. */
 const RETRY_MS = 30_000;
 
-/** Turns that need no request come no more often than that. */
+/** The least time between turns that need no request. */
 const PAUSE_MS = 5_000;
 
-/** An audit that fails for one of these would fail again: it is left to its next turn. */
+/** Errors that would fail an audit again. The stream is left to its next audit. */
 const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape', 'bug']);
 
-/** A stream that needs no audit is committed this often: a new life says up to when it is verified. */
+/**
+ * How often the state of a stream that needs no audit is stored. After a restart it says up to when the stream is
+ * verified.
+ */
 const KEEP_VERIFIED_US = 6 * 3_600_000_000;
 
 /** Shorter windows are left to the next audit. */
 const LEAST_WINDOW_US = 10 * 1_000_000;
 
-/** Shared by all streams that have no gaps. */
+/** Shared by all streams without gaps. */
 const NO_GAPS: readonly GapRecord[] = [];
 
 interface Span {
@@ -71,9 +74,9 @@ interface Span {
   readonly everyMs: number;
 }
 
-/** A stream that is audited. There may be tens of thousands, so its instants stand in columns. */
+/** An audited stream. There may be tens of thousands, so its instants are kept in columns. */
 interface Slot {
-  /** Of its instants. */
+  /** The row of its instants. */
   readonly row: number;
   readonly name: string;
   readonly feed: Feed;
@@ -98,32 +101,32 @@ export class AuditRound {
   readonly #spans: readonly Span[];
   readonly #slots = new Map<string, Slot>();
   readonly #instants = createColumns();
-  /** When each span is due, as the spans are listed. */
+  /** When each span is due, in the order of the spans. */
   readonly #dueMs: readonly Column[];
-  /** When the stream has its turn: at the earliest of `#dueMs`, or later after trouble. */
+  /** When the stream gets its turn: at the earliest of `#dueMs`, or later after a failure. */
   readonly #readyMs: Column = this.#instants.add(0);
   readonly #verifiedUs: Column = this.#instants.add(0);
-  /** What of that is committed. */
+  /** How much of that is stored. */
   readonly #keptUs: Column = this.#instants.add(0);
-  /** When its last sweep was as its first audit of this life began; 0 before. */
+  /** When its last sweep ran before its first audit since the start; 0 before. */
   readonly #firstReadUs: Column = this.#instants.add(0);
-  /** When day and whole were audited, on the wall clock: for the next life. */
+  /** When the day and everything stored were audited, on the wall clock, so that it survives a restart. */
   readonly #dayAuditedUs: Column = this.#instants.add(0);
   readonly #wholeAuditedUs: Column = this.#instants.add(0);
-  /** Up to when an audit has read or counted everything; 0 as long as none was done. */
+  /** Up to when an audit has read or counted everything; 0 if none is finished. */
   readonly #auditedUs: Column = this.#instants.add(0);
-  /** When entries were last seen to be gone, on the wall clock; 0 for never. */
+  /** When entries were last seen to be deleted, on the wall clock; 0 for never. */
   readonly #deletedUs: Column = this.#instants.add(0);
-  /** The rows of streams that were removed since the last turn began, which may still write to them. */
+  /** The rows of streams removed since the last turn began. That turn may still write to them. */
   readonly #removedRows: number[] = [];
   readonly #queue: InstantQueue<Slot>;
-  /** The records of streams that are not audited now: of an earlier life, or gone for now. */
+  /** The records of streams that are not audited now: from an earlier run, or of streams that were removed. */
   readonly #known = new Map<string, Omit<AuditRecord, 'stream'>>();
-  /** Until when counts prove less in the streams of a feed, since entries of it were seen to be deleted one by one. */
+  /** Until when equal counts prove less in a feed's streams, because single entries of it were seen to be deleted. */
   readonly #deletingUntilMs = new Map<Feed, number>();
-  /** How many missing entries of each feed were reported to alerting, in this life. */
+  /** How many missing entries of each feed were reported to alerting since the start. */
   readonly #reportedMissing = new Map<Feed, number>();
-  /** False when gaps may have changed since. */
+  /** False if gaps may have changed since. */
   #areGapsReported = false;
   readonly #verifiedUntil = new Map(FEEDS.map((feed) => [feed, createVerifiedUntil()]));
 
@@ -148,7 +151,7 @@ export class AuditRound {
     );
   }
 
-  /** Loads what the store knows from an earlier life. */
+  /** Loads what earlier runs have stored. */
   async load(): Promise<void> {
     await this.#store.transaction(async (tx) => {
       const streams = new Map((await tx.streams.list(this.#region)).map((one) => [one.stream, one]));
@@ -163,7 +166,7 @@ export class AuditRound {
     });
   }
 
-  /** From now on the stream is audited. */
+  /** Begins to audit the stream. */
   add(name: string, feed: Feed, birdId: string, log: LogStream): void {
     const nowMs = this.#clock.monotonicMs();
     const record = this.#known.get(recordName(feed, birdId));
@@ -191,7 +194,7 @@ export class AuditRound {
     this.#plan(slot, nowMs);
   }
 
-  /** The stream is audited no longer; what is known of it is kept for the case that it comes back. */
+  /** Stops auditing the stream. Its state is kept in case it comes back. */
   remove(name: string): void {
     const slot = this.#slots.get(name);
     this.#slots.delete(name);
@@ -199,11 +202,11 @@ export class AuditRound {
     if (!slot) return;
     this.#removedRows.push(slot.row);
     const record = this.#recordOf(slot);
-    // It may come back: a reading of the inventory may have lacked it.
+    // It may come back, if only a reading of the inventory lacked it.
     if (record.verifiedUs > 0) this.#known.set(recordName(slot.feed, slot.birdId), record);
   }
 
-  /** Goes on with what is due, for a few requests. Never throws what the service threw. */
+  /** Continues the audit that is due, for a few requests. Never throws what the service threw. */
   async turn(): Promise<{ readonly requests: number; readonly delayMs: number }> {
     let requests = 0;
     for (const row of this.#removedRows.splice(0)) this.#instants.removeRow(row);
@@ -227,8 +230,9 @@ export class AuditRound {
   }
 
   /**
-   * Up to when every stream of the feed is known to be complete; 0 as long as that was never known of all of them. One
-   * that came later holds it back from where its first audit began, until that is done.
+   * Up to when every stream of the feed is known to be complete; 0 if that was never known of all of them. A stream
+   * that was added later limits this to the time of its last sweep before its first audit, until that audit is
+   * finished.
    */
   verifiedUntilUs(feed: Feed): number {
     let leastUs = this.#verifiedUntil.get(feed)!(this.#instantsOf(feed));
@@ -240,18 +244,18 @@ export class AuditRound {
     return leastUs;
   }
 
-  /** How late the audit is that has waited longest. */
+  /** How late the longest waiting audit is. */
   lagMs(): number {
     return Math.max(0, this.#clock.monotonicMs() - (this.#queue.first()?.atMs ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Whether entries of the feed were seen to be deleted one by one within the last day. */
+  /** Whether single entries of the feed were seen to be deleted within the last day. */
   #isDeleting(feed: Feed): boolean {
     const nowMs = this.#clock.monotonicMs();
     return nowMs < (this.#deletingUntilMs.get(feed) ?? nowMs);
   }
 
-  /** The stream's next turn is then, or later. */
+  /** Plans the stream's next turn for that time. */
   #plan(slot: Slot, readyMs: number): void {
     this.#readyMs.set(slot.row, readyMs);
     this.#queue.add(slot, readyMs);
@@ -261,17 +265,17 @@ export class AuditRound {
     for (const slot of this.#slots.values()) if (slot.feed === feed) yield this.#verifiedOf(slot);
   }
 
-  /** Up to when the stream is verified: nothing that has yet to come. */
+  /** Up to when the stream is verified, but never later than its last sweep. */
   #verifiedOf({ row, log }: Slot): number {
     return Math.min(this.#verifiedUs.get(row), log.swept()?.atUs ?? Number.POSITIVE_INFINITY);
   }
 
-  /** The span of a stream is audited up to `toUs`, and with it the shorter spans. */
+  /** The span of a stream was audited up to `toUs`, and with it the shorter spans. */
   #passed(slot: Slot, span: number, toUs: number): void {
     const { row } = slot;
     const nowMs = this.#clock.monotonicMs();
     for (let at = span; at < this.#spans.length; at += 1) {
-      // Streams that began together need not stay together.
+      // Varied at random, so that streams that started together do not stay together.
       this.#dueMs[at]!.set(row, nowMs + this.#spans[at]!.everyMs * (1 - this.#random() / 10));
     }
     if (span === 0) this.#wholeAuditedUs.set(row, this.#clock.nowUs());
@@ -280,7 +284,7 @@ export class AuditRound {
     this.#plan(slot, Math.min(...this.#dueMs.map((dueMs) => dueMs.get(row))));
   }
 
-  /** The next stream that is due and needs requests; due streams that need none count as audited on the way. */
+  /** The next stream that is due and needs requests. Due streams that need none are marked as audited on the way. */
   async #next(): Promise<Slot | undefined> {
     for (let count = 0; count < PASSED_PER_TURN; count += 1) {
       const nowMs = this.#clock.monotonicMs();
@@ -295,7 +299,7 @@ export class AuditRound {
         this.#plan(slot, nowMs + RETRY_MS);
         continue;
       }
-      // Both may be of a time when the service's clock was ahead.
+      // Both may have been set while the service's clock was ahead.
       const verifiedUs = this.#verifiedOf(slot);
       const auditedUs = Math.min(this.#auditedUs.get(row), swept.atUs);
       this.#verifiedUs.set(row, verifiedUs);
@@ -312,7 +316,7 @@ export class AuditRound {
       if (isRead || toUs - fromUs < LEAST_WINDOW_US) {
         this.#passed(slot, span, isRead ? toUs : verifiedUs);
         if (this.#verifiedUs.get(row) - this.#keptUs.get(row) >= KEEP_VERIFIED_US) {
-          // It is read again in any case: what the store does not take now it takes the next time.
+          // The failure need not be retried: what the store refuses now is stored the next time.
           await this.#keep(slot, swept.stream).catch((error) =>
             this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error }),
           );
@@ -331,7 +335,7 @@ export class AuditRound {
     return undefined;
   }
 
-  /** Takes over what an audit found out, and commits it. */
+  /** Takes over the outcome of an audit and commits it. */
   async #conclude(slot: Slot, run: AuditRun, outcome: AuditOutcome): Promise<void> {
     const { row, feed, name } = slot;
     const { recovered, isDeleted, isCountTrue } = outcome;
@@ -354,7 +358,7 @@ export class AuditRound {
     await this.#keep(slot, run.stream);
   }
 
-  /** Commits what is known of a stream. */
+  /** Commits the state of a stream. */
   async #keep(slot: Slot, stream: number): Promise<void> {
     const record = this.#recordOf(slot);
     await this.#commit({ region: this.#region, audits: [{ stream, ...record }] });
@@ -371,7 +375,7 @@ export class AuditRound {
     };
   }
 
-  /** Commits how many entries of a feed are missing where that has changed. Flights report their own gaps. */
+  /** Commits how many entries of a feed are missing, if that has changed. Flights report their own gaps. */
   async #reportGaps(): Promise<void> {
     for (const feed of FEEDS) {
       if (feed === 'flight') continue;

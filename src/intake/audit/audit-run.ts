@@ -1,4 +1,6 @@
-/** An audit under way: the window that is audited, and both sides that are compared. */
+/**
+ * Starts an audit: places the edges of its window, and gives it access to the stream at the service and in the store.
+ */
 import type { GapRecord } from '../../store/audit-store.ts';
 import type { Store } from '../../store/store.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
@@ -10,14 +12,14 @@ import { findEdge } from './window-edge.ts';
 export interface AuditRun {
   readonly stream: number;
   readonly window: Window;
-  /** The place of the audited span in the list of spans. */
+  /** The index of the audited span. */
   readonly span: number;
-  /** What is older is kept no longer. */
+  /** Older entries are no longer kept. */
   readonly oldestUs: number;
   readonly audit: Audit;
 }
 
-/** What is to be audited: [fromUs, toUs), though its edges may be moved to quiet instants. */
+/** What to audit: [fromUs, toUs), but the edges may be moved to quiet instants. */
 interface AuditTarget {
   readonly log: LogStream;
   readonly stream: number;
@@ -27,9 +29,9 @@ interface AuditTarget {
   readonly oldestUs: number;
   readonly gaps: readonly GapRecord[];
   readonly isCountTrue: boolean;
-  /** Up to here an earlier audit has read or counted everything; 0 for none. */
+  /** Up to here an earlier audit has read or counted everything; 0 if there was none. */
   readonly auditedUs: number;
-  /** Whether entries of the feed were lately seen to be deleted one by one. */
+  /** Whether single entries of the feed were recently seen to be deleted. */
   readonly isDeleting: () => boolean;
 }
 
@@ -53,9 +55,9 @@ export async function beginAudit(store: Store, target: AuditTarget): Promise<Aud
 }
 
 /**
- * Up to where the entries are only counted. Counts that agree prove nothing where one entry was deleted and another is
- * missing: so what may have come since the last audit is read, as late as overlaps allow for, and the whole window
- * once entries were seen to be deleted.
+ * Up to where entries are only counted. Equal counts prove nothing if one entry was deleted and another one is
+ * missing. So entries that may have arrived since the last audit are read, with the longest overlap as margin. Once
+ * entries were seen to be deleted, the whole window is read.
  */
 async function countedUntilUs(
   { auditedUs, isDeleting }: AuditTarget,
@@ -72,14 +74,14 @@ async function countedUntilUs(
 
 /** The stream at the service, and in the store. */
 function sidesOf(store: Store, { log, stream }: AuditTarget): AuditedStream {
-  // Page numbers count in page sizes: one audit keeps to one.
+  // Page numbers depend on the page size, so an audit uses a single size.
   const pageSize = log.pageSize();
   return {
     ask: (query) => log.ask(query),
     count: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.count(stream, fromUs, toUs)),
     entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.ids(stream, fromUs, toUs)),
     async keep(items) {
-      // An entry whose instant was changed is known by its id alone.
+      // An entry whose instant has changed is recognised by its id only.
       const ids = items.flatMap((item) => (item.ok ? [item.entry.id] : []));
       const known = await store.transaction((tx) => tx.events.knownIds(stream, ids));
       return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;

@@ -1,21 +1,21 @@
 /**
- * One audit: is every entry of a window of a paged stream in the store? The service's own count of the window
- * (`totalCount`) is compared with the store's; where they differ the window is halved, until a page holds what is
- * left and is compared entry by entry. Where the store expects no more than a page from the start, the page itself is asked
- * for: it costs one request as well, and shows more than a count does, which stays the same when one entry is
- * deleted and another is missing.
+ * Checks whether every entry in a window of a paged stream is in the store. The service's count of the window
+ * (`totalCount`) is compared with the store's. Where the two differ the window is halved, until one page can list what
+ * is left and it is compared entry by entry. If the store expects at most one page from the start, that page is
+ * requested instead of a count. It costs one request as well, and it also shows the case in which the counts agree
+ * because one entry was deleted and another one is missing.
  *
- * The window is worked off piece by piece. A piece is
+ * The window is processed in pieces. A piece is
  *
- *   counted   the counts agree: verified, where counts may prove that
- *   → halved  it holds more than a page: two pieces instead
- *   → listed  a page holds all of it: what the store lacks is kept, and the piece is verified
- *   → read    page after page to the very end: where the page lacks some of what the service counts, where entries
- *             are too dense to halve it, and everywhere once counts are known to be untrue
+ *   counted   the counts agree: verified, if counts are accepted as proof there
+ *   → halved  it holds more than a page: two pieces replace it
+ *   → listed  one page lists all of it: entries that the store lacks are committed, and the piece is verified
+ *   → read    page after page to the very end: if a page lacks entries that the service counts, if entries are too
+ *             dense to halve the piece, and always once counts are known to be untrue
  *
- * What is counted and not there when everything was read is a gap. It is narrowed down by halving, which proves the
- * count as well: one that is not the sum of its halves, or that is less than what was listed, is untrue. An entry may
- * come or go between two requests, so the part is looked at once more before its counts are trusted no longer.
+ * If entries are counted but missing after everything was read, the piece is a gap. Halving narrows it down, and checks
+ * the counts as well: a count is untrue if it is not the sum of its halves, or less than what was listed. Entries may
+ * come and go between two requests, so a part is audited a second time before its counts are no longer trusted.
  */
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
@@ -33,24 +33,24 @@ import {
 } from './audit-piece.ts';
 import { findEdge } from './window-edge.ts';
 
-/** The stream that is audited, on both sides. */
+/** The audited stream, at the service and in the store. */
 export interface AuditedStream {
   ask(query: PageQuery): Promise<Page<LogEntry>>;
-  /** Entries of the window in the store. */
+  /** The number of the window's entries in the store. */
   count(window: Window): Promise<number>;
   entries(window: Window): Promise<readonly { readonly id: string; readonly occurredAtUs: number }[]>;
-  /** Commits entries that the store lacks, and sets malformed ones aside. Resolves to how many were new. */
+  /** Commits entries that the store lacks, and sets malformed ones aside. Resolves to the number of new ones. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<number>;
   pageSize(): number;
 }
 
 export interface AuditOptions {
   readonly window: Window;
-  /** An edge of the window is not quiet. */
+  /** Whether an edge of the window is not quiet. */
   readonly isDense: boolean;
-  /** Gaps of earlier audits: each is a part of its own, which is read again at once. */
+  /** Gaps from earlier audits. Each is a part of its own, which is read again at once. */
   readonly knownGaps: readonly Window[];
-  /** A quiet instant, from which on everything is read: counts that agree prove nothing there. */
+  /** A quiet instant. From here on everything is read, because equal counts are no proof there. */
   readonly countedUntilUs: number;
   /** False once the service's `totalCount` of this stream was found untrue. */
   readonly isCountTrue: boolean;
@@ -58,22 +58,22 @@ export interface AuditOptions {
 
 export interface AuditOutcome {
   readonly gaps: readonly Gap[];
-  /** Entries that polls had missed. */
+  /** The number of entries that polls had missed. */
   readonly recovered: number;
-  /** Entries are in the store and no longer at the service, though older ones still are. */
+  /** Whether entries in the store are gone at the service although older ones are still there. */
   readonly isDeleted: boolean;
   readonly isCountTrue: boolean;
 }
 
 type Items = readonly Parsed<LogEntry>[];
 
-/** Pieces that are read are no longer than that many pages, as far as the store knows. */
+/** A piece that is read has at most this many pages, by the store's count. */
 const READ_PAGES = 20;
 
-/** A gap is narrowed down to this, and halved at least once. */
+/** Gaps are narrowed down to this length, and halved at least once. */
 const GAP_US = 15 * 60 * 1_000_000;
 
-/** Counts that were found untrue twice are trusted no longer. */
+/** Counts that were found untrue this often are no longer trusted. */
 const MAX_DOUBTS = 2;
 
 export class Audit {
@@ -84,7 +84,7 @@ export class Audit {
   #requests = 0;
   #recovered = 0;
   #isCountTrue: boolean;
-  /** What is gone from before the oldest entry that is listed has expired; behind it, it was deleted. */
+  /** Entries gone from before the oldest listed entry have expired; entries gone from after it were deleted. */
   #oldestListedUs = Number.POSITIVE_INFINITY;
   #newestGoneUs = Number.NEGATIVE_INFINITY;
 
@@ -95,7 +95,7 @@ export class Audit {
     for (const part of partsOf(options)) this.#begin({ ...part, isDense: options.isDense, doubts: 0 });
   }
 
-  /** Works off one piece; resolves to how many requests that took. When it throws, the piece is tried again. */
+  /** Processes one piece. Resolves to the number of requests. If it throws, the piece is tried again. */
   async step(): Promise<number> {
     const piece = this.#pieces.at(-1);
     const before = this.#requests;
@@ -108,7 +108,7 @@ export class Audit {
     return this.#requests - before;
   }
 
-  /** Undefined as long as pieces are left. */
+  /** Undefined while pieces are left. */
   outcome(): AuditOutcome | undefined {
     if (this.#pieces.length > 0) return undefined;
     const isDeleted = this.#newestGoneUs > this.#oldestListedUs;
@@ -125,25 +125,25 @@ export class Audit {
     this.#pieces.push({ fromUs: part.fromUs, toUs: part.toUs, of });
   }
 
-  /** Drops what is known of the part: it is one piece again. */
+  /** Discards the part's results and starts it again as one piece. */
   #beginAnew(part: Part, changes: Partial<Pick<Part, 'isDense' | 'doubts'>>): void {
     for (let at = this.#pieces.length - 1; at >= 0; at -= 1)
       if (this.#pieces[at]!.of === part) this.#pieces.splice(at, 1);
     this.#begin({ ...part, ...changes });
   }
 
-  /** The part's count was found untrue. */
+  /** To be called when the part's count was found untrue. */
   #doubt(part: Part): void {
     if (part.doubts + 1 >= MAX_DOUBTS) this.#isCountTrue = false;
     this.#beginAnew(part, { doubts: part.doubts + 1 });
   }
 
-  /** Whether the part's counts are compared; else it is read. */
+  /** Whether the part's counts are compared. Otherwise it is read. */
   #isCounted(part: Part): boolean {
     return this.#isCountTrue && !part.isDense;
   }
 
-  /** Whether counts that agree prove that nothing is missing in the window. */
+  /** Whether equal counts prove that nothing is missing in the window. */
   #doCountsProve({ toUs }: Window): boolean {
     return toUs <= this.#options.countedUntilUs;
   }
@@ -153,7 +153,10 @@ export class Audit {
     return this.#stream.ask({ page, pageSize, ascending: true, fromUs, toUs });
   }
 
-  /** Whether the service counts `sum` entries in the part, at the beginning or now, less those that expired meanwhile. */
+  /**
+   * Whether the service's count of the part, at the beginning or now, is `sum`, apart from entries that expired
+   * meanwhile.
+   */
   async #isSum(part: Part, sum: number): Promise<boolean> {
     if (part.total === sum) return true;
     const { items, totalCount } = await this.#ask(part, 1);
@@ -167,8 +170,8 @@ export class Audit {
   }
 
   /**
-   * The piece is done: the service counts `count` entries in it, of which `missing` cannot be read, and `items` are
-   * those that it listed.
+   * Finishes a piece. The service counts `count` entries in it, of which `missing` cannot be read; `items` are those
+   * it listed.
    */
   async #finish(piece: Piece, count: number, items: Items, missing: number = 0): Promise<void> {
     const part = piece.of;
@@ -186,12 +189,12 @@ export class Audit {
     if (part.pieces === 0) for (const gap of part.gaps) this.#gaps.push(gap);
   }
 
-  /** Cuts the piece in two. Returns false where there is no instant to cut it at. */
+  /** Halves the piece. Returns false if there is no instant at which to divide it. */
   async #halve(piece: Piece): Promise<boolean> {
     if (isNarrow(piece)) return false;
     const lowUs = piece.fromUs + 2 * ANCHOR_MARGIN_US;
     const highUs = piece.toUs - 2 * ANCHOR_MARGIN_US;
-    // Elsewhere the second time, in case that something not yet known lies right there.
+    // The second time it is divided elsewhere, in case something unknown lies right there.
     const at = piece.of.doubts === 0 ? 0.5 : 0.45;
     const middleUs = Math.floor(piece.fromUs + at * (piece.toUs - piece.fromUs));
     const edge = await findEdge(this.#stream.entries, middleUs, { lowUs, highUs });
@@ -205,7 +208,7 @@ export class Audit {
     return true;
   }
 
-  /** Compares a piece with the store, entry by entry; `items` is all that the service lists of it. */
+  /** Compares a piece with the store, entry by entry. `items` is everything that the service lists in it. */
   async #settle(piece: Piece, items: Items): Promise<void> {
     const listed = new Set<string>();
     for (const item of items) {
@@ -224,7 +227,7 @@ export class Audit {
     }
   }
 
-  /** Whether the service counts as many entries as the store, less those that expired before its first entry. */
+  /** Whether the service counts as many entries as the store, apart from those that expired before its first entry. */
   async #agrees(piece: Piece, page: Page<LogEntry>, expected: number): Promise<boolean> {
     const [first] = page.items;
     if (!first?.ok) return page.totalCount === expected;
@@ -262,8 +265,8 @@ export class Audit {
   }
 
   /**
-   * Whether more follows the first page of a piece, which lists as many entries as are counted. Only asked where that may
-   * be: a count may be that of the page, or be cut off where the page ends.
+   * Whether entries follow the first page of a piece, although it lists as many as are counted. The service is only
+   * asked if that is possible: its count may be that of the page only, or be cut off where the page ends.
    */
   async #goesOn(piece: Piece, page: Page<LogEntry>, asked: number, expected: number): Promise<boolean> {
     const listed = page.items.length;
@@ -271,18 +274,19 @@ export class Audit {
     return (await this.#ask(piece, asked, 1)).items.length > 0;
   }
 
-  /** Halves a piece whose counts do not agree; where that cannot be done, its part is read. */
+  /** Halves a piece whose counts do not agree. If that is impossible, its part is read. */
   async #split(piece: Piece): Promise<void> {
     if (await this.#halve(piece)) return;
-    // More than a page in some seconds of which the store knows next to nothing: such a count leads nowhere.
+    // The service counts more than a page within some seconds for which the store expects at most one: that count is
+    // not plausible.
     const isHollow = isNarrow(piece) && (await this.#stream.count(piece)) <= this.#stream.pageSize();
     if (isHollow) this.#doubt(piece.of);
     else this.#beginAnew(piece.of, { isDense: true });
   }
 
   /**
-   * Reads the piece to its end. While its count is trusted it is no longer than a page should be, and pages follow one
-   * another until there are as many rows as are counted; else it is swept, and only an empty page ends it.
+   * Reads the piece to its end. While its count is trusted, pages follow one another until there are as many rows as
+   * are counted; the piece is then short enough for that. Otherwise it is swept, and only an empty page ends it.
    */
   async #read(piece: Piece): Promise<void> {
     const part = piece.of;
@@ -298,7 +302,7 @@ export class Audit {
       total = page.totalCount;
       if (!isTrusted) at = sweptOn(at, page, this.#stream.pageSize());
       else {
-        // A full last page may be where the count is cut off.
+        // The count may be cut off at the end of a full last page.
         const isFull = page.items.length >= (page.pageSize || this.#stream.pageSize());
         const goesOn = page.items.length > 0 && (rows.length < (total ?? 0) || isFull);
         at = goesOn ? { ...at, page: at.page + 1 } : 'end';
@@ -317,7 +321,7 @@ export class Audit {
   }
 }
 
-/** Where a sweep goes on that only an empty page ends, whatever is counted. */
+/** Where a sweep continues that only an empty page ends, regardless of counts. */
 function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: number): Position | 'end' {
   return nextPosition(at, {
     count: items.length,
@@ -327,7 +331,7 @@ function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: numbe
   });
 }
 
-/** The oldest instant among these; infinity where none is readable. */
+/** The earliest instant among these; Infinity if none is readable. */
 function firstOf(items: Items): number {
   return items.reduce(
     (us, item) => (item.ok ? Math.min(us, item.entry.createdAt.us) : us),

@@ -1,21 +1,21 @@
 /**
- * The gaps of one stream from audit to audit. The first one that finds a gap only suspects it: the service may count
- * an entry a moment before it shows it. The second one confirms it, and it is reported. A gap that a later audit of
- * the same time does not find has healed.
+ * Follows the gaps of one stream from audit to audit. The first audit that finds a gap only suspects it, since the
+ * service may count an entry shortly before it shows it. A second one confirms it, and it is reported. A gap that a
+ * later audit of the same time does not find has healed.
  */
 import type { GapRecord } from '../../store/audit-store.ts';
 import type { Gap, Window } from './audit-piece.ts';
 
-/** Audits that must find a gap before it is believed. */
+/** The number of audits that must find a gap before it is reported. */
 const CONFIRMED_BY = 2;
 
 interface GapsAfter {
   readonly gaps: readonly GapRecord[];
-  /** Entries that are now known to be missing and were not before. */
+  /** The number of entries newly confirmed as missing. */
   readonly missing: number;
 }
 
-/** The gaps known after an audit of `window` that found `found`. */
+/** The known gaps after an audit of `window` that found `found`. */
 export function gapsAfter(known: readonly GapRecord[], window: Window, found: readonly Gap[]): GapsAfter {
   const elsewhere = known.filter((gap) => gap.toUs <= window.fromUs || gap.fromUs >= window.toUs);
   let confirmed = 0;
@@ -34,7 +34,7 @@ export function gapsAfter(known: readonly GapRecord[], window: Window, found: re
   return { gaps, missing: confirmed };
 }
 
-/** How many entries were reported to be missing, and since when; 0 for none. */
+/** The number of entries reported as missing, and since when; 0 if there are none. */
 export function reportedGaps(gaps: readonly GapRecord[]): {
   readonly missing: number;
   readonly sinceUs: number;

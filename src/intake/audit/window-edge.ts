@@ -1,22 +1,22 @@
 /**
- * Where the edge of an audited window is put. Whether a bound of the service is inclusive, and at what precision it
- * is compared, is unknown; at a quiet instant, which has no entry near it, neither matters, and the count of a window is
- * the sum of the counts of its parts.
+ * Places the edge of an audited window at a quiet instant, which has no entry near it. It is unknown whether the
+ * service's bounds are inclusive and at what precision they are compared. At a quiet instant neither matters, so the
+ * count of a window is the sum of the counts of its parts.
  */
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 
-/** How far from where it should be an edge is looked for. */
+/** How far from the target an edge is searched for. */
 const REACH_US = 10 * 60 * 1_000_000;
 
 interface Edge {
   readonly us: number;
-  /** False where entries are so dense that every instant has one near it. */
+  /** False if entries are so dense that each instant has one near it. */
   readonly isQuiet: boolean;
 }
 
 /**
- * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one.
- * `instantsUs` are those of the entries from a margin before it to a margin behind it, in ascending order.
+ * The instant in [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one.
+ * `instantsUs` are those of the entries from one margin before the range to one margin after it, in ascending order.
  */
 export function windowEdge(
   instantsUs: readonly number[],
@@ -37,7 +37,7 @@ export function windowEdge(
   return { us: Math.min(Math.max(targetUs, lowUs), highUs), isQuiet: false };
 }
 
-/** The window's edge near the target, between the entries that the store knows. */
+/** The window's edge near the target, between the entries in the store. */
 export async function findEdge(
   entries: (window: {
     readonly fromUs: number;

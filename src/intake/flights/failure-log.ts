@@ -1,21 +1,24 @@
-/** Why and when exactly a Flight failed, as the end of its log says. */
+/** Reads from the end of a Flight's log why and exactly when the Flight failed. */
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { FlightLogEntry } from '../../service/resources.ts';
 import type { Instant } from '../../time/instant.ts';
 import type { FlightRows } from './flight-rows.ts';
 
-/** Entries read of a Flight's log, from its end on, where the failure stands. */
+/** How many entries are read from the end of the log, where the failure is. */
 const LOG_ENTRIES = 50;
 
-/** Logs that one poll reads though the pace leaves no room for them: many failures at once must not hold up others. */
+/**
+ * The most logs that one poll reads although the pace has no room: many failures at once must not delay other
+ * streams.
+ */
 const NEEDED_LOGS = 20;
 
 interface FailureLogOptions {
   readonly client: ServiceClient;
-  /** The Nest a Bird is in now; it may move. */
+  /** The Nest that a Bird is in now; it may move. */
   readonly nestOf: (birdId: string) => string;
-  /** No larger page is asked for. */
+  /** The largest page size to request. */
   readonly pageSize: () => number;
 }
 
@@ -25,8 +28,9 @@ interface FailureLog {
 }
 
 /**
- * The failing step and the exact end, when the pace has room for one more request; where it is needed also without,
- * for so many Flights of a poll, whose rows count them. Undefined when the log was not read.
+ * Reads the failing step and the exact end, if the pace has room for one more request. If `isNeeded`, it reads them
+ * without room as well, but only for a limited number of Flights in a poll, which `rows` counts. Undefined if the log
+ * was not read.
  */
 export type ReadFailureLog = (
   birdId: string,
@@ -51,7 +55,7 @@ export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogO
       const end = entries.find((one) => Number(one.eventType) === 2 || Number(one.eventType) === 3);
       return { failure, endedAt: (end ?? failure)?.createdAt };
     } catch (error) {
-      // The log only adds to what the Flight itself says: its trouble must not hold the event back.
+      // The log only adds to what the Flight itself says, so its failure must not delay the event.
       if (error instanceof NestwatchError) return undefined;
       throw error;
     }

@@ -1,21 +1,28 @@
-/** The part of a window in which all Flights of an answer started. */
+/** The core of a window: the part in which all Flights of an answer started. */
 import type { UnreadWindow } from './flight-gaps.ts';
 import type { Listed } from './flight-rows.ts';
 
 export interface Core {
   readonly fromUs: number;
   readonly toUs: number;
-  /** Up to where what is before it is to be read, beyond its beginning; undefined where it begins with the window. */
+  /**
+   * The end of the window's earlier part, which overlaps the core's beginning; undefined if the core begins with the
+   * window.
+   */
   readonly beforeUs: number | undefined;
-  /** From where on what is after it is to be read, before its end; undefined where it ends with the window. */
+  /**
+   * The beginning of the window's later part, which overlaps the core's end; undefined if the core ends with the
+   * window.
+   */
   readonly afterUs: number | undefined;
-  /** What the answer lists in it. */
+  /** The Flights that the answer lists. */
   readonly listed: Listed;
 }
 
 /**
- * Undefined where it is not less than half of the window, or where the service has listed what started outside. The core
- * and what is beside it overlap by the margin, so that a service which compares less exactly leaves no hole.
+ * Undefined if the core is not smaller than half of the window, or if the service listed Flights outside the window.
+ * The core and the parts beside it overlap by the margin, so that a service that compares with less precision leaves
+ * no hole.
  */
 export function coreOf(
   answer: Listed | undefined,

@@ -1,7 +1,4 @@
-/**
- * What is new in a poll's rows: which Flights are to be remembered, which have become an event, and which are facts for
- * the alerts.
- */
+/** Works out what is new in the Flights that a poll has read: changed records, events, and facts for the alerts. */
 import type { Event } from '../../domain/alert/event.ts';
 import type { Fact } from '../../domain/alert/fact.ts';
 import type { Flight } from '../../service/resources.ts';
@@ -14,7 +11,7 @@ import { markPast } from '../mark-past.ts';
 import type { ReadFailureLog } from './failure-log.ts';
 import type { FlightRows } from './flight-rows.ts';
 
-/** Statuses that end a Flight. An unknown status becomes an event, and the Flight is watched on. */
+/** The statuses that end a Flight. An unknown status becomes an event too, but the Flight stays open. */
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
 export interface FlightFinderOptions {
@@ -23,10 +20,10 @@ export interface FlightFinderOptions {
   /** The Bird's status in the inventory. */
   readonly status: (birdId: string) => string | undefined;
   readonly overlapUs: () => number;
-  /** Called with how late a Flight was that came behind the cursor. */
+  /** Called with the lateness of each Flight that appeared behind the cursor. */
   readonly late: (latenessUs: number) => void;
   readonly firstFromUs: () => number;
-  /** On the service's clock: what occurred before it is history. */
+  /** On the service's clock. What occurred before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
   /** How long a failed Flight without a reason is held back. */
   readonly reasonWaitUs: number;
@@ -36,36 +33,36 @@ export interface FlightFinderOptions {
 export interface Reading {
   readonly birdId: string;
   readonly stream: number;
-  /** The oldest start that the poll had to look at. */
+  /** The earliest start that a poll has to look at, apart from rescans. */
   readonly fromUs: number;
-  /** Flights of the rows that were not known before have started, or were shown, no earlier. */
+  /** Flights that were not known before have started, or become visible, no earlier than this. */
   readonly newSinceUs: number;
-  /** Up to where Flights were known before. */
+  /** Up to which start Flights were known before. */
   readonly cursorUs: number;
-  /** Of Flights that started up to here the store may have forgotten that they ended. */
+  /** The store may have forgotten the ends of Flights that started up to here. */
   readonly prunedUs: number;
-  /** When the poll before was, on the service's clock; 0 for none. */
+  /** When the previous poll ran, on the service's clock; 0 if there was none. */
   readonly lastPolledUs: number;
   readonly rows: FlightRows;
-  /** Of the Flights in the rows, as they were known before. */
+  /** The previously known records of these Flights. */
   readonly before: ReadonlyMap<string, FlightRecord>;
-  /** Failed Flights that wait for their reason, and whose log was read without finding it. */
+  /** Failed Flights that wait for their reason and whose log did not show it. */
   readonly logsRead: ReadonlySet<string>;
   /**
-   * When the latest Flight started that the poll is the first to see succeeded; 0 for none. Infinity where no reason
-   * can come any more.
+   * When the latest Flight started whose success this poll is the first to see; 0 if there is none. Infinity if no
+   * reason can come any more.
    */
   readonly successUs: number;
   readonly observedAtUs: number;
   readonly serviceNowUs: number;
 }
 
-/** What a poll has found out, to be committed as one. */
+/** What a poll has found out, to be committed together. */
 export interface Findings {
   readonly changes: FlightRecord[];
   readonly candidates: EventCandidate[];
   readonly facts: Fact[];
-  /** Failed Flights whose reason has not come: they stay open for a while. */
+  /** Failed Flights without a reason yet. They stay open for a while. */
   readonly awaiting: { readonly flightId: string; readonly isLogRead: boolean }[];
   duplicates: number;
 }
@@ -87,7 +84,7 @@ export class FlightFinder {
     this.#names = options.names;
   }
 
-  /** Adds to the findings what is new about a Flight of the rows. */
+  /** Adds what is new about a Flight to the findings. */
   async consider(flight: Flight, reading: Reading, found: Findings): Promise<void> {
     const record = reading.before.get(flight.id);
     const ended = ENDED.has(flight.status);
@@ -101,13 +98,13 @@ export class FlightFinder {
       this.#addStart(flight.id, startedAtUs, reading, found);
       this.#learnLateness(startedAtUs, reading);
     }
-    // An answer without a status says nothing of a Flight that is known: it stays as it was.
+    // An answer without a status says nothing about a known Flight, which then does not change.
     const isSame = flight.status === '' || (record?.status === flight.status && record.open === !ended);
     if (record && isSame) {
       found.duplicates += 1;
       return;
     }
-    // It was met before the service said when it started.
+    // The Flight was known before the service stated its start.
     const isDatedNow = record?.startedAtUs === 0 && startedAtUs > 0 && record.status !== flight.status;
     if (isDatedNow) this.#addStart(flight.id, startedAtUs, reading, found);
     const next: FlightRecord = {
@@ -122,7 +119,10 @@ export class FlightFinder {
     else await this.#addStatus(flight, record, next, reading, found);
   }
 
-  /** Whether the Flight started before what a first start reads, and was over by then as far as is known. */
+  /**
+   * Whether the Flight started before the first reading's beginning and, as far as known, had ended when the watch
+   * began.
+   */
   #isHistory(flight: Flight, { birdId, serviceNowUs }: Reading): boolean {
     const startedAtUs = flight.startedAt?.us ?? 0;
     if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs()) return false;
@@ -147,16 +147,16 @@ export class FlightFinder {
     });
   }
 
-  /** Learns how late a Flight was shown that started then. */
+  /** Learns how late a Flight became visible. */
   #learnLateness(startedAtUs: number, reading: Reading): void {
     const { fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
     const isWatched = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
     if (!isWatched || startedAtUs >= cursorUs) return;
-    // Of what only a rescan met it is not known how late it was, but that polls do not look that far back.
+    // If only a rescan met the Flight, its lateness is unknown, except that regular polls do not look back that far.
     this.#options.late(startedAtUs < fromUs ? this.#options.overlapUs() : serviceNowUs - startedAtUs);
   }
 
-  /** Adds the event of a Flight's end, or of a status not known today. */
+  /** Adds the event of a Flight's end, or of an unknown status. */
   async #addStatus(
     flight: Flight,
     record: FlightRecord | undefined,
@@ -165,14 +165,15 @@ export class FlightFinder {
     found: Findings,
   ): Promise<void> {
     const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
-    // When a status not known today began is not known either: the start keeps its event's instant the same.
+    // When an unknown status began is not known either. The start is used, so that the event always has the same
+    // instant.
     const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
-    // A clock that is behind would have it end before it began.
+    // If our or the service's clock is behind, the Flight must still not end before it started.
     const seenUs = Math.max(rows.serverTimeUs ?? observedAtUs, next.startedAtUs);
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
     const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs(birdId);
-    // An end of which the service does not say when, of a Flight never met before: its start must do, or else
-    // since when it can be there.
+    // The service does not say when a Flight that was never seen before has ended. Then its start decides whether it
+    // is history, or else the earliest instant since which it can have been visible.
     const byStart = !given && !record;
     let historic = isBefore(byStart ? next.startedAtUs || reading.newSinceUs : plainEnd.us);
     const asksLog = flight.status === 'failed' && (!historic || byStart);
@@ -200,8 +201,8 @@ export class FlightFinder {
   }
 
   /**
-   * Whether the reason of a failure may still come. Not once a Flight that started later has succeeded: an alert must
-   * learn of the failure first, or it would not end with that success.
+   * Whether the reason of a failure may still come. Once a Flight that started later has succeeded it is no longer
+   * awaited: the alert has to receive the failure before that success, or the success would not end it.
    */
   #isAwaited(startedAtUs: number, sinceUs: number, { serviceNowUs, successUs }: Reading): boolean {
     const waitedUs = serviceNowUs - sinceUs;
@@ -209,20 +210,20 @@ export class FlightFinder {
   }
 }
 
-/** Since when it is known that the Flight failed, where no event says so yet. */
+/** Since when the Flight is known to have failed, if that was not reported as an event yet. */
 function failedSinceUs(record: FlightRecord | undefined): number | undefined {
   return record?.open && record.status === 'failed' ? record.endedAtUs : undefined;
 }
 
-/** Whether polls had passed over the event's Flight, and a rescan met it. */
+/** Whether regular polls had missed the event's Flight and only a rescan found it. */
 export function isMissed({ attributes }: Event, { before, cursorUs, fromUs }: Reading): boolean {
   const isOpen = before.get(String(attributes.flight_id))?.open;
   return cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;
 }
 
 /**
- * When the Flight ended: start + duration, in seconds as far as is known. Undefined where that is missing, or lies
- * ahead of the service's present (another unit).
+ * When the Flight ended: start + duration, which is taken as seconds. Undefined if one is missing, or if the result
+ * is in the service's future, because the unit is then another one.
  */
 function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
   if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;

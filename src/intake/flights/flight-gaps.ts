@@ -1,8 +1,8 @@
 /**
- * Stretches of time in which the service's list of a Bird's Flights cannot be read, however it is asked: so many
- * started at one moment, or with messages so long, that no answer holds them. There is nothing else to ask, so polls go
- * on after them; they are reported (`FeedIncomplete`), nothing later counts as verified, and rescans try again. They
- * are in the store, so that a new life knows them.
+ * Keeps the gaps of each Bird: time windows whose Flights the service cannot list, whatever is asked. So many Flights
+ * started at one moment, or their messages are so long, that no answer holds them. Polls continue after a gap. Gaps
+ * are reported (`FeedIncomplete`), nothing after the first one counts as verified, and rescans try them again. They
+ * are stored, so that they survive a restart.
  */
 import type { Report } from '../../report.ts';
 import type { AuditRecord } from '../../store/audit-store.ts';
@@ -26,7 +26,7 @@ export interface UnreadWindow {
 
 /** What a poll has tried to read. */
 interface ReadSpan {
-  /** The start from which on it tried gaps anew: Infinity where it did not reach the end, 0 where it tried all. */
+  /** The earliest start from which it tried gaps again: Infinity if it did not reach the end, 0 if it tried all. */
   readonly fromUs: number;
   readonly serviceNowUs: number;
   readonly unread: readonly UnreadWindow[];
@@ -36,7 +36,9 @@ export function isTouching(one: UnreadWindow, other: UnreadWindow): boolean {
   return one.fromUs <= other.toUs && one.toUs >= other.fromUs;
 }
 
-/** Up to when a Bird's Flights are known is committed this often: a new life says so until it has checked itself. */
+/**
+ * How often it is stored up to when a Bird's Flights are known. After a restart that value applies until a new check.
+ */
 const KEEP_VERIFIED_US = 6 * 3_600_000_000;
 
 const NONE: readonly UnreadWindow[] = [];
@@ -47,15 +49,15 @@ export class FlightGaps {
   readonly #store: Store;
   readonly #commit: Commit;
   readonly #report: Report;
-  /** Only Birds that have some. */
+  /** Only Birds with gaps. */
   readonly #known = new Map<string, readonly UnreadWindow[]>();
-  /** By Bird: up to when its Flights were known when that was last committed. */
+  /** By Bird: up to when its Flights were known, as last committed. */
   readonly #verifiedUs = new Map<string, number>();
-  /** Birds whose gaps do not count. */
+  /** Birds that no longer exist. Their gaps do not count. */
   readonly #away = new Set<string>();
   #loading: Promise<void> | undefined;
   #reported: number | undefined;
-  /** One fact after the other: each says how many there are when its turn has come. */
+  /** Facts are committed one after another, and each uses the number of gaps at that time. */
   #reporting: Promise<void> = Promise.resolve();
 
   constructor(options: FlightGapsOptions) {
@@ -71,37 +73,37 @@ export class FlightGaps {
     return this.#known.get(birdId) ?? NONE;
   }
 
-  /** Commits how many gaps all Birds have, where that is not what was last committed in this life. */
+  /** Commits the number of gaps of all Birds, unless it is the same as last committed since the start. */
   report(): Promise<void> {
     const own = this.#reporting.then(() => this.#reportAll());
     this.#reporting = own.catch(() => {});
     return own;
   }
 
-  /** A poll of the Bird begins, and its gaps count. */
+  /** To be called when a poll of the Bird begins. From now on its gaps count. */
   async open(birdId: string): Promise<void> {
     await this.load();
     this.#away.delete(birdId);
   }
 
-  /** The gaps of the Bird after a poll, the oldest first, none of them touching another. */
+  /** The gaps of the Bird after a poll, oldest first. They do not touch each other. */
   after(birdId: string, { fromUs, serviceNowUs, unread }: ReadSpan): readonly UnreadWindow[] {
     const before = this.of(birdId);
     if (before.length + unread.length === 0) return NONE;
     const horizonUs = retentionHorizonUs(serviceNowUs, this.#retentionMs);
-    // What the poll looked at and could read this time is whole again.
+    // What the poll looked at and could read this time is no longer a gap.
     const left = before.filter((one) => one.fromUs < fromUs && one.toUs >= horizonUs);
     return merged([...left, ...unread]);
   }
 
-  /** Up to when the Bird's Flights were known when that was last committed; 0 for never. */
+  /** Up to when the Bird's Flights were known, as last committed; 0 for never. */
   verifiedUs(birdId: string): number {
     return this.#verifiedUs.get(birdId) ?? 0;
   }
 
   /**
-   * What is to be committed when these are the Bird's gaps and its Flights are known up to `verifiedUs`; nothing where
-   * the store knows that, or nearly so.
+   * The records to commit for these gaps and with the Flights known up to `verifiedUs`; none if the store already has
+   * that, or nearly.
    */
   recordsOf(
     birdId: string,
@@ -125,22 +127,22 @@ export class FlightGaps {
     for (const { verifiedUs } of records) this.#verifiedUs.set(birdId, verifiedUs);
   }
 
-  /** Remembers the Bird's gaps, which were committed. */
+  /** Remembers the committed gaps of the Bird. */
   keep(birdId: string, windows: readonly UnreadWindow[]): void {
     if (windows.length === 0) this.#known.delete(birdId);
     else this.#known.set(birdId, windows);
   }
 
-  /** The Bird no longer exists: its gaps do not count until it comes back. */
+  /** To be called when the Bird no longer exists. Its gaps do not count until it comes back. */
   gone(birdId: string): void {
     this.#away.add(birdId);
-    // Where it fails, the next poll of another Bird reports it.
+    // If this fails, the next poll of another Bird reports it.
     this.report().catch((error) =>
       this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error }),
     );
   }
 
-  /** Takes over what the store knows from an earlier life, once. Until then nothing of it is known. */
+  /** Loads what earlier runs have stored, once. Before that there are no known gaps. */
   load(): Promise<void> {
     this.#loading ??= this.#readStored().catch((error: unknown) => {
       this.#loading = undefined;

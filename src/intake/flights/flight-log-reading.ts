@@ -1,6 +1,6 @@
 /**
- * Reads the log of one Flight for a person. The watch comes first: the service is asked by one request at a time, and
- * only while the region is up and the pace has room for what can also be left out.
+ * Reads the log of one Flight for a person. Regular polls come first: there is only one such request at a time, and
+ * only while the region is up and the pace has room for optional requests.
  */
 import type { FlightLog, FlightPlace, FlightStep } from '../../domain/alert/flight-step.ts';
 import { NestwatchError } from '../../errors.ts';
@@ -8,9 +8,9 @@ import type { ServiceClient } from '../../service/client.ts';
 import type { FlightLogEntry } from '../../service/resources.ts';
 import type { Clock } from '../../time/clock.ts';
 
-/** The failure stands at the end of a log, which is what is read. */
+/** How many entries are read from the end of the log, where the failure is. */
 const STEPS = 100;
-/** A person waits no longer; the request itself goes on to its end. */
+/** How long a person waits. The request itself continues. */
 const PATIENCE_MS = 10_000;
 
 const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
@@ -21,7 +21,7 @@ const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
   [5, 'error'],
 ]);
 
-/** `pageSize`: no larger page is asked for. */
+/** `pageSize`: the largest page size to request. */
 export function createFlightLogReading(
   client: ServiceClient,
   pageSize: () => number,

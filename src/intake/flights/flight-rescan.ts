@@ -1,17 +1,16 @@
 /**
- * How far back the polls of one Bird's Flights look from time to time, since its Flights cannot be counted: once an
- * hour a poll begins a day back, which costs no further request, and once a day everything that failed or is still
- * active is read as well. A poll that begins a day back anyway, since no Flight started in that time, verifies as much.
+ * Decides how far back the polls of one Bird's Flights look. Flights cannot be counted as paged entries can, so
+ * completeness is checked by reading again:
+ * - Once an hour a poll begins a day back, which costs no extra request. A poll that begins that far back anyway,
+ *   because no Flight has started since, verifies as much.
+ * - Once a day, all failed Flights within the retention and all active ones are read as well. This looks back beyond
+ *   the first start too: a Flight that was active then may have failed before its Bird was first polled.
+ * - Once, the active Flights that started before the first poll's window are read, since nothing else would show
+ *   their ends before the daily reading. The first poll does it if the rate allows each Bird its interval. Otherwise
+ *   it is delayed by up to some rounds over all Birds, so that every other Bird gets its first poll sooner.
  *
- * The daily one looks back beyond the first start too: a Flight that was in the air then may have failed before its
- * Bird was first asked for.
- *
- * What is in the air since before the first poll looks back is asked for by that poll where the rate allows each Bird
- * its interval; else later, so that the first look at every other Bird comes sooner, but within some rounds over all
- * Birds: how it ends is news, and nothing else says so before the daily reading.
- *
- * A service may fail to list so much, always, while it answers what a poll must ask. So where such a poll fails, one part
- * of what it looked at beyond that is put off, and the polls of the Bird go on.
+ * A service may always fail to list so much, while it answers what a poll must ask. So if such a poll fails, one of
+ * its extra parts is put off, and the polls of the Bird go on.
  */
 import type { Clock, Random } from '../../time/clock.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
@@ -22,40 +21,43 @@ interface FlightRescanOptions {
   readonly random: Random;
   readonly overlapUs: () => number;
   readonly firstFromUs: () => number;
-  /** How long a look at every Bird takes at the rate there is now. */
+  /** How long polling every Bird once takes at the current rate. */
   readonly roundMs: () => number;
 }
 
-/** What a poll looks at. */
+/** What a poll reads. */
 export interface FlightScope {
-  /** The oldest start that it reads. */
+  /** The earliest start that it reads. */
   readonly fromUs: number;
-  /** Where it reads failed Flights from as well; undefined for not now. */
+  /** The earliest start of the failed Flights that it also reads; undefined if it reads none. */
   readonly wholeFromUs: number | undefined;
-  /** Whether it reads all that are active as well; `later` where a poll has to that comes soon. */
+  /** Whether it also reads all active Flights; `later` if a poll soon after has to. */
   readonly active: 'now' | 'later' | 'no';
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** What was in the air before the first poll is asked for within so many rounds, which costs a twentieth of their requests. */
+/**
+ * The first reading of active Flights is spread over this many rounds, and so takes about a twentieth of their
+ * requests.
+ */
 const ACTIVE_WITHIN_ROUNDS = 12;
-/** It is asked for within this time, also where the rounds take longer. */
+/** The longest delay of that reading, even if the rounds take longer. */
 const ACTIVE_WITHIN_MS = HOUR_MS / 2;
-/** A part that failed is tried again after this time. */
+/** When a part that failed is tried again. */
 const PUT_OFF_MS = HOUR_MS / 2;
-/** A Bird's polls are some minutes apart, and what failed is to be read within a day all the same. */
+/** Less than a day, since a Bird's polls are some minutes apart and failed Flights are to be read within a day. */
 const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
 export class FlightRescan {
   readonly #options: FlightRescanOptions;
   #dayDueMs: number;
   #wholeDueMs: number;
-  /** Infinity where all that is active was read. */
+  /** Infinity if all active Flights were read. */
   #activeDueMs = Number.POSITIVE_INFINITY;
-  /** Until when each part is put off; undefined as long as none has failed. */
+  /** Until when each part is put off; undefined if none has failed. */
   #putOff: { wholeMs: number; activeMs: number; dayMs: number } | undefined;
-  /** When the last poll succeeded; 0 before. */
+  /** When the last poll succeeded, on the service's clock; 0 before the first. */
   #serviceNowUs = 0;
   #verifiedUs = 0;
 
@@ -63,16 +65,16 @@ export class FlightRescan {
     const { clock, random } = options;
     this.#options = options;
     this.#dayDueMs = clock.monotonicMs();
-    // All Birds begin together, so each comes to it at random; soon, since lives may be short.
+    // All Birds start together, so each gets a random time. It comes soon, since a run may be short.
     this.#wholeDueMs = clock.monotonicMs() + random() * HOUR_MS;
   }
 
-  /** Flights that started up to here are known; 0 before the first rescan. */
+  /** All Flights that started up to here are known; 0 before the first rescan. */
   verifiedUs(): number {
     return this.#verifiedUs;
   }
 
-  /** Whether a day was read back at that instant of the monotonic clock or later, and no daily reading is due. */
+  /** Whether a poll that looked a day back succeeded at or after `ms` (monotonic), and no daily reading is due. */
   isDoneSince(ms: number): boolean {
     const isRescanned = this.#verifiedUs > 0 && this.#dayDueMs - HOUR_MS >= ms;
     const isComplete = this.#activeDueMs === Number.POSITIVE_INFINITY;
@@ -80,8 +82,8 @@ export class FlightRescan {
   }
 
   /**
-   * What a poll looks at that has to begin at `pollFromUs`. It may be the first of all lives, and there may be room for
-   * a request that can also be made later.
+   * What a poll reads whose window has to begin at `pollFromUs`. `isFirst` if it is the first ever of this Bird,
+   * `hasRoom` if there is room for a request that can wait.
    */
   scope(pollFromUs: number, { isFirst = false, hasRoom = false } = {}): FlightScope {
     const isActiveLeft = isFirst || this.#activeDueMs < Number.POSITIVE_INFINITY;
@@ -100,8 +102,8 @@ export class FlightRescan {
   }
 
   /**
-   * The service answered, and failed at what a poll asked that had to begin at `pollFromUs`. Of what it looked at beyond
-   * that one part is put off; the poll after it shows whether the others can be read.
+   * The service answered, but failed at a poll that had to begin at `pollFromUs`. One of the parts that the poll did
+   * not have to read is put off. The next poll shows whether the others can be read.
    */
   failed({ fromUs, wholeFromUs, active }: FlightScope, pollFromUs: number): void {
     const untilMs = this.#options.clock.monotonicMs() + PUT_OFF_MS;
@@ -111,17 +113,17 @@ export class FlightRescan {
     else if (fromUs < pollFromUs) this.#putOff.dayMs = untilMs;
   }
 
-  /** Up to when Flights are known once such a poll is committed; as for `done`. */
+  /** Up to when Flights are known once such a poll is committed. The arguments are those of `done`. */
   verifiedAfter({ fromUs }: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): number {
-    // What was verified before is not, once it turns out that something in it cannot be read, or has yet to come.
+    // An earlier verification no longer holds if a part of it proves unreadable, or lies in the service's future.
     const keptUs = Math.min(this.#verifiedUs, unreadUs, serviceNowUs);
     if (fromUs > this.#dayAgoUs(serviceNowUs)) return keptUs;
     return Math.max(keptUs, Math.min(serviceNowUs - this.#options.overlapUs(), unreadUs));
   }
 
   /**
-   * The poll succeeded. `serviceNowUs` is when, on the service's clock; what started at `unreadUs` or later is not
-   * all known (Infinity: it is).
+   * The poll succeeded. `serviceNowUs` is when, on the service's clock. Flights that started at `unreadUs` or later
+   * are not all known (Infinity: they are).
    */
   done(scope: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): void {
     const { clock, random, roundMs } = this.#options;

@@ -1,27 +1,27 @@
-/** What the requests of one poll of a Bird's Flights have brought together. */
+/** Collects what the requests of one poll of a Bird's Flights have returned. */
 import type { Flight, Parsed } from '../../service/resources.ts';
 import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import type { UnreadWindow } from './flight-gaps.ts';
 
 export interface FlightRows {
-  /** By id; a later reading of a Flight replaces an earlier one. */
+  /** By id. A later reading of a Flight replaces an earlier one. */
   readonly flights: Map<string, Flight>;
   readonly quarantined: QuarantinedEntry[];
   serverTimeUs: number | null;
   requests: number;
-  /** Answers that were too large to be received, since the last one that was not. */
+  /** How many answers in a row were too large to receive. */
   tooLarge: number;
-  /** How many logs were read though the pace left no room for them. */
+  /** How many logs were read although the pace had no room. */
   neededLogs: number;
-  /** Windows in which the list could not be read, however it was asked. */
+  /** Windows that could not be read, whatever was asked. */
   readonly unread: UnreadWindow[];
-  /** Windows that were unreadable before, in which dense Flights are not tried anew. */
+  /** Windows that were unreadable before. If their Flights are dense, they are not tried again. */
   readonly givenUp: readonly UnreadWindow[];
-  /** Flights that started later are left to the next poll; Infinity for a window that was read to its end. */
+  /** Flights that started later are left to the next poll; Infinity if the window was read to its end. */
   readToUs: number;
 }
 
-/** When the Flights of one answer started, by id; 0 where that is not given. */
+/** The starts of the Flights in one answer, by id; 0 if unknown. */
 export type Listed = ReadonlyMap<string, number>;
 
 export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
@@ -38,7 +38,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
   };
 }
 
-/** Adds the items of an answer to the rows. Returns what it lists. */
+/** Adds the items of an answer to the rows. Returns what the answer lists. */
 export function collect(items: readonly Parsed<Flight>[], rows: FlightRows): Listed {
   const listed = new Map<string, number>();
   for (const item of items) {
@@ -46,7 +46,7 @@ export function collect(items: readonly Parsed<Flight>[], rows: FlightRows): Lis
       rows.flights.set(item.entry.id, item.entry);
       listed.set(item.entry.id, item.entry.startedAt?.us ?? 0);
     } else {
-      // Where answers are cut this row counts as every other.
+      // A malformed row counts as well when it is judged whether the answer was cut off.
       rows.quarantined.push({ raw: item.raw, reason: item.reason });
       listed.set(item.raw, 0);
     }

@@ -1,17 +1,19 @@
 /**
- * Watches the Flights of one Bird to their end. The service's list looks at start dates, so a Flight that fails
- * days after it started is in no recent list: what is known to be active is kept as an open set, in the store.
+ * Watches the Flights of one Bird until they end. The service lists Flights by their start, so a Flight that fails days
+ * later is in no recent list. Therefore the store keeps the set of Flights that are known to be active, the open ones.
  *
- * A Flight is: unknown → open (seen active) → ended (its event is committed) → open again (seen active after its
- * end; a later end is `#2`). A failed Flight whose reason has not come yet, neither as its message nor in its log, stays
- * open for a while, as failed and with the instant at which that was first seen: in the store, so that a new life goes
- * on waiting. When the while is over it is reported without a reason rather than late, also where its Bird cannot be
- * read then; at once where the Bird no longer exists.
+ * The states of a Flight:
  *
- * One poll reads the Flights that started since `newest − overlap` (further back when open ones started a little
- * earlier). Open ones that the answer lacks are asked for: one or two by `getFlight`, more by `Status=active` and
- * `getFlight` for those that left it. All of it is committed in one transaction. A backlog that takes several answers
- * to read is read from its oldest end, as much of it in one poll as memory should hold.
+ *   unknown → open (seen active) → ended (its event is committed) → open again (seen active after its end)
+ *
+ * The event of a second end has `#2` in its key. A failed Flight whose reason is not known yet, neither from its error
+ * message nor from its log, stays open for a while. It is stored as failed with the instant at which that was first
+ * seen, so the wait continues after a restart. When the wait is over, the failure is reported without a reason, even if
+ * the Bird cannot be read then. It is reported at once if the Bird no longer exists.
+ *
+ * A poll reads the Flights that started since `cursor − overlap`, or somewhat earlier to include open ones. Open ones
+ * that this answer lacks are requested separately (`open-flights.ts`). Everything is committed in one transaction. A
+ * backlog that takes several answers is read from its oldest end, and each poll reads as much as memory should hold.
  */
 import type { Event } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
@@ -39,7 +41,7 @@ import { type FlightRows, noRows } from './flight-rows.ts';
 import { FlightWindows } from './flight-windows.ts';
 import { isOfRegion, OpenFlights } from './open-flights.ts';
 
-/** Open Flights that started at most this long before the window are reached by widening it. */
+/** Open Flights that started at most this long before the window are included by widening it. */
 const WIDEN_US = 15 * 60 * 1_000_000;
 
 interface FlightWatchOptions extends FlightFinderOptions {
@@ -50,23 +52,23 @@ interface FlightWatchOptions extends FlightFinderOptions {
   readonly random: Random;
   readonly report: Report;
   readonly retentionMs: number;
-  /** No larger page is asked for. */
+  /** The largest page size to request. */
   readonly pageSize: () => number;
-  /** Whether there is room for requests that can also be made later. */
+  /** Whether there is room for requests that can wait. */
   readonly hasRoom: () => boolean;
-  /** How long a look at every Bird takes at the rate there is now. */
+  /** How long polling every Bird once takes at the current rate. */
   readonly roundMs: () => number;
 }
 
-/** What a poll came to. */
+/** The outcome of a poll. */
 interface Polled {
-  /** The next poll is to come soon, since a failure waits for its reason. */
+  /** Whether to poll again soon, since a failure waits for its reason. */
   readonly again: boolean;
-  /** The next poll is to come at once, since a backlog is read on. */
+  /** Whether to poll again at once, since a backlog is being read. */
   readonly more: boolean;
   readonly fresh: readonly Event[];
   readonly requests: number;
-  /** How long a time was read, where there was no cursor to begin at. */
+  /** The length of the time that was read, if there was no cursor. */
   readonly historyMs: number | undefined;
 }
 
@@ -77,24 +79,24 @@ interface Poll extends Reading {
   readonly vanished: readonly FlightRecord[];
 }
 
-/** Shared by all Birds of which no Flight is known. */
+/** Shared by all Birds without known Flights. */
 const NO_FLIGHTS: ReadonlyMap<string, FlightRecord> = new Map();
 const NO_LOGS: ReadonlySet<string> = new Set();
 
-/** What the watches of all Birds of a region share. */
+/** What the watches of all Birds in a region share. */
 interface RegionFlights {
   readonly options: FlightWatchOptions;
   readonly windows: FlightWindows;
   readonly openFlights: OpenFlights;
   readonly finder: FlightFinder;
-  /** For Birds that cannot be read, whose logs are not asked for either. */
+  /** For Birds that cannot be read: it does not request logs either. */
   readonly unreadFinder: FlightFinder;
   readonly gaps: FlightGaps;
-  /** By how much the service's clock was last seen to be ahead of ours. */
+  /** How far the service's clock was ahead of ours at the last poll. */
   aheadUs: number;
 }
 
-/** Returns what creates the watch of a Bird; all of these watches share what is the region's. */
+/** Returns a function that creates the watch of a Bird. All these watches share the region's state. */
 export function createFlightWatches(
   options: FlightWatchOptions,
   gaps: FlightGaps = new FlightGaps(options),
@@ -113,24 +115,27 @@ export function createFlightWatches(
   return (birdId) => new FlightWatch(birdId, flights);
 }
 
-/** The watch of one Bird's Flights. There may be tens of thousands, so each holds only what is its own. */
+/** The watch of one Bird's Flights. There may be tens of thousands, so each holds only its own state. */
 export class FlightWatch {
   readonly #birdId: string;
   readonly #flights: RegionFlights;
-  /** 0 before it was opened. */
+  /** 0 until the stream was opened. */
   #stream = 0;
-  /** Open Flights, and ended ones of the window that polls read again. */
+  /** Open Flights, and ended ones in the window that polls read again. */
   #known: Map<string, FlightRecord> | undefined;
-  /** Failed Flights that wait for their reason, and whose log was read without finding it. */
+  /** Failed Flights that wait for their reason and whose log did not show it. */
   #logsRead: Set<string> | undefined;
   #cursorUs = 0;
-  /** Of Flights that started up to here the store may have forgotten that they ended. */
+  /** The store may have forgotten the ends of Flights that started up to here. */
   #prunedUs = 0;
   #polled = false;
   #openFlights = 0;
   #lastPolledUs = 0;
   #readUs = 0;
-  /** When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it never was in this life. */
+  /**
+   * When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it was never seen
+   * published since the start.
+   */
   #unpublishedMs = Number.NEGATIVE_INFINITY;
   readonly #rescan: FlightRescan;
 
@@ -140,33 +145,33 @@ export class FlightWatch {
     this.#rescan = new FlightRescan(flights.options);
   }
 
-  /** Up to when Flights are known to have started; 0 before the first. */
+  /** Up to which start Flights are known; 0 before the first. */
   cursorUs(): number {
     return this.#cursorUs;
   }
 
-  /** Flights that started up to here are known, be it from an earlier life; 0 before that was checked. */
+  /** All Flights that started up to here are known, perhaps from an earlier run; 0 before that was checked. */
   verifiedUs(): number {
     return this.#rescan.verifiedUs() || this.#flights.gaps.verifiedUs(this.#birdId);
   }
 
   /**
-   * When the last poll that succeeded began, on our clock or, where that is ahead, on the service's: what has started is
-   * dated by that one. 0 before the first.
+   * When the last successful poll began, on our clock or on the service's, whichever is behind; 0 before the first.
+   * The service's clock counts because it dates the starts of Flights.
    */
   readUs(): number {
     return this.#readUs;
   }
 
-  /** How many Flights are open. */
+  /** The number of open Flights. */
   openCount(): number {
     return this.#openFlights;
   }
 
   /**
-   * Whether polls may leave the Bird out; to be asked whenever the inventory was read. Only an unpublished one,
-   * which starts no Flights: when none is in the air, and a rescan has looked back over the time in which one that
-   * started before may still have been shown late. Not when its daily reading is due.
+   * Whether polls may leave the Bird out. To be called each time the inventory was read. Only an unpublished Bird may
+   * be left out, which starts no Flights. No Flight may be active, and a rescan must have covered the time in which a
+   * Flight that started before could still become visible late. The daily reading must not be due.
    */
   mayRest(isPublished: boolean): boolean {
     if (isPublished) this.#unpublishedMs = Number.POSITIVE_INFINITY;
@@ -177,17 +182,14 @@ export class FlightWatch {
     return isQuiet && this.#rescan.isDoneSince(this.#unpublishedMs + MOST_OVERLAP_US / 1000);
   }
 
-  /** The Bird no longer exists: what is remembered of it beside this watch is forgotten. */
+  /** To be called when the Bird no longer exists. Discards what is remembered about it outside this watch. */
   gone(): void {
     this.#flights.gaps.gone(this.#birdId);
     this.#flights.windows.forget(this.#birdId);
     this.#flights.openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
   }
 
-  /**
-   * One poll, which leaves nothing to a later one where it is the only one. `again` asks for the next one soon: a message
-   * is awaited; `more` at once: a backlog is read on.
-   */
+  /** Polls once. With `isOnly`, nothing is left to a later poll. Throws what the service or the store threw. */
   async poll({ isOnly = false } = {}): Promise<Polled> {
     const { options, finder, gaps } = this.#flights;
     const { region, report, clock } = options;
@@ -199,7 +201,7 @@ export class FlightWatch {
         throw error;
       });
     let poll = await read();
-    // One answer may show a wrong time: a second one has to agree.
+    // A single answer may show a wrong time, so a second one has to agree.
     if (this.#cursorUs > poll.serviceNowUs) poll = await read();
     if (this.#cursorUs > poll.serviceNowUs) {
       await this.#retreat(poll.serviceNowUs);
@@ -214,7 +216,7 @@ export class FlightWatch {
     for (const flight of inOrder) await finder.consider(flight, poll, found);
 
     const more = rows.readToUs < Number.POSITIVE_INFINITY;
-    // Open ones that were asked for by themselves may have started in what is still to be read.
+    // Open Flights that were requested separately may have started in the part that is still to be read.
     const startsUs = inOrder.map(startOf).filter((us) => us <= rows.readToUs);
     const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
@@ -240,7 +242,7 @@ export class FlightWatch {
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
-  /** Resolves to the stream's number; loads what the store knows from an earlier life. */
+  /** Resolves to the stream's number. The first call loads what earlier runs have stored. */
   async #open(): Promise<number> {
     const { options, gaps } = this.#flights;
     const { region, store } = options;
@@ -258,7 +260,7 @@ export class FlightWatch {
     return row.stream;
   }
 
-  /** Takes back the cursor, which followed a clock of the service that was ahead. */
+  /** Moves the cursor back, because it was set while the service's clock was ahead. */
   async #retreat(serviceNowUs: number): Promise<void> {
     await this.#flights.options.store.transaction((tx) =>
       tx.streams.retreatCursor(this.#stream, serviceNowUs),
@@ -271,7 +273,7 @@ export class FlightWatch {
   async #read(stream: number, isOnly: boolean): Promise<Poll> {
     const { options, gaps } = this.#flights;
     const fromUs = this.#windowStart();
-    // Flights that started before the window are found at the first poll, soon after it, and in rescans.
+    // Flights that started before the window are read at the first poll, soon after it, and in rescans.
     const isFirst = !this.#polled && this.#cursorUs === 0;
     const scope = this.#rescan.scope(fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
     const { wholeFromUs } = scope;
@@ -290,7 +292,7 @@ export class FlightWatch {
       birdId: this.#birdId,
       stream,
       fromUs,
-      // The poll before would have met them, but for those that a rescan looks further back for.
+      // The previous poll would have shown them, except those for which a rescan looks further back.
       newSinceUs: isRescan ? (wholeFromUs ?? scope.fromUs) : Math.max(fromUs, this.#lastPolledUs),
       cursorUs: this.#cursorUs,
       prunedUs: this.#prunedUs,
@@ -306,7 +308,10 @@ export class FlightWatch {
     };
   }
 
-  /** Adds what the service shows of a scope to the rows. Resolves to the records of open Flights that it no longer has. */
+  /**
+   * Adds everything that the service shows within a scope to the rows. Resolves to the records of open Flights that
+   * the service no longer has.
+   */
   async #readRows(
     scope: FlightScope,
     isRescan: boolean,
@@ -327,20 +332,20 @@ export class FlightWatch {
     return openFlights.read(this.#birdId, known, scope.active === 'now', rows);
   }
 
-  /** The oldest start that a poll has to look at. */
+  /** The earliest start that a poll has to look at. */
   #windowStart(): number {
     const { options } = this.#flights;
     const firstFromUs = options.firstFromUs();
     if (this.#cursorUs === 0) return firstFromUs;
-    // Flights may show up late, behind newer ones.
+    // Flights may become visible late, behind newer ones.
     const lateFromUs = this.#cursorUs - options.overlapUs();
-    // Open ones that started a little earlier come with the same answer.
+    // Open Flights that started a little earlier come with the same answer.
     let openFromUs = lateFromUs;
     for (const { open, startedAtUs } of (this.#known ?? NO_FLIGHTS).values()) {
       if (!open || startedAtUs <= lateFromUs - WIDEN_US) continue;
       openFromUs = Math.min(openFromUs, startedAtUs - ANCHOR_MARGIN_US);
     }
-    // A Flight that started before the first reading's beginning, and was not in the air then, is history.
+    // A Flight that started before the first reading's beginning and was not active then is history.
     return Math.max(openFromUs, firstFromUs);
   }
 
@@ -400,7 +405,7 @@ export class FlightWatch {
     this.#openFlights = openNow;
   }
 
-  /** The Bird cannot be read: failures that need wait no longer for their reason become events without one. */
+  /** The Bird cannot be read. Failures that need not wait for their reason any longer become events without one. */
   async #endWaiting(stream: number, error: unknown): Promise<void> {
     const { options, unreadFinder, openFlights, gaps, aheadUs } = this.#flights;
     const before = this.#known ?? NO_FLIGHTS;
@@ -430,7 +435,7 @@ export class FlightWatch {
     this.#keep(found);
   }
 
-  /** Reports windows that could be read, or were not tried, before this poll. */
+  /** Reports windows that are unreadable now and were not before this poll. */
   #countMissing(unread: readonly UnreadWindow[]): void {
     const { options, gaps } = this.#flights;
     const { region, report } = options;
@@ -440,7 +445,10 @@ export class FlightWatch {
   }
 }
 
-/** When the latest of the Flights started that have succeeded since they were last seen; 0 for none. */
+/**
+ * When the latest of the Flights started that were not known to have ended before and have succeeded now; 0 if there
+ * is none.
+ */
 function latestSuccessUs(flights: Iterable<Flight>, before: ReadonlyMap<string, FlightRecord>): number {
   let latestUs = 0;
   for (const { id, status, startedAt } of flights) {
@@ -450,7 +458,7 @@ function latestSuccessUs(flights: Iterable<Flight>, before: ReadonlyMap<string, 
   return latestUs;
 }
 
-/** What is known of these Flights: from memory, and from the store for those that memory no longer holds. */
+/** The known records of these Flights, from memory or, if memory no longer holds them, from the store. */
 async function knownOf(
   store: Store,
   stream: number,

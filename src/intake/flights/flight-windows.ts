@@ -1,14 +1,14 @@
 /**
- * Reads the Flights of a Bird that started in a window of time. The service's list has no paging and an unknown cap, so
- * windows are halved until an answer is surely whole:
+ * Reads the Flights of a Bird that started in a time window. The service's list has no paging and may be cut off at an
+ * unknown length, its cap. So windows are split until every answer is certainly complete:
  *
- *   listed     the answer is shorter than any cap can be: whole
- *   → known    the same Flights as the last time, when these were all there were: what started after them
- *   → around   it may be cut, and all that it lists started in a small part: what is before, that part, what is after
- *   → halved   it may be cut, or is too large to be received: its older half first, then the newer one
- *   → dense    a window of some seconds: in ever smaller parts, as far as the service distinguishes instants
- *   → by status, one after the other, where parts do not help: the last that can be asked
- *   → unread   set down in the rows, never passed over in silence
+ *   complete     the answer is shorter than any cap can be
+ *   → unchanged  it may be cut off, but lists the same Flights as last time, which were all: only later ones are read
+ *   → around     it may be cut off, and all it lists started in a small part, the core: reads before, in and after it
+ *   → halved     it may be cut off or is too large to receive: the older half is read, then the newer one
+ *   → dense      a window of some seconds is split further, down to the precision of the service's comparison
+ *   → by status  if splitting does not help, each status is requested separately, as the last resort
+ *   → unread     recorded in the rows as unreadable, never skipped silently
  */
 
 import { hash } from 'node:crypto';
@@ -22,37 +22,39 @@ import { collect, type FlightRows, type Listed } from './flight-rows.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Answers with fewer Flights are taken as whole. */
+/** Answers with fewer Flights are taken as complete. */
 const SUSPICIOUS_ROWS = 20;
 
-/** With so many Flights in one poll, the newer part of a backlog waits for the next poll. */
+/** With this many Flights in one poll, the newer part of a backlog is left to the next poll. */
 const MOST_ROWS = 2_000;
 
-/** Windows that are shorter are read as far as a service that counts milliseconds can distinguish instants. */
+/**
+ * Shorter windows are dense: they are split as far as a service that compares milliseconds can distinguish instants.
+ */
 const DENSE_WINDOW_US = 8 * ANCHOR_MARGIN_US;
 const DENSE_MARGIN_US = 2_000;
 const LEAST_WINDOW_US = 20_000;
 
-/** Requests for one window of some seconds. */
+/** The most requests for one dense window. */
 const DENSE_REQUESTS = 60;
 
 /**
- * Answers in a row that are too large, after which what is left of a poll is unread: years are halved to some seconds
- * in less than thirty steps, so the service does not heed the window.
+ * After this many answers in a row that are too large, the rest of a poll is unread. Halving leads from years to some
+ * seconds in fewer than thirty steps, so the service evidently ignores the window.
  */
 const MOST_TOO_LARGE = 40;
 
-/** What Flights can be asked for by (specification, searchFlights). */
+/** The statuses by which Flights can be requested (specification, searchFlights). */
 const STATUSES = ['active', 'succeeded', 'failed', 'cancelled'];
 
 export interface FlightReadingOptions {
   readonly client: ServiceClient;
   readonly clock: Clock;
-  /** The Nest a Bird is in now; it may move. */
+  /** The Nest that a Bird is in now; it may move. */
   readonly nestOf: (birdId: string) => string;
 }
 
-/** A window of start dates, both inclusive. Without a beginning it holds also the Flights of which no start is known. */
+/** A window of start dates, both inclusive. Without a beginning it includes Flights whose start is unknown. */
 interface FlightWindow {
   readonly minStartUs?: number;
   readonly maxStartUs?: number;
@@ -62,13 +64,15 @@ interface FlightWindow {
 export class FlightWindows {
   readonly #options: FlightReadingOptions;
   /**
-   * The longest list of Flights that the region answered in an hour and in the one before, whichever Bird's: a cap shows
-   * there, and the service may have set it since. Each Bird's last day is listed once an hour.
+   * The length of the longest list of Flights in this hour and in the one before, among all Birds of the region. A
+   * cap shows there, even one that the service introduced recently. Each Bird's last day is listed once an hour.
    */
   #longest = { hour: 0, now: 0, before: 0 };
-  /** Where answers were seen to be cut; Infinity as long as none was. */
+  /** The length at which answers were seen to be cut off; Infinity if none was. */
   #cap = Number.POSITIVE_INFINITY;
-  /** By Birds whose last answer could have been cut and was found to be whole: the Flights that it listed. */
+  /**
+   * By Bird, if its last answer might have been cut off but proved complete: a digest of the Flights that it listed.
+   */
   readonly #whole = new Map<string, string>();
 
   constructor(options: FlightReadingOptions) {
@@ -76,9 +80,9 @@ export class FlightWindows {
   }
 
   /**
-   * Reads what started since an instant, as each poll does. Where a burst stays the newest that there is, its Flights
-   * were all read once, and are not looked for again and again: one that is shown late beside them, by a service that
-   * cuts its answers right there, is found by the next rescan.
+   * Reads what started since an instant, as each poll does. As long as a burst of Flights is the newest there is, it
+   * is not split again in every poll, since it was read completely once. If the service cuts its answers off right
+   * there, a Flight that becomes visible late among them is found by the next rescan.
    */
   async readNewest(birdId: string, minStartUs: number, rows: FlightRows, cursorUs: number): Promise<void> {
     const window = { minStartUs };
@@ -102,15 +106,15 @@ export class FlightWindows {
     if (isAll && isOver && isWhole && name !== undefined) this.#whole.set(birdId, name);
   }
 
-  /** The Bird no longer exists. */
+  /** To be called when the Bird no longer exists. */
   forget(birdId: string): void {
     this.#whole.delete(birdId);
   }
 
   /**
-   * Adds the Flights of a window to the rows. With a cursor it stops early where there are more than a poll should hold,
-   * once some started after the cursor: so a backlog is read from its oldest end. `whole` is the answer about a window
-   * that holds this one. Resolves to whether the window was read to its end.
+   * Adds the Flights of a window to the rows. With a cursor it stops early if there are more than a poll should hold
+   * and some of them started after the cursor, so a backlog is read from its oldest end. `whole` is the answer for a
+   * window that contains this one. Resolves to whether the window was read to its end.
    */
   async read(
     birdId: string,
@@ -124,7 +128,7 @@ export class FlightWindows {
     return this.#readOn(birdId, window, rows, cursorUs, listed);
   }
 
-  /** Reads a window whose answer may be cut (`listed`) or was too large. */
+  /** Reads a window whose answer may be cut off (`listed`) or was too large. */
   async #readOn(
     birdId: string,
     window: FlightWindow,
@@ -134,7 +138,8 @@ export class FlightWindows {
   ): Promise<boolean> {
     const startsUs = [...(listed?.values() ?? [])];
     const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), this.#options.clock.nowUs());
-    // The service keeps nothing for longer than some months, so halving the years before costs a few requests.
+    // The service keeps nothing for longer than some months, so halving the years before that costs only a few
+    // requests.
     const startUs = window.minStartUs ?? 0;
     const span = { fromUs: startUs, toUs: Math.max(startUs, endUs) };
     if (rows.tooLarge >= MOST_TOO_LARGE) {
@@ -159,7 +164,9 @@ export class FlightWindows {
     return this.read(birdId, newer, rows, cursorUs, listed);
   }
 
-  /** Reads what is before the core of a window, the core itself, of which an answer is there, and what is after it. */
+  /**
+   * Reads the part before the core of a window, then the core, whose answer is already there, and the part after it.
+   */
   async #readAround(
     birdId: string,
     window: FlightWindow,
@@ -183,7 +190,7 @@ export class FlightWindows {
     return this.read(birdId, { ...window, minStartUs: afterUs }, rows, cursorUs, listed);
   }
 
-  /** Asks for a window once. Undefined for an answer that is too large. */
+  /** Requests a window once. Undefined if the answer is too large. */
   async #ask(
     birdId: string,
     window: FlightWindow,
@@ -198,7 +205,8 @@ export class FlightWindows {
       rows.tooLarge = 0;
       const listed = collect(answer.value, rows);
       if (listed.size > this.#cap) this.#cap = Number.POSITIVE_INFINITY;
-      // As many, and others among them: the answer about the larger window was cut.
+      // An answer for a part is as long as that for the whole, but lists other Flights: the answer for the whole was
+      // cut off.
       const isCut = whole?.size === listed.size && [...listed.keys()].some((id) => !whole.has(id));
       if (isCut && this.#isSuspicious(listed)) this.#cap = listed.size;
       const longest = this.#longestOfLate();
@@ -211,7 +219,7 @@ export class FlightWindows {
     }
   }
 
-  /** Whether an answer may be cut: it is as long as the longest of late. */
+  /** Whether an answer may be cut off, because it is as long as the longest recent one. */
   #isSuspicious({ size }: Listed): boolean {
     const { now, before } = this.#longestOfLate();
     return size >= Math.max(SUSPICIOUS_ROWS, now, before);
@@ -225,9 +233,9 @@ export class FlightWindows {
   }
 
   /**
-   * Reads a few seconds in ever smaller parts; resolves to whether nothing of it can be missing. A service that
-   * compares whole seconds answers about a part as about the whole, or with less than there is: then the parts do not
-   * bring what was listed before.
+   * Reads a window of some seconds in ever smaller parts. Resolves to whether certainly nothing is missing. A service
+   * that compares whole seconds answers for a part as for the whole, or with less than there is. It is recognised
+   * because the parts do not return what was listed before.
    */
   async #readDense(
     birdId: string,
@@ -261,7 +269,7 @@ export class FlightWindows {
     return isRead;
   }
 
-  /** Reads a window status by status. Resolves to whether no answer was too large or cut. */
+  /** Reads a window status by status. Resolves to whether no answer was too large or cut off. */
   async #readEachStatus(
     birdId: string,
     window: FlightWindow,
@@ -278,11 +286,11 @@ export class FlightWindows {
   }
 }
 
-/** A part of a few seconds: what to ask for, and when what is looked for started. */
+/** A part of a dense window: what to request, and when the Flights in question started. */
 interface DensePart {
   readonly window: FlightWindow;
   readonly span: UnreadWindow;
-  /** The answer, where it is there already. */
+  /** The answer, if it is already there. */
   readonly listed?: Listed;
 }
 
@@ -297,8 +305,8 @@ function halves(window: FlightWindow, { fromUs, toUs }: UnreadWindow): DensePart
 }
 
 /**
- * What is before and after the moment at which all that is listed started, and that moment. This is asked for by the whole
- * window: a service that compares whole seconds may have no answer about less.
+ * Three parts: before the moment at which all listed Flights started, that moment, and after it. The moment is
+ * requested by the whole window, because a service that compares whole seconds may return nothing for less.
  */
 function aroundMoment(window: FlightWindow, { fromUs, toUs }: UnreadWindow, core: Core): DensePart[] {
   const { beforeUs, afterUs, listed } = core;
@@ -311,14 +319,14 @@ function aroundMoment(window: FlightWindow, { fromUs, toUs }: UnreadWindow, core
   return parts;
 }
 
-/** The same for the same Flights, in whatever order they are listed. */
+/** A digest of the Flights, independent of their order. */
 function nameOf(listed: Listed): string {
   return hash('sha256', JSON.stringify([...listed.keys()].sort()), 'base64');
 }
 
 /**
- * Whether the rows hold as many Flights as a poll should that started up to `toUs`, and some of them after the cursor. What
- * started later is then left to the next poll.
+ * Whether the rows hold as many Flights that started up to `toUs` as a poll should, some of them after the cursor. If
+ * so, it removes the later ones, which are left to the next poll.
  */
 function isFull(rows: FlightRows, cursorUs: number, toUs: number): boolean {
   const { flights } = rows;

@@ -1,24 +1,25 @@
 /**
- * Open Flights about which the service does not answer as it should when they are asked for by themselves.
+ * Keeps track of open Flights for which the service does not answer properly when they are requested separately.
  *
- * One that it says it does not have is given up at the second such answer in a row, a minute after the first or later:
- * one stray answer must not end the watch. One about which it fails to answer, while it answers about others, stays
- * open and is asked for ever more rarely, so that it does not hold up its Bird.
+ * If the service says that it does not have a Flight, the Flight is given up only at a second such answer in a row,
+ * at least a minute after the first: a single wrong answer must not end the watch. If the request for a Flight fails
+ * while requests for others succeed, the Flight stays open and is requested ever more rarely, so that it does not
+ * delay its Bird.
  */
 import type { Clock } from '../../time/clock.ts';
 
 export interface MissingFlights {
-  /** Whether asking for it failed a short while ago, so that it is not asked for now. */
+  /** Whether a request for it failed recently, so that it is not requested now. */
   isPutOff(flightId: string): boolean;
-  /** The service says that it does not have it. Returns whether that is to be believed. */
+  /** The service says that it does not have it. Returns whether to believe that. */
   isGone(flightId: string): boolean;
-  /** Asking for it failed. */
+  /** A request for it failed. */
   failed(flightId: string): void;
-  /** Forgets what was noted of it: it was seen, or its Bird is watched no longer. */
+  /** Forgets what was noted about it: it was seen, or its Bird is no longer watched. */
   seen(flightId: string): void;
 }
 
-/** The least time between two answers that are to be believed together. */
+/** The least time between two such answers that are believed. */
 const APART_MS = 60_000;
 
 const FIRST_PUT_OFF_MS = 30_000;

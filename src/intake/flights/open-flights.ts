@@ -1,6 +1,6 @@
 /**
- * The open Flights of a Bird that a poll's list lacks: they are asked for by themselves. One or two by `getFlight`, more
- * by `Status=active`, and then by `getFlight` those that left it.
+ * Requests the open Flights of a Bird that a poll's list lacks. One or two are read by `getFlight`. More are read by
+ * `Status=active`, and those that are no longer in that list by `getFlight`.
  */
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -12,7 +12,7 @@ import { collect, type FlightRows } from './flight-rows.ts';
 import type { FlightReadingOptions, FlightWindows } from './flight-windows.ts';
 import { createMissingFlights, type MissingFlights } from './missing-flights.ts';
 
-/** Flights asked for one by one before `Status=active` is cheaper. */
+/** The most Flights that are requested one by one. Beyond that `Status=active` is cheaper. */
 const SINGLE_READS = 2;
 
 export class OpenFlights {
@@ -27,9 +27,9 @@ export class OpenFlights {
   }
 
   /**
-   * Adds to the rows the known open Flights that they lack, and all that are active where `wantsActive`. Resolves to the
-   * records of those that the service no longer has. A Flight that cannot be read while the region is up stays open.
-   * One that failed, and waits for its reason only, is added as it is known where it cannot be read any more.
+   * Adds the open Flights that the rows lack, and all active Flights if `wantsActive`. Resolves to the records of
+   * those that the service no longer has. A Flight that cannot be read while the region is up stays open. One that
+   * has failed and only waits for its reason is added from its record if it cannot be read.
    */
   async read(
     birdId: string,
@@ -44,7 +44,7 @@ export class OpenFlights {
       const isBounded = !wantsActive && oldestUs > 0;
       const since = isBounded ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
       await this.#windows.read(birdId, { status: 'active', ...since }, rows).catch((error: unknown) => {
-        // Each of them is asked for by itself then.
+        // Then each of them is requested separately.
         if (wantsActive || isOfRegion(error, this.#options.client)) throw error;
       });
     }
@@ -59,7 +59,7 @@ export class OpenFlights {
     return vanished;
   }
 
-  /** A Flight that failed and waits for its reason, from its record. */
+  /** A failed Flight that waits for its reason, reconstructed from its record. */
   asKnown(birdId: string, { flightId, startedAtUs, status, endedAtUs }: FlightRecord): Flight {
     return {
       id: flightId,
@@ -72,12 +72,12 @@ export class OpenFlights {
     };
   }
 
-  /** Forgets what was noted of these Flights, since their Bird is watched no longer. */
+  /** Forgets what was noted about these Flights, because their Bird is no longer watched. */
   forget(flightIds: Iterable<string>): void {
     for (const flightId of flightIds) this.#missing.seen(flightId);
   }
 
-  /** Asks for one Flight. Resolves to whether the service surely no longer has it. */
+  /** Requests one Flight. Resolves to whether the service certainly no longer has it. */
   async #readOne(birdId: string, { flightId }: FlightRecord, rows: FlightRows): Promise<boolean> {
     const { client, nestOf } = this.#options;
     rows.requests += 1;
@@ -90,7 +90,7 @@ export class OpenFlights {
     } catch (error) {
       if (!(error instanceof NestwatchError)) throw error;
       if (error.code === 'not_found') return this.#missing.isGone(flightId);
-      // The region's trouble is the whole poll's.
+      // A failure of the region fails the whole poll.
       if (isOfRegion(error, client)) throw error;
       this.#missing.failed(flightId);
       return false;
@@ -98,7 +98,9 @@ export class OpenFlights {
   }
 }
 
-/** Whether an error is the region's. While that is up, an error is about what was asked for. */
+/**
+ * Whether an error concerns the whole region. While the region is up, other errors concern only the requested object.
+ */
 export function isOfRegion(error: unknown, client: Pick<ServiceClient, 'health'>): boolean {
   if (!(error instanceof NestwatchError) || isStoreFailure(error)) return true;
   if (error.code === 'cancelled' || client.health().health !== 'up') return true;

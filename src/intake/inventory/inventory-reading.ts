@@ -1,7 +1,7 @@
 /**
- * One reading of all watched Nests and their Birds from the service. A Nest whose Birds cannot be listed hides no
- * other: the reading goes on, and its `trouble` says which Nests it left out. What a list holds that cannot be read is
- * set aside, as malformed entries are.
+ * Reads all watched Nests and their Birds from the service once. If the Birds of one Nest cannot be listed, the
+ * others are still read, and `trouble` says which Nests were left out. Malformed list items are set aside, like
+ * malformed entries.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -18,14 +18,14 @@ export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus'>;
 export interface InventoryReading {
   readonly beganMs: number;
   readonly readAtUs: number;
-  /** The service's clock at the first answer; null where it does not say. */
+  /** The service's clock at the first answer; null if the answer does not show it. */
   readonly serverTimeUs: number | null;
   readonly seenNests: ReadonlyMap<string, NestRecord>;
   readonly seenBirds: ReadonlyMap<string, SeenBird>;
-  /** Nests of whose Birds not all could be read: a Bird of theirs that is not listed is not taken as gone. */
+  /** Nests whose Birds could not all be read. A Bird of theirs that is not listed does not count as gone. */
   readonly unread: ReadonlySet<string>;
   readonly malformed: readonly QuarantinedEntry[];
-  /** Why Nests were left out, and which; undefined where the reading is whole. */
+  /** Why Nests were left out, and which; undefined if the reading is complete. */
   readonly trouble: NestwatchError | undefined;
 }
 
@@ -34,15 +34,15 @@ interface InventoryReaderOptions {
   readonly client: Pick<ServiceClient, 'searchNests' | 'searchBirds' | 'health'>;
   readonly clock: Clock;
   readonly selection: NestSelection;
-  /** Present where a receiver notifies the members of Nests. */
+  /** Present if a receiver notifies the members of Nests. */
   readonly members?: MemberBook | undefined;
-  /** Called as soon as the service has listed its Nests, of which the selection then knows which are excluded. */
+  /** Called as soon as the service has listed its Nests. From then on the selection knows which are excluded. */
   readonly nestsListed: () => void;
 }
 
 type ListedNest = Pick<Nest, 'id' | 'name'>;
 
-/** What a reading under way has gathered. */
+/** What a reading in progress has gathered. */
 interface Gathered {
   serverTimeUs: number | null;
   readonly seenNests: Map<string, NestRecord>;
@@ -50,30 +50,33 @@ interface Gathered {
   readonly unread: Set<string>;
   readonly malformed: QuarantinedEntry[];
   readonly refused: Set<string>;
-  /** Nests whose Birds could not be listed, and why the first of them could not. */
+  /** Nests whose Birds could not be listed; `failure` is the first error. */
   readonly failed: ListedNest[];
   failure: NestwatchError | undefined;
-  /** Nests whose Birds were not found for the first time, and what was answered for the first of them. */
+  /** Nests whose Birds were not found for the first time; `notFound` is the first answer. */
   readonly missing: ListedNest[];
   notFound: NestwatchError | undefined;
-  /** The region went down meanwhile, so nothing is asked of the other Nests. */
+  /** Whether the region went down meanwhile. Then the other Nests are not requested. */
   isAway: boolean;
   birdLists: number;
 }
 
-/** Nests that one message names. */
+/** The most Nests named in one message. */
 const NAMED_NESTS = 3;
 
 export class InventoryReader {
   readonly #options: InventoryReaderOptions;
-  /** Nests whose Birds the last reading was refused. They are read last, so that no other Nest has to wait for them. */
+  /**
+   * Nests whose Birds could not be listed in the last reading. They are read last, so that no other Nest has to wait
+   * for them.
+   */
   #refused: ReadonlySet<string> = new Set();
 
   constructor(options: InventoryReaderOptions) {
     this.#options = options;
   }
 
-  /** `knownNests` are those of earlier readings. Throws what the service threw where no Nest could be read. */
+  /** `knownNests` are those of earlier readings. Throws what the service threw if no Nest could be read. */
   async read(knownNests: ReadonlyMap<string, NestRecord>): Promise<InventoryReading> {
     const { region, clock } = this.#options;
     const beganMs = clock.monotonicMs();
@@ -85,7 +88,7 @@ export class InventoryReader {
     }
     this.#refused = gathered.refused;
     const { serverTimeUs, seenNests, seenBirds, unread, malformed, birdLists } = gathered;
-    // One Nest vanishes; where Birds are found in none, they are not where they are looked for.
+    // A single Nest may have vanished. But if the Birds of no Nest are found, the address must be wrong.
     const isNoneFound = birdLists === 0;
     const failure = gathered.failure ?? (isNoneFound ? gathered.notFound : undefined);
     const failed = isNoneFound ? [...gathered.failed, ...gathered.missing] : gathered.failed;
@@ -95,8 +98,8 @@ export class InventoryReader {
   }
 
   /**
-   * The Nests to be read. Where the list holds malformed ones, known Nests that it lacks may be among those, and are
-   * read as well.
+   * The Nests to read. If the list contains malformed items, known Nests that it lacks may be among them, so these
+   * are read as well.
    */
   async #listNests(knownNests: ReadonlyMap<string, NestRecord>, gathered: Gathered): Promise<ListedNest[]> {
     const { client, selection, members, nestsListed } = this.#options;
@@ -104,7 +107,7 @@ export class InventoryReader {
     gathered.serverTimeUs = serverTimeUs;
     const { malformed } = gathered;
     const named = readable('Nest', value, malformed);
-    // An answer that leaves the name out says nothing of it: globs go by the one that is known.
+    // If the answer leaves a name out, the known name still decides by the globs.
     const listed = named.map((nest) =>
       nest.name === '' ? { ...nest, name: knownNests.get(nest.id)?.name ?? '' } : nest,
     );
@@ -138,7 +141,7 @@ export class InventoryReader {
       if (!(error instanceof NestwatchError) || error.code === 'cancelled') throw error;
       unread.add(nest.id);
       if (!gathered.isAway) gathered.refused.add(nest.id);
-      // The Nest vanished between the two readings: the next one no longer lists it, or it is in trouble.
+      // The Nest vanished between the two requests. If the next reading still lists it, that is a failure.
       if (error.code === 'not_found' && !this.#refused.has(nest.id)) {
         gathered.missing.push(nest);
         gathered.notFound ??= error;
@@ -173,7 +176,7 @@ function nothingGathered(): Gathered {
   };
 }
 
-/** The readable ones: without an id a Nest or Bird cannot be asked for anything. The others join `malformed`. */
+/** Returns the readable items and adds the others to `malformed`. Without an id a Nest or Bird cannot be requested. */
 function readable<T>(what: 'Nest' | 'Bird', items: readonly Parsed<T>[], malformed: QuarantinedEntry[]): T[] {
   return items.flatMap((item) => {
     if (item.ok) return [item.entry];
@@ -182,7 +185,7 @@ function readable<T>(what: 'Nest' | 'Bird', items: readonly Parsed<T>[], malform
   });
 }
 
-/** The failure, with the Nests that it kept from being read. */
+/** The failure, with the Nests that could not be read because of it. */
 function troubleOf(failure: NestwatchError, failed: readonly ListedNest[], all: number): NestwatchError {
   const named = failed.slice(0, NAMED_NESTS).map(({ id, name }) => `${id} (${plainText(name, 100)})`);
   const which = failed.length > NAMED_NESTS ? [...named, '…'] : named;

@@ -1,9 +1,9 @@
 /**
- * The inventory of one region: its Nests and Birds, what appeared, vanished, was renamed or changed its status.
- * A Bird is only taken as gone when two readings in a row lack it: one listing cut short must not end its alerts. Those of
- * a Nest that is there and that the configuration leaves out are gone at once.
- * Nests of whose Birds not all could be read stay as they were, and whatever a list with malformed items lacks is not
- * taken as gone.
+ * Keeps the inventory of one region: its Nests and Birds. It finds which ones appeared, vanished, were renamed or
+ * changed their status. A Bird only counts as gone when two readings in a row lack it, since a single truncated list
+ * must not end its alerts. But the Birds of a Nest that the configuration excludes are gone at once. Nests whose
+ * Birds could not all be read stay as they were, and whatever a list with malformed items lacks does not count as
+ * gone.
  */
 import { birdScope, type Fact, type Place } from '../../domain/alert/fact.ts';
 import type { NestwatchError } from '../../errors.ts';
@@ -27,13 +27,13 @@ interface InventoryOptions {
   readonly commit: Commit;
   readonly clock: Clock;
   readonly report: Report;
-  /** Present where a receiver notifies the members of Nests. */
+  /** Present if a receiver notifies the members of Nests. */
   readonly members?: MemberBook | undefined;
-  /** Called at each reading once the service has listed its Nests: from then on `isExcluded` knows them. */
+  /** Called in each reading when the service has listed its Nests. From then on `isExcluded` knows them. */
   readonly nestsListed: () => void;
 }
 
-/** What a reading changes, to be committed as one. */
+/** What a reading changes, to be committed together. */
 interface Changes {
   readonly nests: NestRecord[];
   readonly birds: BirdRecord[];
@@ -47,15 +47,15 @@ export class Inventory implements Names {
   readonly #newcomers: Newcomers;
   readonly #nests = new Map<string, NestRecord>();
   readonly #birds = new Map<string, BirdRecord>();
-  /** Nests that an earlier life watched and the present configuration leaves out, by the names that they had. */
+  /** Nests that an earlier run watched and the present configuration excludes, judged by their stored names. */
   readonly #leftOut = new Set<string>();
   /** Birds that the last reading lacked. */
   readonly #missedOnce = new Set<string>();
-  /** Birds that were read one by one since the last whole reading began: what its lists say of them may be older. */
+  /** Birds read individually since the last complete reading began. That reading's lists may be older. */
   readonly #readAlone = new Set<string>();
-  /** How many whole readings were compared. */
+  /** How many readings of all Nests were compared. */
   #readings = 0;
-  /** When the last of them began, and the Nests that it left out. */
+  /** When the last of them began, and which Nests it left out. */
   #lastBeganMs = Number.NEGATIVE_INFINITY;
   #lastUnread: ReadonlySet<string> = new Set();
   #trouble: NestwatchError | undefined;
@@ -85,7 +85,7 @@ export class Inventory implements Names {
     return this.#birds.get(birdId)?.status;
   }
 
-  /** Since when what happens to the Bird is news, on the service's clock; 0 for as long as its region is watched. */
+  /** Since when events of the Bird are news, on the service's clock; 0 if that is as long as its region is watched. */
   newsSinceUs(birdId: string): number {
     return this.#newcomers.sinceUs(birdId);
   }
@@ -100,27 +100,30 @@ export class Inventory implements Names {
     return [...this.#nests.values()].filter((nest) => nest.present && !this.#leftOut.has(nest.nestId));
   }
 
-  /** How many Nests the configuration leaves out; 0 until the service was asked in this life. */
+  /** How many Nests the configuration excludes; 0 until the service has listed them since the start. */
   excludedNests(): number {
     return this.#selection.excluded();
   }
 
-  /** Whether the service has that Nest and the configuration leaves it out; false until it was asked in this life. */
+  /**
+   * Whether the service has that Nest and the configuration excludes it; false until the service has listed its Nests
+   * since the start.
+   */
   isExcluded(nestId: string): boolean {
     return this.#selection.excludedName(nestId) !== undefined;
   }
 
-  /** Why the last reading left Nests out, and which; undefined where it was whole. */
+  /** Why the last reading left Nests out, and which; undefined if it was complete. */
   trouble(): NestwatchError | undefined {
     return this.#trouble;
   }
 
-  /** Whether the last reading lacked Birds that are gone if the next one lacks them as well. */
+  /** Whether the last reading lacked Birds that are gone if the next one lacks them too. */
   hasMissed(): boolean {
     return this.#missedOnce.size > 0;
   }
 
-  /** Whether the last reading listed the Bird and began at that instant of the monotonic clock or later. */
+  /** Whether the last reading listed the Bird and began at or after `ms` (monotonic). */
   isListedSince(birdId: string, ms: number): boolean {
     if (this.#lastBeganMs < ms || !this.#birds.has(birdId)) return false;
     return !this.#missedOnce.has(birdId) && !this.#lastUnread.has(this.nestOf(birdId));
@@ -131,7 +134,7 @@ export class Inventory implements Names {
     return 1 + Math.max(1, this.nests().length);
   }
 
-  /** Loads what the store knows from an earlier life. */
+  /** Loads what earlier runs have stored. */
   async load(): Promise<void> {
     const { region, store } = this.#options;
     await this.#newcomers.load();
@@ -145,8 +148,8 @@ export class Inventory implements Names {
   }
 
   /**
-   * Reads all Nests and their Birds and commits the differences. Throws what the service threw where no Nest could be
-   * read; where some could, the others are `trouble`.
+   * Reads all Nests and their Birds, and commits the differences. Throws what the service threw if no Nest could be
+   * read. If only some could be read, `trouble` describes the others.
    */
   async poll(): Promise<void> {
     const { region, commit, report } = this.#options;
@@ -168,7 +171,7 @@ export class Inventory implements Names {
     this.#trouble = reading.trouble;
   }
 
-  /** Reads one Bird again, since its status may have changed. */
+  /** Reads one Bird again because its status may have changed. */
   async pollBird(birdId: string): Promise<void> {
     const { region, client, commit, clock } = this.#options;
     const before = this.#birds.get(birdId);
@@ -177,7 +180,8 @@ export class Inventory implements Names {
     const readAtUs = clock.nowUs();
     const { value } = await client.getBird(before.nestId, birdId);
     if (!value.ok) return;
-    // What a whole reading said of the Bird meanwhile may be older or newer.
+    // A reading of all Nests ended meanwhile. What it said about the Bird may be older or newer, so the Bird is read
+    // again.
     if (this.#readings !== readingsBefore) return this.pollBird(birdId);
     this.#readAlone.add(birdId);
     const changes: Changes = { nests: [], birds: [], facts: [] };
@@ -188,7 +192,7 @@ export class Inventory implements Names {
     for (const bird of birds) this.#birds.set(birdId, bird);
   }
 
-  /** Remembers what was committed of a whole reading. */
+  /** Remembers what was committed of a reading of all Nests. */
   #keepBirds(reading: InventoryReading, birds: readonly BirdRecord[]): void {
     const { beganMs, readAtUs, serverTimeUs, unread, malformed } = reading;
     for (const bird of birds) {
@@ -208,7 +212,7 @@ export class Inventory implements Names {
     return this.#stream;
   }
 
-  /** What a whole reading changes: the records, and the facts that alerts wait for. */
+  /** The changes that a reading of all Nests makes: the records, and the facts that alerts wait for. */
   async #compare(reading: InventoryReading): Promise<Changes> {
     const { region, store } = this.#options;
     const { beganMs, readAtUs, seenNests, seenBirds, unread, malformed } = reading;
@@ -217,7 +221,7 @@ export class Inventory implements Names {
     this.#readings += 1;
     this.#lastBeganMs = beganMs;
     this.#lastUnread = unread;
-    // Names of Nests that this very reading brought must stand in its facts.
+    // The facts must contain the names that this reading brought.
     const nameOf = (nestId: string) => seenNests.get(nestId)?.name ?? this.nest(nestId);
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
@@ -227,7 +231,7 @@ export class Inventory implements Names {
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
     this.#findNeverSeen(reading, alertScopes, changes);
-    // What could not be read before, if there was anything, can be read now.
+    // If something was malformed before, it is readable now.
     if (alertScopes.has(region)) {
       const drift = { fact: 'schema_drift', region, feed: 'inventory', count: 0, reason: '' } as const;
       changes.facts.push({ ...drift, atUs: readAtUs });
@@ -247,11 +251,11 @@ export class Inventory implements Names {
     return changed;
   }
 
-  /** Adds what is new about a Bird that the service lists. Alerts about it wait for its status in any case. */
+  /** Adds what is new about a Bird that the service lists. If it has alerts, its status is always added as a fact. */
   #compareBird(seen: SeenBird, readAtUs: number, nest: string, hasAlert: boolean, changes: Changes): void {
     const before = this.#birds.get(seen.birdId);
     this.#missedOnce.delete(seen.birdId);
-    // What an answer leaves out, it says nothing of: that stays as it was.
+    // What an answer leaves out does not change.
     const name = seen.name || (before?.name ?? '');
     const status = seen.status || (before?.status ?? '');
     const triggerType = seen.triggerType || (before?.triggerType ?? '');
@@ -259,7 +263,8 @@ export class Inventory implements Names {
     const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
     const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
     const { region, birdId, nestId } = seen;
-    // Written out: what is added to a copy takes V8 twice the room, and there may be tens of thousands.
+    // Written out in full: V8 needs twice the memory for a copy with added properties, and there may be tens of
+    // thousands.
     const bird: BirdRecord = {
       region,
       birdId,
@@ -279,7 +284,7 @@ export class Inventory implements Names {
     changes.facts.push({ fact: 'bird_status', place: placeOf(bird, nest), status, previous, readAtUs });
   }
 
-  /** Adds the known Birds that the reading lacks for the second time. */
+  /** Adds the known Birds that two readings in a row lacked. */
   #findVanished(
     { readAtUs, seenBirds, unread }: InventoryReading,
     alertScopes: ReadonlySet<string>,
@@ -293,7 +298,7 @@ export class Inventory implements Names {
       const isLeftOut = this.isExcluded(bird.nestId);
       const vanished: Fact = { fact: 'bird_vanished', place, readAtUs, isLeftOut };
       if (!bird.present) {
-        // The service showed something about it after it was gone, which raised an alert.
+        // The service showed something about the Bird after it was gone, which raised an alert.
         if (alertScopes.has(birdScope(region, bird.birdId))) changes.facts.push(vanished);
         continue;
       }
@@ -304,7 +309,7 @@ export class Inventory implements Names {
     }
   }
 
-  /** Adds the Birds of alerts that came and went between two readings, so that no reading ever listed them. */
+  /** Adds Birds with alerts that came and went between two readings, so that no reading ever listed them. */
   #findNeverSeen(
     { readAtUs, seenBirds }: InventoryReading,
     alertScopes: ReadonlySet<string>,
@@ -321,7 +326,9 @@ export class Inventory implements Names {
     }
   }
 
-  /** Notes that a reading lacks the Bird. Returns whether the one before did not: then it is not yet gone. */
+  /**
+   * Notes that a reading lacks the Bird. Returns whether the previous one did not, so that the Bird is not gone yet.
+   */
   #isMissedFirst(birdId: string): boolean {
     if (this.#missedOnce.delete(birdId)) return false;
     this.#missedOnce.add(birdId);

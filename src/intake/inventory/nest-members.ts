@@ -3,14 +3,14 @@ import type { NestMembers } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface MemberBook {
-  /**
-   * Keeps the members of these Nests, and writes only what changed. They are all Nests that there are, unless `isAll` is
-   * false.
-   */
+  /** Stores the members of these Nests, and writes only what has changed. `isAll`: there are no other Nests. */
   keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
 }
 
-/** The addresses of the active members of a region's Nests, for receivers that notify them. */
+/**
+ * Creates the book that stores the mail addresses of the active members of a region's Nests, for receivers that
+ * notify them.
+ */
 export function createMemberBook(region: string, store: Store): MemberBook {
   let known: Map<string, string> | undefined;
 
@@ -37,7 +37,7 @@ async function read(region: string, store: Store): Promise<Map<string, string>> 
   return new Map(stored.map(({ nestId, addresses }) => [nestId, JSON.stringify(addresses)]));
 }
 
-/** A plain address of one person: what the service says must not become two of them, or a header. */
+/** Whether it is a plain address of one person. What the service says must not become two addresses or a header. */
 function isMailable(text: string): boolean {
   return (
     text.length <= 254 && /^[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+@[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+$/u.test(text)

@@ -1,4 +1,4 @@
-/** Which Nests of a region are watched, by the globs of the configuration over their names and ids. */
+/** Decides which Nests of a region are watched, by the configuration's globs for their names and ids. */
 import { matchesGlob } from '../../text/glob.ts';
 
 export interface NestGlobs {
@@ -13,7 +13,7 @@ interface NamedNest {
 
 export class NestSelection {
   readonly #globs: NestGlobs;
-  /** The names of the Nests that the service has and the configuration leaves out, by id. */
+  /** The names of the Nests that the service has and the configuration excludes, by id. */
   #excluded: ReadonlyMap<string, string> = new Map();
 
   constructor(globs: NestGlobs) {
@@ -25,7 +25,7 @@ export class NestSelection {
     return this.#globs.include.some(fits) && !this.#globs.exclude.some(fits);
   }
 
-  /** Remembers which of all Nests that the service lists are excluded. Returns the others. */
+  /** Remembers which of the service's Nests are excluded. `listed` must be all of them. Returns the others. */
   select<T extends NamedNest>(listed: readonly T[]): T[] {
     const watched = listed.filter((nest) => this.isWatched(nest));
     this.#excluded = new Map(
@@ -34,12 +34,12 @@ export class NestSelection {
     return watched;
   }
 
-  /** How many Nests of the service are left out; 0 until it was asked. */
+  /** How many Nests of the service are excluded; 0 until it has listed them. */
   excluded(): number {
     return this.#excluded.size;
   }
 
-  /** The name of a Nest that is excluded; undefined for one that is not, or not known to be. */
+  /** The name of an excluded Nest; undefined if it is not excluded, or not known to be. */
   excludedName(nestId: string): string | undefined {
     return this.#excluded.get(nestId);
   }

@@ -1,10 +1,11 @@
 /**
- * Birds that come to be watched later than their region: since when what happens to each is news. A whole reading of the
- * inventory lacked such a Bird: it was not there then, or not watched, as where `nests.include` was widened since or the
- * token may see more. So what happened before that reading is history, as what was before a first start. Of a Bird that
- * is new all is news, since nothing happened to it before.
+ * Determines since when events are news for each Bird that comes to be watched later than its region. A complete
+ * reading of the inventory lacked such a Bird. It did not exist then, or it was not watched, for example because
+ * `nests.include` was narrower or the token was allowed less. So what happened before that reading is history, like
+ * what happened before a first start. For a Bird that is really new everything is news, since nothing happened to it
+ * before.
  *
- * It is remembered as long as this life lasts: by then the Bird's streams were read, and their history is known.
+ * This is only kept in memory. By the time of a restart the Bird's streams have been read, and their history is known.
  */
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -15,14 +16,14 @@ interface NewcomersOptions {
   readonly clock: Clock;
 }
 
-/** The reading may have lacked a Bird that was there: the service may list it late, or have cut that list short. */
+/** The reading may have lacked an existing Bird, because the service listed it late or truncated the list. */
 const MARGIN_US = 3_600_000_000;
 
 export class Newcomers {
   readonly #options: NewcomersOptions;
   /**
-   * When the last whole reading began, on the monotonic clock, which stands still while the machine sleeps, and on ours,
-   * which may be set; undefined before the first of all lives.
+   * When the last complete reading began; undefined before the first one ever. It is kept on both clocks: the
+   * monotonic clock stops while the machine sleeps, and the wall clock may be set.
    */
   #whole: { readonly beganMs: number; readonly beganUs: number } | undefined;
   readonly #sinceUs = new Map<string, number>();
@@ -31,7 +32,7 @@ export class Newcomers {
     this.#options = options;
   }
 
-  /** Takes over when an earlier life read the inventory. */
+  /** Loads when an earlier run read the inventory. */
   async load(): Promise<void> {
     const { region, store, clock } = this.#options;
     const reads = await store.transaction((tx) => tx.streams.reads(region));
@@ -40,8 +41,8 @@ export class Newcomers {
   }
 
   /**
-   * A reading lists a Bird that was never listed before. `nowUs` is now by the service's clock or by ours, whichever is
-   * behind: one of them may be wrong, and news is not to be taken for history.
+   * A reading lists a Bird for the first time. `nowUs` is the current time by the service's clock or ours, whichever
+   * is behind: one of them may be wrong, and news must not be taken for history.
    */
   came(birdId: string, nowUs: number): void {
     if (this.#whole === undefined) return;
@@ -55,12 +56,12 @@ export class Newcomers {
     this.#sinceUs.delete(birdId);
   }
 
-  /** A reading that began then has left nothing out. */
+  /** A reading that began then left nothing out. */
   readWhole(beganMs: number, beganUs: number): void {
     this.#whole = { beganMs, beganUs };
   }
 
-  /** Since when what happens to the Bird is news, on the service's clock; 0 for as long as its region is watched. */
+  /** Since when events of the Bird are news, on the service's clock; 0 if that is as long as its region is watched. */
   sinceUs(birdId: string): number {
     return this.#sinceUs.get(birdId) ?? 0;
   }

@@ -1,8 +1,10 @@
 /**
- * Reads one paged stream (the region's notifications, or the logs of one Bird) by sweeps. Every page is committed
- * on its own, with the cursor that it justifies; a sweep that is long gives way after some pages and goes on from
- * its position at the next poll. A cursor that is later than the service's clock followed that clock while it was ahead:
- * it goes back to the newest entry that is kept and not later, and the stream is read from there at once.
+ * Reads one paged stream (the region's notifications, or the log of one Bird) in sweeps. Each page is committed on
+ * its own, together with the cursor that it justifies. A long sweep pauses after some pages and continues at the next
+ * poll.
+ *
+ * A cursor later than the service's clock was set while that clock was ahead. Then the cursor goes back to the newest
+ * stored entry that is not later than the clock, and the stream is read from there at once.
  */
 import type { Event, Feed } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
@@ -21,24 +23,27 @@ import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
 import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf } from './sweep.ts';
 
 /**
- * How long before the cursor ids are remembered: the longest overlap there is, with the anchor's margin, and as long
- * again, since an entry that is read in it may have come earlier with an older `createdAt`.
+ * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,
+ * since an entry that was read within the overlap may come again with an older `createdAt`.
  */
 const RECENT_WINDOW_US = 2 * 12 * 60 * 1_000_000;
 
-/** What one transaction takes, some 50 ms; a page has 100 by default. */
+/** The most events in one transaction, which then takes about 50 ms. A page has 100 by default. */
 const EVENTS_PER_COMMIT = 500;
 
-/** Pages read in one poll before other streams have their turn. */
+/** The most pages read in one poll, so that other streams get a turn. */
 const PAGES_PER_POLL = 20;
 
-/** After a longer pause nobody can say when an entry that came meanwhile became visible. */
+/** After a longer pause it is unknown when an entry that arrived meanwhile became visible. */
 const PAUSE_US = MOST_OVERLAP_US;
 
-/** After smaller pages were refused as well they are asked for again so much later: it may have been a fault of all. */
+/**
+ * If smaller pages are refused too, they are tried again only after this time: everything may have failed
+ * temporarily.
+ */
 const HALVE_AGAIN_MS = 3 * 60_000;
 
-/** How the entries of a feed are read, and become events; `birdId` is empty for a feed of one stream. */
+/** How the entries of a feed are read and become events. `birdId` is empty for a feed with one stream. */
 interface LogSource<T extends LogEntry> {
   readonly region: string;
   readonly feed: Feed;
@@ -54,43 +59,44 @@ interface LogStreamOptions {
   readonly report: Report;
   readonly pages: RegionPageSize;
   readonly overlapUs: () => number;
-  /** Called with how late an entry was that came behind the cursor. */
+  /** Called with the lateness of each entry that appeared behind the cursor. */
   readonly late: (latenessUs: number) => void;
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
-  /** On the service's clock: what occurred before it is history. */
+  /** On the service's clock. What occurred before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
 }
 
 interface LogPoll {
   readonly more: boolean;
-  /** The events that were new. */
+  /** The new events. */
   readonly fresh: readonly Event[];
   readonly requests: number;
-  /** How long a time the sweep covered, where it had no cursor to begin at. */
+  /** The length of the time that the sweep covered, if it began without a cursor. */
   readonly historyMs?: number | undefined;
 }
 
 export interface LogStream {
-  /**
-   * Reads some pages. The first poll creates the stream's row. Throws what the service or the store threw.
-   */
+  /** Reads some pages. The first poll creates the stream's row. Throws what the service or the store threw. */
   poll(signal: AbortSignal): Promise<LogPoll>;
   /** The newest `createdAt` committed; 0 before the first. */
   cursorUs(): number;
   /** The last sweep that reached the end; undefined before the first. */
   swept(): Swept | undefined;
-  /** What the service gives of this stream, as far as is known. */
+  /** The page size that the service accepts for this stream, as far as known. */
   pageSize(): number;
   /** Reads a page for an audit. */
   ask(query: PageQuery): Promise<Page<LogEntry>>;
-  /** Reads a page of the entries up to `toUs`, in this size, or from the position's anchor on in one that is taken. */
+  /**
+   * Reads a page of the entries up to `toUs`. If the service refuses `pageSize`, it reads from the position's anchor
+   * in a smaller size.
+   */
   readPage(at: Position, pageSize: number, toUs: number): Promise<PageAt>;
-  /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the events that were new. */
+  /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the new events. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
 }
 
-/** A page, and where and in which size it was asked for. */
+/** A page, and the position and size with which it was requested. */
 interface PageAt {
   readonly page: Page<LogEntry>;
   readonly at: Position;
@@ -102,23 +108,26 @@ export interface Swept {
   readonly stream: number;
   readonly fromUs: number;
   readonly atUs: number;
-  /** Up to here every entry was stored once, though the store may have deleted it since. */
+  /** Up to here every entry has been stored once, but the store may have deleted it since. */
   readonly prunedUs: number;
 }
 
-/** A sweep under way, which may take several polls. */
+/** A sweep in progress, which may take several polls. */
 interface Sweep {
   readonly position: Position;
   readonly pageSize: number;
   readonly fromUs: number;
   readonly atUs: number;
-  /** The cursor when it began. */
+  /** The cursor when the sweep began. */
   readonly cursorUs: number;
-  /** What it read of later instants may have been joined by late entries since; Infinity while it reads what is old. */
+  /**
+   * From here on late entries may have appeared since the sweep passed; Infinity while the sweep reads only old
+   * entries.
+   */
   readonly unsettledUs: number;
 }
 
-/** The answer with a page, and where and in which size it was asked for. */
+/** The answer with a page, and the position and size with which it was requested. */
 interface ReadPage<T> {
   readonly answer: Answer<Page<T>>;
   readonly at: Position;
@@ -135,7 +144,7 @@ interface LogFeed<T extends LogEntry> extends LogStreamOptions {
   readonly source: LogSource<T>;
 }
 
-/** Returns what creates the stream of a Bird; all of these streams share what is the feed's. */
+/** Returns a function that creates the stream of a Bird. All these streams share the feed's state. */
 export function createLogStreams<T extends LogEntry>(
   source: LogSource<T>,
   options: LogStreamOptions,
@@ -144,28 +153,31 @@ export function createLogStreams<T extends LogEntry>(
   return (birdId) => new PagedStream(feed, birdId);
 }
 
-/** One stream. There may be tens of thousands, nearly all at rest, so each holds only what is its own. */
+/** One stream. There may be tens of thousands, nearly all idle, so each holds only its own state. */
 class PagedStream<T extends LogEntry> implements LogStream {
   readonly #feed: LogFeed<T>;
   readonly #birdId: string;
-  /** 0 before it was opened. */
+  /** 0 until the stream was opened. */
   #stream = 0;
-  /** Undefined as long as there are none. */
+  /** Undefined while there are none. */
   #recent: RecentIds | undefined;
   #cursorUs = 0;
   /** Up to here the store has deleted events. */
   #prunedUs = 0;
   #paused: Sweep | undefined;
-  /** Where the next sweep begins if the last one was long in reading what was young; else it begins by the cursor. */
+  /**
+   * Where the next sweep begins if the last one took long after it had reached recent entries; otherwise the overlap
+   * decides.
+   */
   #unsettledUs: number | undefined;
   #sweptFromUs = 0;
   /** 0 before the first sweep that reached the end. */
   #sweptAtUs = 0;
-  /** The region's size, or its own where a smaller one is given of this stream alone. */
+  /** The region's page size, or this stream's own if the service accepts only a smaller one here. */
   #ownPages: PageSize;
-  /** When pages of every size were asked for in vain; undefined once one was taken. */
+  /** When pages of every size were last refused; undefined once one was accepted. */
   #refusedAtMs: number | undefined;
-  /** Larger pages are answered with pages of this size; 0 where they are not. */
+  /** Larger pages are answered with pages of this size; 0 if they are not. */
   #largestGiven = 0;
 
   constructor(feed: LogFeed<T>, birdId: string) {
@@ -205,7 +217,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     if (candidates.length + quarantined.length === 0) return [];
     const batch = { events: candidates, quarantined, cursorUs: 0 };
     const inserted = await this.#commitInParts(stream, batch);
-    // All that is known is that they were later than the sweeps look back: so that is doubled.
+    // It is only known that these entries came later than the overlap, so the overlap is doubled.
     const mostUs = overlapUs();
     for (const _ of inserted) late(mostUs);
     for (const [id, createdAtUs] of ids) {
@@ -218,7 +230,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return this.#poll(signal, 0);
   }
 
-  /** `aheadTimes`: how often in this poll the cursor was later than the service's clock. */
+  /** `aheadTimes`: how often in this poll the cursor was found to be later than the service's clock. */
   async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
     const { source, clock, report, overlapUs, firstFromUs } = this.#feed;
     const { region, feed } = source;
@@ -237,10 +249,10 @@ class PagedStream<T extends LogEntry> implements LogStream {
         if (sweep) this.#paused = { ...sweep, position: at, pageSize };
         return { more: true, fresh, requests: count };
       }
-      // Page numbers count in page sizes: only the first of an anchor may be of another.
+      // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
       if (at.page === 0) pageSize = this.pageSize();
       const read: ReadPage<T> = await this.#readPage(at, pageSize).catch((error: unknown) => {
-        // The next poll goes on from here, unless this page alone fails: then it begins at the cursor.
+        // The next poll continues here. But if the first page already failed, it begins at the cursor again.
         if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
         throw error;
       });
@@ -248,7 +260,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       const observedAtUs = clock.nowUs();
       const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
       if (count === 0 && aheadTimes < 2 && this.#cursorUs > serviceNowUs + NOW_MARGIN_US) {
-        // One answer may show a wrong time: a second one has to agree.
+        // A single answer may show a wrong time, so a second one has to agree.
         if (aheadTimes === 1) await this.#retreat(serviceNowUs);
         const again = await this.#poll(signal, aheadTimes + 1);
         return { ...again, requests: again.requests + 1 };
@@ -265,7 +277,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       sweep = unsettled(sweep, page, serviceNowUs - overlapUs());
       const candidates = await this.#withoutStored(page.candidates);
       at = positionAfter(read, page);
-      // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
+      // Without order a page's newest instant says nothing about later pages, so the cursor waits for the end.
       heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
       const inOrder = at === 'end' || at.ordered;
       const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
@@ -291,8 +303,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   /**
-   * Commits what a page brought, much of it in parts, between which others have their turn. Only with the last of them
-   * the cursor moves: after a crash before it the page is read again, and what was committed is known.
+   * Commits the contents of a page, in several transactions if there are many, so that others get a turn. Only the
+   * last one moves the cursor. After a crash before it the page is read again, and what was committed is recognised.
    */
   async #commitInParts(
     stream: number,
@@ -312,14 +324,14 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return inserted;
   }
 
-  /** Remembers what was committed of a page, with the cursor that it justifies (0 for none). */
+  /** Remembers what was committed of a page, and the cursor that it justifies (0 for none). */
   #committed({ ids }: SortedPage, cursorUs: number): void {
     if (cursorUs > 0) this.#cursorUs = cursorUs;
     for (const [id, createdAtUs] of ids) this.#remember(id, createdAtUs);
     this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
   }
 
-  /** Resolves to the stream's number; the first time loads what the store knows of it. */
+  /** Resolves to the stream's number. The first call loads what the store knows about the stream. */
   async #open(): Promise<number> {
     if (this.#stream > 0) return this.#stream;
     const { source, store } = this.#feed;
@@ -336,7 +348,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return row.stream;
   }
 
-  /** Takes back the cursor, which followed a clock that was ahead. */
+  /** Moves the cursor back, because it was set while the service's clock was ahead. */
   async #retreat(serviceNowUs: number): Promise<void> {
     await this.#feed.store.transaction((tx) => tx.streams.retreatCursor(this.#stream, serviceNowUs));
     this.#stream = 0;
@@ -351,7 +363,10 @@ class PagedStream<T extends LogEntry> implements LogStream {
     this.#recent.add(id, createdAtUs);
   }
 
-  /** Reads the page in this size, or from its anchor on in another one; with `toUs` of the entries up to then. */
+  /**
+   * Reads a page in this size, or in another size from the position's anchor. With `toUs` only entries up to then are
+   * read.
+   */
   async #readPage(at: Position, pageSize: number, toUs?: number): Promise<ReadPage<T>> {
     const own = this.#pages();
     const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
@@ -372,14 +387,17 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return tried;
   }
 
-  /** The region's page size, or the stream's own as long as that is smaller. */
+  /** The region's page size, or the stream's own while that is smaller. */
   #pages(): PageSize {
     const { pages } = this.#feed;
     if (this.#ownPages.size() >= pages.size()) this.#ownPages = pages;
     return this.#ownPages;
   }
 
-  /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
+  /**
+   * Tries ever smaller pages until one is accepted. Then it tries the next larger size again, since the refusals may
+   * have been temporary.
+   */
   async #halve(
     from: Position,
     refused: number,
@@ -398,7 +416,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       }
       larger = size;
     }
-    // Then it is not for their size that pages are refused.
+    // The size is not the reason for the refusals.
     this.#ownPages = this.#feed.pages;
     return first;
   }
@@ -416,7 +434,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   #read(query: PageQuery): Promise<Answer<Page<T>>> {
-    // Page numbers count in the size that is given: in parts of another one there are other entries.
+    // Page numbers count in the page size that the service uses. If the parts of a large page had another size, they
+    // would hold other entries.
     const isCapped = query.page > 0 && this.#largestGiven > 0 && query.pageSize > this.#largestGiven;
     const given = isCapped ? { ...query, pageSize: this.#largestGiven } : query;
     return readInParts(async (part) => {
@@ -443,8 +462,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   /**
-   * The candidates without those that are older than the remembered ids, and that the store has under another instant.
-   * Deletions may send a sweep back to where it began, which is long ago for a stream that was quiet.
+   * Removes candidates that the store already has under another instant. Only those older than the remembered ids are
+   * looked up. A sweep may go back that far if entries were deleted in a stream that was quiet for long.
    */
   async #withoutStored(candidates: readonly EventCandidate[]): Promise<readonly EventCandidate[]> {
     const rememberedUs = this.#cursorUs - RECENT_WINDOW_US;
@@ -456,7 +475,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return candidates.filter((candidate) => !known.has(idOf(candidate)));
   }
 
-  /** Learns how late the new events are that came behind the cursor at which the sweep began. */
+  /** Learns the lateness of new events that appeared behind the cursor at which the sweep began. */
   #learnLateness(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
     if (this.#sweptAtUs === 0 || sweep.atUs - this.#sweptAtUs > PAUSE_US) return;
     for (const { occurredAtUs } of inserted) {
@@ -466,8 +485,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
 }
 
 /**
- * The sweep after a page. Entries of the page after `settledUs` are so young that late ones may still come beside them:
- * from there on the next sweep reads again, however long this one takes from here to its end.
+ * The sweep after a page. Behind `settledUs` the page's entries are so recent that late ones may still appear among
+ * them. So the next sweep reads from there again, however long this one takes to reach the end.
  */
 function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {
   const isYoung = sweep.unsettledUs === Infinity && instantsUs.some((us) => us > settledUs);

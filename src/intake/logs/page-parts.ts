@@ -1,7 +1,7 @@
 /**
- * Reads a page of which the answer is too large to be received in smaller pages of the same entries, down to one entry
- * each. An entry that is too large on its own stands in the page as one that cannot be read, so that it is set aside
- * and reported, and whatever follows it is read.
+ * Reads a page whose answer is too large to receive as several smaller pages with the same entries, down to one entry
+ * each. An entry that is too large by itself appears in the page as malformed. So it is set aside and reported, and
+ * everything after it is read.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
@@ -10,9 +10,9 @@ import type { Page, Parsed } from '../../service/resources.ts';
 type ReadPage<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
 
 /**
- * A page but the first has to be asked for in a size that the service gives: in another one its number is that of
- * other entries. Rejects with `too_large` where that is no matter of single entries: all that the service answers is
- * too large.
+ * Every page except the first must be requested in a size that the service uses: with another size its number would
+ * mean other entries. Rejects with `too_large` if single entries are not the cause, because every answer is too
+ * large.
  */
 export async function readInParts<T extends { readonly id: string }>(
   read: ReadPage<T>,
@@ -31,14 +31,14 @@ async function gatherParts<T extends { readonly id: string }>(
   whole: PageQuery,
   refusal: NestwatchError,
 ): Promise<Answer<Page<T>>> {
-  /** In the order of the page; undefined for an entry that is too large. */
+  /** In page order; undefined for an entry that is too large. */
   const rows: (Parsed<T> | undefined)[] = [];
   let last: Answer<Page<T>> | undefined;
   let isEnd = false;
 
   function keep(answer: Answer<Page<T>>): void {
     const { totalCount } = answer.value;
-    // Entries were deleted meanwhile: others may have moved onto parts that were read already.
+    // Entries were deleted meanwhile, so others may have moved into parts that were already read.
     if (totalCount !== null && totalCount < (last?.value.totalCount ?? 0)) throw refusal;
     last = answer;
   }
@@ -52,7 +52,7 @@ async function gatherParts<T extends { readonly id: string }>(
       return split(query);
     }
     const { items, pageSize } = answer.value;
-    // In pages of another size there are other entries.
+    // The service uses another page size, so the parts hold other entries.
     if (pageSize !== null && pageSize > 0 && pageSize !== query.pageSize) throw refusal;
     keep(answer);
     for (const item of items) rows.push(item);
@@ -67,7 +67,10 @@ async function gatherParts<T extends { readonly id: string }>(
     }
   }
 
-  /** It is the entry that is too large only where the service answers at all: if need be it is asked for what follows. */
+  /**
+   * Passes over one entry. The entry is only at fault if the service can answer at all, so the following page is
+   * requested if no answer has arrived yet.
+   */
   async function passOver(): Promise<void> {
     if (!last) keep(await read({ ...whole, page: whole.page + 1 }));
     rows.push(undefined);
@@ -85,7 +88,7 @@ async function gatherParts<T extends { readonly id: string }>(
   };
 }
 
-/** What stands for an entry of which nothing is known: mostly the same words each time that it is met. */
+/** What represents an entry about which nothing is known: usually the same text each time it is found. */
 function placeOf<T extends { readonly id: string }>(
   rows: readonly (Parsed<T> | undefined)[],
   at: number,

@@ -1,39 +1,39 @@
 /**
- * How many entries a page is asked for, one size for all paged streams of a region. What the service takes is not
- * documented, so its refusals teach it: a stream that is refused a page finds out by itself which size is taken, and
- * keeps to that. Only where two streams have found out the same kind of thing is it the service's limit, and every
- * stream's size. For one stream alone may be refused for what is in it, and all of them for a while.
+ * Learns the page size that the service accepts, for all paged streams of a region. The limit is undocumented, so it is
+ * learned from refusals. A stream whose page is refused finds out which size is accepted, and uses it. Once a second
+ * stream has found a smaller size too, the limit is the service's and applies to every stream. A single stream may be
+ * refused because of its contents, and all of them may be refused for a while.
  *
- *   first size ──learn, by one stream: its own; by two: of all──► smaller ──tried, taken──► larger …► first size
- *                                                                  │    ▲
- *                                                                  └────┘ tried, refused: the next try is twice as far off
+ *   first size ──learned by one stream: for itself; by two: for all──► smaller ──accepted──► larger …► first size
+ *                                                                       │    ▲
+ *                                                                       └────┘ refused: waits twice as long
  */
 import type { Clock } from '../../time/clock.ts';
 
 export interface PageSize {
   size(): number;
-  /** A larger size that the caller may try now; undefined while it is not time for that. */
+  /** A larger size that the caller may try now; undefined if it is not time for that. */
   larger(): number | undefined;
-  /** The caller has tried the larger size, and it was taken or refused. */
+  /** The caller has tried the larger size, and it was accepted or refused. */
   tried(larger: number, isTaken: boolean): void;
 }
 
-/** The size of all streams, as long as they have no smaller one of their own. */
+/** The size of all streams that have no smaller one of their own. */
 export interface RegionPageSize extends PageSize {
   /**
-   * The stream was given a page of this size and refused a larger one, before and after. Returns a size of its own,
-   * to be used for as long as it is smaller than that of all.
+   * The stream was given a page of this size, and refused a larger one both before and after. Returns the stream's
+   * own size, to be used while it is smaller than the common one.
    */
   learn(size: number, stream: number): PageSize;
 }
 
-/** Between two tries of a larger size, doubling with each that is refused. */
+/** The time between two tries of a larger size. It doubles with each refusal. */
 const FIRST_PAUSE_MS = 3_600_000;
-/** The same of one stream's own size: it may have met no more than a fault. */
+/** The same for a stream's own size, which may only be due to a temporary failure. */
 const FIRST_OWN_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
-/** `first` is never exceeded. */
+/** Sizes never exceed `first`. */
 export function createPageSize(first: number, clock: Clock): RegionPageSize {
   const shared = createSize(first, FIRST_PAUSE_MS, clock);
   let found: { readonly size: number; readonly stream: number } | undefined;
@@ -73,7 +73,7 @@ function createSize(
     larger() {
       const nowMs = clock.monotonicMs();
       if (now === first || nowMs < tryAtMs) return undefined;
-      // No other stream tries it meanwhile, nor soon if this try comes to nothing.
+      // No other stream tries it meanwhile, nor soon after if this try fails.
       tryAtMs = nowMs + pauseMs;
       return Math.min(first, 2 * now);
     },

@@ -1,28 +1,28 @@
 /**
- * The ids of a stream's newest entries, with their instants. The store's key begins with the time, which is what
- * makes it fast, and so it cannot see that an entry came again under the same id with another `createdAt`. This
- * guard does, over the window that sweeps read again. It also shows that a page holds nothing new without asking
- * the store.
+ * Remembers the ids of a stream's newest entries, with their instants. The store's key begins with the instant, which
+ * makes it fast but blind to an entry that comes again under the same id with another `createdAt`. This memory
+ * recognises such an entry, as far back as sweeps read again. It also shows that a page holds nothing new without
+ * asking the store.
  */
 export interface RecentIds {
   has(id: string): boolean;
-  /** It came again, as created at that instant: it is remembered as long as a sweep may read it there. */
+  /** The entry came again with that instant. It is remembered for as long as a sweep may read it there. */
   renew(id: string, occurredAtUs: number): void;
-  /** Call after the commit only: what was rolled back must be new again. */
+  /** To be called only after the commit: what was rolled back must count as new again. */
   add(id: string, occurredAtUs: number): void;
-  /** Forgets what is older than `beforeUs`; the newest `MAX_IDS` stay at the most. */
+  /** Forgets what is older than `beforeUs`. At most `MAX_IDS` of the newest stay. */
   forget(beforeUs: number): void;
   readonly size: number;
 }
 
-/** Beyond it the oldest are dropped; the store's own key still catches their exact repetition. */
+/** Beyond this the oldest are dropped; the store's own key still recognises them if the instant is the same. */
 const MAX_IDS = 20_000;
 
 export function createRecentIds(): RecentIds {
   return new IdsInOrder();
 }
 
-/** A class, since so many streams have one: a closure for each method would take more room than the ids. */
+/** A class, since there are so many: a closure for each method would take more memory than the ids. */
 class IdsInOrder implements RecentIds {
   readonly #ids = new Map<string, number>();
 
@@ -43,7 +43,7 @@ class IdsInOrder implements RecentIds {
   }
 
   forget(beforeUs: number): void {
-    // Insertion is nearly in the order of time: the walk ends soon after the first entry that stays.
+    // Ids are added nearly in the order of time, so the loop can end soon after the first one that stays.
     let stays = 0;
     for (const [id, occurredAtUs] of this.#ids) {
       if (occurredAtUs < beforeUs || this.#ids.size > MAX_IDS) this.#ids.delete(id);

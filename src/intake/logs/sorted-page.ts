@@ -1,4 +1,4 @@
-/** The entries of a page by what becomes of them. */
+/** Sorts the entries of a page by what happens to them. */
 import type { Parsed } from '../../service/resources.ts';
 import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import type { Instant } from '../../time/instant.ts';
@@ -11,18 +11,18 @@ export interface LogEntry {
 
 export interface SortedPage {
   readonly candidates: readonly EventCandidate[];
-  /** Entries that cannot be read. */
+  /** Malformed entries. */
   readonly quarantined: readonly QuarantinedEntry[];
-  /** Of the entries whose instant can be read, in the order in which they came. */
+  /** Of the entries whose instant is readable, in the order of the page. */
   readonly instantsUs: readonly number[];
-  /** Instants of the candidates by their ids. */
+  /** The instants of the candidates, by id. */
   readonly ids: ReadonlyMap<string, number>;
   readonly duplicates: number;
 }
 
-/** What is known of the stream of a page. */
+/** What is already known of the page's stream. */
 interface KnownEntries<T> {
-  /** Whether the entry was committed before. */
+  /** Whether the entry was already committed. */
   isKnown(entry: T): boolean;
   /** A known entry came again. */
   knownAgain(entry: T): void;
@@ -41,7 +41,8 @@ export function sortPage<T extends LogEntry>(
   for (const item of items) {
     if (!item.ok) {
       quarantined.push({ raw: item.raw, reason: item.reason });
-      // The cursor passes it as any other entry: else each poll would read all that came since the last readable one.
+      // The cursor passes a malformed entry like any other. Otherwise each poll would read everything since the last
+      // readable one.
       if (item.createdAt) instantsUs.push(item.createdAt.us);
       continue;
     }

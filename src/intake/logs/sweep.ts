@@ -1,42 +1,47 @@
 /**
- * The sweep: how a stream of log entries or notifications is read with `from` and `ascending`, such that nothing
- * is passed over whatever the service leaves open (bounds inclusive or exclusive, precision, ties, clamped pages,
- * entries deleted between two pages).
+ * Decides how a sweep moves through a stream of log entries or notifications, by `from`, `ascending` and `page`. No
+ * entry is missed, whatever the service leaves open: inclusive or exclusive bounds, their precision, entries with the
+ * same instant, smaller pages than requested, and entries deleted between two pages.
  *
- * A sweep begins at `cursor − overlap` and moves on by anchors: after each page the next request asks for page 0
- * from that page's newest `createdAt`, less 1.1 s. So a page that shifts under us costs a repetition (which the
- * dedupe drops), never a gap. Only where an instant is too dense to pass that way are pages counted up.
+ * A sweep starts at `cursor − overlap` and advances by anchors. After each page, the next request asks for page 0
+ * from that page's newest `createdAt`, less 1.1 s. If entries shift between requests, some are read again and dropped
+ * as duplicates, but none is skipped. Page numbers are counted up only within an instant that is too dense to pass
+ * this way.
  *
- * A position moves: anchored (page 0) → anchored further on; → counting (page 1, 2, …) inside a dense instant →
- * anchored behind it; counting → some pages back, when `totalCount` shows that entries were deleted meanwhile;
- * → end. It ends on an empty page, or on a page that is not full and of which the service's own `totalCount` says
- * that nothing follows. With every request the anchor or the page number grows or the total shrinks, so every sweep
- * of a finite stream ends.
+ * The positions of a sweep:
+ *
+ *   anchored (page 0) → anchored at a later instant
+ *   anchored → counting (page 1, 2, …) within a dense instant → anchored after it
+ *   counting → some pages back, if `totalCount` shows that entries were deleted meanwhile
+ *   → end, at an empty page, or at a page that is not full and that `totalCount` shows to be the last
+ *
+ * With every request the anchor or the page number grows, or the total has shrunk. So every sweep of a finite stream
+ * ends.
  */
 
-/** Truncation to whole seconds together with an exclusive bound can hide up to one second; the rest is margin. */
+/** A bound that is truncated to whole seconds and exclusive can hide up to one second. The rest is margin. */
 export const ANCHOR_MARGIN_US = 1_100_000;
 
-/** Pages counted up from one anchor before it is moved on even at the price of reading a dense second again. */
+/** The most pages counted up from one anchor. Then the anchor moves on even if that reads a dense second again. */
 const MAX_COUNTED_PAGES = 50;
 
 export interface Position {
   readonly fromUs: number;
   readonly page: number;
-  /** `totalCount` of the page before at the same anchor; null for none. */
+  /** `totalCount` of the previous page at the same anchor; null if there is none. */
   readonly total: number | null;
-  /** False once a page came that was not in ascending order: anchors are then meaningless and pages are counted. */
+  /** False once a page was not in ascending order. Anchors are then useless, and pages are counted up. */
   readonly ordered: boolean;
 }
 
-/** What a page says to the sweep. */
+/** What the sweep needs to know of a page. */
 export interface PageView {
-  /** Entries on it, readable or not. */
+  /** The number of its entries, including malformed ones. */
   readonly count: number;
-  /** The page size in force: the echoed one, else the one asked for. */
+  /** The page size in force: the one in the answer, or else the requested one. */
   readonly pageSize: number;
   readonly totalCount: number | null;
-  /** Instants of its readable entries, in the order in which they came. */
+  /** The instants of its entries, where readable, in the order of the page. */
   readonly instantsUs: readonly number[];
 }
 
@@ -46,11 +51,12 @@ export function startOf(fromUs: number): Position {
   return { fromUs, page: 0, total: null, ordered: true };
 }
 
-/** Where the sweep goes from here. Pure; see the prose above for its states. */
+/** Returns the position after a page. Pure; the file's header explains the positions. */
 export const nextPosition: NextPosition = (position, page) => {
   const deleted = (position.total ?? 0) - (page.totalCount ?? position.total ?? 0);
   if (position.page > 0 && deleted > 0) {
-    // As many entries moved from this page onto earlier ones, unseen: go back as far as they can have gone.
+    // As many entries may have moved unseen from this page to earlier ones, so it goes back as far as they can have
+    // moved.
     const back = Math.floor((position.page * page.pageSize - deleted) / page.pageSize);
     return { ...position, page: Math.max(0, back), total: page.totalCount };
   }
@@ -78,12 +84,16 @@ function isAscending(instantsUs: readonly number[]): boolean {
   return true;
 }
 
-/** The `Date` of an answer is cut to whole seconds: an instant by so much later than it is not in the future. */
+/**
+ * The `Date` of an answer is truncated to whole seconds, so an instant that is later by up to this much is not in the
+ * future.
+ */
 export const NOW_MARGIN_US = 1_000_000;
 
 /**
- * The cursor that a page justifies: its newest instant that is not in the service's future. It is data, never the
- * local clock: a wrong `createdAt` far ahead would else make every sweep begin behind entries still to come.
+ * The cursor that a page justifies: its newest instant that is not in the service's future. It never comes from the
+ * local clock. A wrong `createdAt` far in the future would make every later sweep begin behind entries that are still
+ * to come.
  */
 export function cursorOf(instantsUs: readonly number[], serviceNowUs: number): number {
   let newest = 0;

@@ -1,50 +1,56 @@
 /**
- * Whose turn it is among the streams of Birds. Each feed has a waitlist of its own, since a limit is kept per feed:
- * how long none of its streams is made to wait.
+ * Chooses which Bird's stream to poll next. Each feed has its own waitlist, because each has its own limit on how
+ * long its streams may wait.
  */
 import { type FeedLoad, fairLimitsMs } from './fair-limits.ts';
 import type { PollValues } from './poll-value.ts';
 import { type Choice, type LeastWait, Waitlist } from './waitlist.ts';
 
-/** The number of a stream's row. */
+/** The number of a stream's row in the columns. */
 export type Row = number;
 
 interface BirdTurnsOptions {
   readonly minIntervalMs: number;
-  /** The aim between two polls of a stream. */
+  /** The intended interval between two polls of a stream. */
   readonly intervalMs: number;
   readonly maxIntervalMs: number;
   readonly values: PollValues;
-  /** When the last poll began of a stream that waits, or since when a fresh one does; undefined for all others. */
+  /** For a waiting stream, when its last poll began or since when it waits; undefined for all others. */
   readonly lastMsOf: (row: Row) => number | undefined;
   readonly isFresh: (row: Row) => boolean;
-  /** Requests a second that the service takes now. */
+  /** The requests per second that the service accepts now. */
   readonly allowedPerSecond: () => number;
-  /** Those that regular streams need, */
+  /** The requests per second that regular streams need. */
   readonly regularPerSecond: () => number;
-  /** and those that they take of them while other streams wait. */
+  /** How many of these they get while other streams wait. */
   readonly regularTakesPerSecond: () => number;
 }
 
-/** The streams of Birds of one feed. */
+/** The streams of all Birds in one feed. */
 interface Feed {
   readonly name: string;
   readonly waiting: Waitlist<Row>;
   streams: number;
-  /** Requests that one poll of each would take. */
+  /** The requests that one poll of each stream takes. */
   roundCost: number;
 }
 
-/** No stream is made to wait longer than that part of the limit: where the aim is the limit there must be room. */
+/**
+ * No stream is made to wait longer than this part of `maxIntervalMs`: if `intervalMs` is as long, some slack is
+ * needed.
+ */
 const LONGEST_WAIT = 0.9;
 
-/** Polls begin so much before their limit, since turns and answers take time as well. */
+/** Polls begin at this part of their limit, since turns and answers take time too. */
 const LIMIT_MARGIN = 0.95;
 
-/** A poll is late after so much of a round over all streams: regular ones and hints use some of the turns. */
+/**
+ * A poll is late after this part of the time that one round over all streams takes: regular streams and hints use
+ * some turns.
+ */
 const LATE_FROM = 0.94;
 
-/** The part of the rate that keeping a stretched limit may use: the rest goes to where new entries are expected. */
+/** The part of the rate used to keep a stretched limit. The rest goes to streams where new entries are expected. */
 const STRETCHED_USE = 0.8;
 
 export class BirdTurns {
@@ -63,7 +69,10 @@ export class BirdTurns {
     this.#leastMs = Math.min(options.minIntervalMs, longestWaitMs);
   }
 
-  /** The row was just added, for a stream of this feed. It waits from `sinceMs` on; of a known one a rate was recalled. */
+  /**
+   * Adds the stream of a row that was just added. It waits since `sinceMs`. `isKnown`: its rate is known from an
+   * earlier run.
+   */
   add(row: Row, feedName: string, sinceMs: number, isKnown: boolean): void {
     const feed = this.#feedOfName(feedName);
     this.#feedOf[row] = feed;
@@ -77,43 +86,43 @@ export class BirdTurns {
     const feed = this.#feedOf[row]!;
     feed.waiting.delete(row);
     feed.streams -= 1;
-    // From zero on, so that what rounding left over does not add up.
+    // Set to zero, so that rounding errors do not accumulate.
     feed.roundCost = feed.streams === 0 ? 0 : feed.roundCost - this.#values.cost(row);
   }
 
-  /** A stream that waited is polled. To be called while it still counts as waiting. */
+  /** A waiting stream is polled now. To be called while it still counts as waiting. */
   take(row: Row): void {
     this.#feedOf[row]!.waiting.delete(row);
   }
 
-  /** A stream waits for its next poll, after one that began then. */
+  /** A stream waits for its next poll, after one that began at `beganMs`. */
   wait(row: Row, beganMs: number): void {
     this.#feedOf[row]!.waiting.add(row, beganMs, this.#values.worth(row));
   }
 
-  /** Something is expected in a stream that waits since that instant. */
+  /** An entry is expected in a stream that has waited since `beganMs`. */
   hint(row: Row, beganMs: number): void {
     this.#feedOf[row]!.waiting.hint(row, beganMs, this.#values.hintedWorth(row));
   }
 
-  /** A poll of the stream takes so many requests more or less than before. */
+  /** A poll of the stream takes `change` more requests than before. */
   costChanged(row: Row, change: number): void {
     this.#feedOf[row]!.roundCost += change;
   }
 
-  /** Requests that one poll of each stream would take. */
+  /** The requests that one poll of each stream takes. */
   roundCost(): number {
     let cost = 0;
     for (const { roundCost } of this.#feeds.values()) cost += roundCost;
     return cost;
   }
 
-  /** How long one poll of each stream takes at the rate that is allowed now. */
+  /** How long one poll of each stream takes at the current rate. */
   roundMs(): number {
     return (this.roundCost() * 1000) / this.#options.allowedPerSecond();
   }
 
-  /** Whether the rate allows to poll every stream as often as is aimed at. */
+  /** Whether the rate allows every stream its intended interval. */
   isAimKept(): boolean {
     return this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();
   }
@@ -122,7 +131,10 @@ export class BirdTurns {
     return this.#feedOf[row]?.name === feedName;
   }
 
-  /** Whether one waits that was not polled in this life. As below, streams of the feed `except` are left out. */
+  /**
+   * Whether a stream waits that was not polled since the start. Streams of the feed `except` are left out, here and
+   * below.
+   */
   hasFresh(except?: string): boolean {
     for (const { name, waiting } of this.#feeds.values()) {
       if (name !== except && waiting.hasFresh()) return true;
@@ -131,8 +143,8 @@ export class BirdTurns {
   }
 
   /**
-   * The stream polled longest ago of a feed where else not every stream could be polled in time; of two feeds, the one
-   * of which that stream has less of its time left.
+   * The stream that has waited longest in a feed, if otherwise some stream of the feed would miss its limit. Among
+   * several feeds, the stream that has used up the largest part of its limit.
    */
   pressing(nowMs: number, except?: string): Row | undefined {
     const { usualMs } = this.#leastWait();
@@ -150,7 +162,7 @@ export class BirdTurns {
     return pressing;
   }
 
-  /** The stream with the largest expected delay for its cost, of those that waited long enough. */
+  /** The stream with the largest expected delay per request, among those that have waited long enough. */
   best(nowMs: number, except?: string): Row | undefined {
     const leastWait = this.#leastWait();
     const lateMs = this.#lateMs();
@@ -163,7 +175,7 @@ export class BirdTurns {
     return best?.item;
   }
 
-  /** When the first of those that do not wait long enough yet will; Infinity for none. */
+  /** When the next stream will have waited long enough; Infinity if there is none. */
   nextMs(except?: string): number {
     const leastWait = this.#leastWait();
     let earliestMs = Number.POSITIVE_INFINITY;
@@ -186,22 +198,22 @@ export class BirdTurns {
     return feed;
   }
 
-  /** Requests a second with which every stream is polled so often, and regular ones as often as they are due. */
+  /** The requests per second that give every stream this interval, and regular streams their own. */
   #neededPerSecond(intervalMs: number): number {
     return (this.roundCost() * 1000) / intervalMs + this.#options.regularPerSecond();
   }
 
-  /** From when on a poll is late: where all are polled in turn, hardly any is. */
+  /** From which wait on a poll is late. If all streams are polled in turn, hardly any is. */
   #lateMs(): number {
     return Math.max(this.#aimMs, (LATE_FROM * this.roundCost() * 1000) / this.#options.allowedPerSecond());
   }
 
-  /** How long a stream waits at least between two polls: the aim where the rate allows it for all. */
+  /** How long a stream waits at least between two polls: the intended interval if the rate allows it for all. */
   #leastWait(): LeastWait {
     return { usualMs: this.isAimKept() ? this.#aimMs : this.#leastMs, hintedMs: this.#options.minIntervalMs };
   }
 
-  /** Each feed that has streams, and the longest that one of them is to wait. */
+  /** Each feed that has streams, with the longest wait allowed for them. */
   #limits(): (readonly [Feed, number])[] {
     const { maxIntervalMs, allowedPerSecond, regularTakesPerSecond } = this.#options;
     const feeds = [...this.#feeds.values()].filter(({ streams }) => streams > 0);

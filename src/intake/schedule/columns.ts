@@ -1,14 +1,14 @@
 /**
- * A table of numbers, kept by columns: each of very many things is a row, and is known by the number of that row. As
- * the property of an object a number that is no small integer takes V8 a box of 24 bytes, which every garbage
- * collection visits; in a column it takes 8 bytes, and no garbage collection visits it.
+ * A table of numbers, stored by columns, for things that are very numerous. Each is a row, known by its number. V8
+ * boxes a number that is not a small integer in 24 bytes if it is a property of an object, and every garbage
+ * collection visits it. In a column it takes 8 bytes, which no garbage collection visits.
  */
 export interface Columns {
-  /** Adds a row that has the first value of each column. Returns its number. */
+  /** Adds a row with the initial value in each column. Returns its number. */
   addRow(): number;
-  /** Gives a row back: the next thing that is added may have it. */
+  /** Frees a row. Its number may be used again. */
   removeRow(row: number): void;
-  /** Adds a column with this first value. To be called before the first row is added. */
+  /** Adds a column with this initial value. To be called before the first row is added. */
   add(first: number): Column;
 }
 
@@ -18,11 +18,14 @@ export interface Column {
 }
 
 interface Numbers extends Column {
-  /** Makes room for the row and gives it the first value. */
+  /** Allocates the row and sets its initial value. */
   begin(row: number): void;
 }
 
-/** A column keeps the numbers of so many rows together: a power of two, since every choice of a turn looks some up. */
+/**
+ * A column is stored in blocks of this many rows. It is a power of two, because each choice of a turn looks up
+ * several numbers.
+ */
 const BLOCK_BITS = 10;
 const BLOCK_ROWS = 1 << BLOCK_BITS;
 const WITHIN_BLOCK = BLOCK_ROWS - 1;
@@ -49,7 +52,7 @@ export function createColumns(): Columns {
   };
 }
 
-/** Block after block: a single array that grows with the rows leaves a hole of its former size each time. */
+/** In blocks, because a single growing array would leave a hole of its former size in memory each time. */
 function createNumbers(first: number): Numbers {
   const blocks: Float64Array[] = [];
   const blockOf = (row: number) => blocks[row >> BLOCK_BITS]!;

@@ -1,28 +1,28 @@
 /**
- * How long a Bird's stream may wait at the most, so that a wrong guess about it costs a bounded time: a multiple of
- * the interval that each stream of its feed would have if all of a feed were polled in turn, and the feeds as often as
- * the square-root law says. With intervals Tᵢ that are the same within a feed, Σ λᵢ·Tᵢ/2 is least where Tᵢ is in
- * proportion to √(cost/λᵢ).
+ * Computes the longest wait of the streams in each feed, so that a wrong guess about one costs a bounded time. It is
+ * a multiple of the interval that the feed's streams would have if they were polled in turn, with the requests
+ * divided among the feeds by the square-root law: if all streams of a feed have the same interval Tᵢ, Σ λᵢ·Tᵢ/2 is
+ * least if Tᵢ is proportional to √(cost/λᵢ).
  */
 
 /** All streams of a feed, as averages. */
 export interface FeedLoad {
   readonly streams: number;
-  /** Requests of one poll. */
+  /** The requests of one poll. */
   readonly cost: number;
-  /** Expected new entries of a stream per millisecond. */
+  /** The expected new entries of a stream per millisecond. */
   readonly ratePerMs: number;
 }
 
 /**
- * How many times the interval in turn. At 1.5 the mean delay is a few percent longer than it could be, whatever the
- * rates; at 1 nothing is left for where news is expected.
+ * The multiple of that interval. At 1.5 the mean delay is at most a few percent longer than possible, whatever the
+ * rates are. At 1 nothing would be left for streams where new entries are expected.
  */
 const FAIR_WAIT = 1.5;
 
 /**
- * The limit of each feed in milliseconds, at most `mostMs`, when so many requests per millisecond are theirs. Where
- * those do not do for `mostMs`, each feed has that.
+ * The limit of each feed in milliseconds, at most `mostMs`, if the feeds get `requestsPerMs`. If these requests are
+ * too few for `mostMs`, each feed gets `mostMs`.
  */
 export function fairLimitsMs(
   feeds: readonly FeedLoad[],
@@ -38,7 +38,7 @@ export function fairLimitsMs(
       0,
     );
     const inTurnMs = ({ cost, ratePerMs }: FeedLoad) => (total / leftPerMs) * Math.sqrt(cost / ratePerMs);
-    // Feeds that the law would let wait too long take more than their part, and leave less to the others.
+    // Feeds whose limit would be too long get more than the law gives them, which leaves less to the others.
     const slow = shared.filter((feed) => inTurnMs(feed) > mostMs);
     if (slow.length === 0) {
       return feeds.map((feed) => (atMost.has(feed) ? mostMs : Math.min(mostMs, FAIR_WAIT * inTurnMs(feed))));

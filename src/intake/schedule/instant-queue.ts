@@ -1,11 +1,12 @@
 /**
- * Items in the order of an instant each. Most are added near the end and all are taken from the front, so both cost
- * next to nothing. Nothing is removed from the middle: an item that moved on leaves an entry behind, which
- * `isCurrent` recognises. It is dropped when it comes to the front, or once half of all may be like it.
+ * A queue of items ordered by an instant each. Most items are added near the end and all are taken from the front, so
+ * both are cheap. Nothing is removed from the middle: an item that was planned anew leaves its old entry behind,
+ * which `isCurrent` recognises. Old entries are dropped when they reach the front, or when they may be half of all
+ * entries.
  */
 export interface InstantQueue<T> {
   add(item: T, atMs: number): void;
-  /** The current entry with the earliest instant; it stays in the queue until it is current no more. */
+  /** The current entry with the earliest instant. It stays in the queue while it is current. */
   first(): QueueEntry<T> | undefined;
 }
 
@@ -14,17 +15,17 @@ export interface QueueEntry<T> {
   readonly atMs: number;
 }
 
-/** So few entries are not worth tidying. */
+/** Fewer entries are not worth tidying. */
 const TIDY_FROM = 64;
 
 export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => boolean): InstantQueue<T> {
-  // Two lists, since a list of numbers alone takes a fraction of the room of an object for each entry.
+  // Two arrays, since an array of numbers takes a fraction of the memory of one object for each entry.
   let items: T[] = [];
   let instantsMs: number[] = [];
   let head = 0;
   let tidyFrom = TIDY_FROM;
 
-  /** Drops the entries that are no longer current, which else would fill the memory. */
+  /** Drops old entries, which would otherwise fill the memory. */
   function tidy(): void {
     let kept = 0;
     for (let at = head; at < items.length; at += 1) {
@@ -39,7 +40,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     tidyFrom = Math.max(TIDY_FROM, 2 * kept);
   }
 
-  /** Drops what was passed at the front, once it is half of all: a queue to which nothing is added any more holds nothing. */
+  /** Drops the passed entries at the front once they are half of all, also if nothing is added any more. */
   function dropFront(): void {
     if (head < TIDY_FROM || 2 * head < items.length) return;
     items = items.slice(head);
@@ -47,7 +48,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     head = 0;
   }
 
-  /** The place of a new entry: after all entries of the same instant or earlier. */
+  /** The position of a new entry: after all entries of the same or an earlier instant. */
   function placeOf(atMs: number): number {
     let low = head;
     let high = instantsMs.length;

@@ -1,4 +1,4 @@
-/** What is learned of each stream from its polls: what one costs, and what the next is expected to bring. */
+/** Learns from the polls of each stream how many requests one takes and how many entries the next will find. */
 import {
   addEvidence,
   type Evidence,
@@ -9,49 +9,52 @@ import {
 } from './arrival-rate.ts';
 import type { Column, Columns } from './columns.ts';
 
-/** A poll that succeeded. */
+/** A successful poll. */
 interface Lesson {
   /** When it began. */
   readonly beganMs: number;
   readonly nowMs: number;
   readonly requests: number;
   readonly newEntries: number;
-  /** Whether it read all that there was. */
+  /** Whether it read everything. */
   readonly complete: boolean;
-  /** How long a time the first complete reading covered; undefined where that is not known. */
+  /** The length of the time that the first complete poll covered; undefined if unknown. */
   readonly historyMs?: number | undefined;
 }
 
-/** What a poll of each stream is worth; a stream is the number of its row in the schedule's columns. */
+/** The value of polling each stream. A stream is known by its row in the schedule's columns. */
 export interface PollValues {
   /** The row was just added, for a stream of this feed. */
   add(row: number, feed: string): void;
-  /** What an earlier life has seen of a stream: entries in a time. */
+  /** An earlier run saw this many entries of the stream in `coveredMs`. */
   recall(row: number, entries: number, coveredMs: number, nowMs: number): void;
-  /** How many requests a poll of the stream takes, as the average of the last few. */
+  /** The number of requests that a poll of the stream takes, averaged over the last few. */
   cost(row: number): number;
-  /** λ/(2·cost): expected new entries per millisecond and request. */
+  /** λ/(2·cost): the expected new entries per millisecond and request. */
   worth(row: number): number;
-  /** The same where an entry is known to have come, or is likely to come soon. */
+  /** The same for a stream in which an entry has arrived or is likely to arrive soon. */
   hintedWorth(row: number): number;
-  /** The same for a stream of the feed of which nothing is known. */
+  /** The same for an unknown stream of the feed. */
   freshWorth(feed: string): number;
-  /** Expected new entries of a stream of the feed per millisecond. */
+  /** The expected new entries of a stream of the feed per millisecond. */
   averageRate(feed: string): number;
-  /** Takes in what a poll was like. */
+  /** Learns from a poll. */
   learn(row: number, lesson: Lesson): void;
 }
 
-/** How much one poll teaches about the cost of the next. */
+/** The weight of one poll in the average cost. */
 const COST_GAIN = 1 / 4;
 
-/** A hint counts as an entry that comes within a minute. */
+/** A hint counts as an expected entry per minute. */
 const HINTED_PER_MS = 1 / 60_000;
 
-/** A first poll also shows how often the others are worth one, so it counts as if the rate were so many times the average. */
+/**
+ * The first poll of a stream also shows how often it is worth polling, so it counts as if the rate were so many times
+ * the average.
+ */
 const FRESH_GAIN = 4;
 
-/** Evidence of each row, in columns. */
+/** The evidence of each row, in columns. */
 class EvidenceColumns {
   readonly #entries: Column;
   readonly #coveredMs: Column;
@@ -86,7 +89,7 @@ export function createPollValues(columns: Columns): PollValues {
   const hours = new EvidenceColumns(columns, MEMORY_MS.hours);
   const minutes = new EvidenceColumns(columns, MEMORY_MS.minutes);
   const cost = columns.add(1);
-  /** Entries since `countedMs`, up to where all have been counted; NaN before the first complete poll. */
+  /** Entries since `countedMs`, up to which all were counted; NaN before the first complete poll. */
   const uncounted = columns.add(0);
   const countedMs = columns.add(Number.NaN);
 
@@ -125,7 +128,7 @@ export function createPollValues(columns: Columns): PollValues {
       uncounted.set(row, complete ? 0 : all);
       if (!complete) return;
       const isFirst = Number.isNaN(countedMs.get(row));
-      // The first complete poll of a life brings a history, of which it must be known how long it is.
+      // The first complete poll returns a history, which only counts if the time it covers is known.
       const coveredMs = isFirst ? historyMs : beganMs - countedMs.get(row);
       if (coveredMs !== undefined) count(row, all, coveredMs, nowMs);
       countedMs.set(row, beganMs);

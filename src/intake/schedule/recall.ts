@@ -1,13 +1,16 @@
 /**
- * What earlier lives have seen come in each stream of a region, counted from the events in the store. So a restart
- * begins with the rates that were learned, and nothing has to be written for that.
+ * Restores how often entries arrived in each stream of a region, from the events in the store. So a restart begins
+ * with the learned rates, and nothing has to be stored for that.
  */
 import type { Store } from '../../store/store.ts';
 import { flightsName, logName } from '../stream-name.ts';
 import { MEMORY_MS } from './arrival-rate.ts';
 import type { Seen } from './schedule.ts';
 
-/** By the names of the streams; empty for a region that was never watched. `lookbackMs` is what its first reading read. */
+/**
+ * By stream name; empty for a region that was never watched. `lookbackMs` is how far back the first reading of the
+ * region went.
+ */
 export async function recallSeen(
   store: Store,
   region: string,
@@ -17,7 +20,7 @@ export async function recallSeen(
     const seen = new Map<string, Seen>();
     const watchedSinceUs = await tx.inventory.knownSince(region);
     const newestUs = (await tx.streams.list(region)).reduce((us, { cursorUs }) => Math.max(us, cursorUs), 0);
-    // Back from the newest entry: how long nobody watched since says nothing of how often entries come.
+    // Counted back from the newest entry, since the time that nobody watched says nothing about the rates.
     if (watchedSinceUs === undefined || newestUs === 0) return seen;
     const watchedMs = (newestUs - watchedSinceUs) / 1000 + lookbackMs;
     const coveredMs = Math.min(MEMORY_MS.hours, watchedMs);

@@ -1,33 +1,34 @@
 /**
- * Which stream to poll next, such that new entries are found as early as the allowed rate permits. Pure: it knows no
- * clock and no service, and is given every instant.
+ * Chooses which stream to poll next, so that new entries are found as early as the allowed request rate permits. Pure:
+ * it reads no clock and calls no service; every instant is an argument.
  *
- * There are two sorts of streams. *Regular* ones (inventory, notifications, audits) are due an interval after their
+ * There are two kinds of streams. *Regular* ones (inventory, notifications, audits) are due one interval after their
  * last poll began, and each has a share of the requests. The others, two for each Bird, are in one of these states:
  *
- *   fresh (never polled in this life) → taken → waiting → taken → …
- *   taken or waiting → timed, its next poll has an instant of its own: more pages, a retry → taken
+ *   fresh (not polled since the start) → taken → waiting → taken → …
+ *   taken → timed (its next poll has a set time: more pages to read, or a retry) → taken
  *
- * A turn goes to the first of these that there is:
- * 1. a regular stream that is due, as long as it stays within its share of the requests;
- * 2. a timed stream whose instant has come; while 3 presses or any is fresh, within a share as well;
- * 3. the stream, fresh or waiting, that has waited longest, if else not every stream could be polled each
- *    `maxIntervalMs`: so of all that is promised this comes first;
- * 4. a regular stream whose last poll left something to read, within a further share: what is known to wait there is more
- *    than what may have come elsewhere, but none of the others is to starve for it;
- * 5. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
- *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least; once it waits longer than if
- *    all were polled in turn it counts as several times more, so that quiet streams do not pay for the busy ones;
- * 6. a regular stream that is beyond its shares: no other stream wants the turn, so it costs it nothing.
+ * A turn goes to the first of these that exists:
+ * 1. a regular stream that is due, while it is within its share of the requests;
+ * 2. a timed stream whose time has come; while 3 applies or a stream is fresh, only within a share;
+ * 3. the fresh or waiting stream that has waited longest in its feed, if otherwise not every stream of the feed could
+ *    be polled within its limit (at most `maxIntervalMs`). That is the firmest promise, so it precedes what follows;
+ * 4. a regular stream whose last poll left something to read, within a further share. Entries known to wait there
+ *    matter more than entries that may have arrived elsewhere, but no other stream may starve for them;
+ * 5. among the fresh streams and those that have waited long enough, the one with the largest expected delay per
+ *    request, λ·(now − last)²/(2·cost). This minimises the mean delay of all entries. A stream that waits longer than
+ *    it would if all were polled in turn counts several times as much, so that quiet streams do not pay for busy ones;
+ * 6. a regular stream beyond its shares, since no other stream wants the turn.
  *
- * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,
- * for what its first poll teaches, and waits since its entries are news; one that was hinted at counts as if an entry came
- * within a minute. Both compete with the others, so neither many new Birds nor many hints can starve anybody.
+ * λ is the expected rate of the stream's entries (`arrival-rate.ts`). A fresh stream of an unknown rate counts as more
+ * than an average one of its feed, because its first poll also teaches its rate. It waits since its entries became
+ * news. A hinted stream counts as if an entry arrived within a minute. Both compete with the others, so neither many
+ * new Birds nor many hints can starve other streams.
  *
- * Long enough is `intervalMs` where the rate allows that for all: then each is polled so often, and no request is
- * spent on more, but for hints. Where it does not, and for hints always, it is `minIntervalMs`: streams in which much
- * happens are polled more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too
- * low even for that, the limit is stretched as far as is needed, and `lag` says so.
+ * "Long enough" is `intervalMs` if the rate allows that for all streams. Then every stream is polled at this interval,
+ * and further requests are only spent on hints. Otherwise, and always for hinted streams, it is `minIntervalMs`: busy
+ * streams are polled more often than each `intervalMs` and quiet ones less often, down to each `maxIntervalMs`. If the
+ * rate is too low even for that, the limit is stretched as far as needed, and `lag` reports it.
  */
 import { BirdTurns, type Row } from './bird-turns.ts';
 import { type Column, type Columns, createColumns } from './columns.ts';
@@ -36,13 +37,13 @@ import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
 
 export interface ScheduleOptions {
-  /** A stream is never polled sooner after its last poll, whatever is hinted. */
+  /** A stream is never polled sooner after its last poll, whatever the hints. */
   readonly minIntervalMs: number;
-  /** The aim between two polls of a stream. */
+  /** The intended interval between two polls of a stream. */
   readonly intervalMs: number;
-  /** A stream is polled at least that often, as far as the allowed rate permits. */
+  /** The longest interval between two polls of a stream, as far as the allowed rate permits. */
   readonly maxIntervalMs: number;
-  /** Requests a second that the service takes now. */
+  /** The requests per second that the service accepts now. */
   readonly allowedPerSecond: () => number;
 }
 
@@ -50,9 +51,9 @@ type Stream =
   | {
       readonly name: string;
       readonly feed: string;
-      /** What an earlier life has seen of it. */
+      /** What an earlier run has seen of it. */
       readonly seen?: Seen | undefined;
-      /** How long before it was added its entries are news already. */
+      /** For how long before it was added its entries have been news. */
       readonly newsMs?: number;
     }
   | {
@@ -60,57 +61,57 @@ type Stream =
       readonly intervalMs: number;
       /** The part of all requests that it may use while others wait, between 0 and 1. */
       readonly share: number;
-      /** It brings no entries of its own: `lag` leaves it out. */
+      /** It has no entries of its own, so `lag` ignores it. */
       readonly mayLag?: boolean;
     };
 
-/** Entries that came in a time. */
+/** The number of entries that arrived in a time. */
 export interface Seen {
   readonly entries: number;
   readonly coveredMs: number;
 }
 
-/** What a poll was like. */
+/** The outcome of a poll. */
 export interface Polled {
-  /** Replaces the interval; Infinity: not again. */
+  /** Replaces the interval; Infinity if the stream is not polled again. */
   readonly delayMs?: number | undefined;
-  /** How many requests it took; undefined when it failed, unless it is partial. */
+  /** The number of requests; undefined if the poll failed, unless it is partial. */
   readonly requests?: number | undefined;
-  /** It failed though it read a part: what it took is known, and it is as late as before. */
+  /** The poll failed after reading a part. Its requests are known, and the stream remains as late as before. */
   readonly isPartial?: boolean;
   readonly newEntries?: number;
   /**
-   * It read all that there was, so its new entries show how often some come; false where something is left, which is as
-   * late as before.
+   * Whether the poll read everything, so that its new entries show the rate of the stream. If something is left, the
+   * stream remains as late as before.
    */
   readonly complete?: boolean;
-  /** How long a time it covered, if it was the first that anybody made of the stream. */
+  /** The length of the time that it covered, if it was the first poll ever of the stream. */
   readonly historyMs?: number | undefined;
-  /** It failed because what it reads no longer exists, so that no entry of it can be late. */
+  /** It failed because the stream no longer exists, so none of its entries can be late. */
   readonly isGone?: boolean;
 }
 
 export interface Lag {
-  /** The stream that was read to its end longest ago. */
+  /** The stream that was completely read longest ago. */
   readonly name: string;
   /** How long ago that poll began, or the stream was added. */
   readonly oldestMs: number;
-  /** Its polls succeed, and leave something to read. */
+  /** Whether its polls succeed but leave something to read. */
   readonly isBehind: boolean;
-  /** How many streams lag, this one among them. */
+  /** The number of lagging streams, including this one. */
   readonly streams: number;
 }
 
-/** How long a stream waits for being read. */
+/** How long a stream has been waiting to be read. */
 export interface StreamAge {
   readonly name: string;
-  /** How long ago its last poll began that read it to its end; before the first, since it was added. */
+  /** How long ago its last complete poll began, or, before the first, how long ago it was added. */
   readonly ageMs: number;
-  /** No poll of it has read it to its end in this life. */
+  /** Whether no poll since the start has read it completely. */
   readonly isUnread: boolean;
-  /** No poll of it was begun in this life. */
+  /** Whether no poll of it has begun since the start. */
   readonly isUntried: boolean;
-  /** It is not read often enough. */
+  /** Whether it is not read often enough. */
   readonly isLate: boolean;
 }
 
@@ -120,29 +121,29 @@ interface Regular {
   readonly account: Account;
 }
 
-/** Whose turn it is. */
+/** The stream whose turn it is. */
 interface Turn {
   readonly row: Row;
-  /** Whose share its requests are taken from; undefined for nobody's. */
+  /** The account that its requests are charged to; undefined for none. */
   readonly payer: Account | undefined;
 }
 
 type State = 'fresh' | 'waiting' | 'timed' | 'taken' | 'gone';
 const WAITING: ReadonlySet<State> = new Set(['fresh', 'waiting']);
 
-/** The part of the requests that timed streams get while other streams must be polled to keep their limit. */
+/** The share of timed streams while other streams must be polled to keep their limit. */
 const TIMED_SHARE = 1 / 4;
 
-/** What regular streams that are behind get in addition to their own shares. */
+/** The share of regular streams that are behind, in addition to their own shares. */
 const BACKLOG_SHARE = 1 / 4;
 
-/** How long a timed stream is put off whose feed may not be polled now. */
+/** How long a timed stream is put off if its feed may not be polled now. */
 const PUT_OFF_MS = 1_000;
 
-/** A stream lags from that multiple of the limit on: turns come unevenly. */
+/** A stream lags from this multiple of the limit on, since turns are uneven. */
 const LAG_FROM = 1.1;
 
-/** The same for a regular stream: one reading of a large inventory takes a while. */
+/** The same for a regular stream, since one reading of a large inventory takes a while. */
 const REGULAR_LAG_FROM = 2;
 
 export class Schedule {
@@ -152,21 +153,21 @@ export class Schedule {
   readonly #rowOf = new Map<string, Row>();
   readonly #names: string[] = [];
   readonly #states: State[] = [];
-  /** When the last poll began; before the first, since when entries of a Bird's stream are news. */
+  /** When the last poll began. Before the first poll of a Bird's stream: since when its entries are news. */
   readonly #lastMs: Column;
-  /** When the last poll began that read all there was; before the first, when the stream was added. */
+  /** When the last complete poll began; before the first, when the stream was added. */
   readonly #readMs: Column;
   /** When a timed or regular stream is due. */
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
-  /** Streams that no poll has read to their end. */
+  /** Streams that no poll has read completely. */
   readonly #unread = new Set<Row>();
   /** Streams whose last successful poll left something to read. */
   readonly #behind = new Set<Row>();
-  /** Taken streams that were hinted at meanwhile. */
+  /** Taken streams that were hinted since. */
   readonly #hinted = new Set<Row>();
-  /** The account that pays for the poll of a taken stream. */
+  /** The account that the poll of a taken stream is charged to. */
   readonly #payers = new Map<Row, Account>();
   readonly #timed: InstantQueue<Row>;
   readonly #birds: BirdTurns;
@@ -204,7 +205,7 @@ export class Schedule {
     return this.#rowOf.has(name);
   }
 
-  /** Adds a stream. Of one that it has, only the interval changes. */
+  /** Adds a stream. If it is already there, only the interval of a regular stream changes. */
   add(stream: Stream, nowMs: number): void {
     const known = this.#rowOf.get(stream.name);
     if (known !== undefined) {
@@ -231,7 +232,7 @@ export class Schedule {
     this.#birds.add(row, feed, nowMs - newsMs, seen !== undefined);
   }
 
-  /** Does nothing for a stream that it has not. */
+  /** Does nothing if there is no such stream. */
   remove(name: string): void {
     const row = this.#rowOf.get(name);
     if (row === undefined) return;
@@ -253,8 +254,8 @@ export class Schedule {
   }
 
   /**
-   * Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added). No
-   * Bird's stream of the feed `except` has the turn.
+   * Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added).
+   * Bird streams of the feed `except` get no turn.
    */
   take(nowMs: number, except?: string): { readonly name: string } | { readonly waitMs: number } {
     const turn = this.#choose(nowMs, except);
@@ -298,7 +299,7 @@ export class Schedule {
     this.#setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
   }
 
-  /** Something is expected there: poll it earlier, but not before the minimum interval is over. */
+  /** An entry is expected in the stream. It is polled earlier, but not before the minimum interval is over. */
   hint(name: string, nowMs: number): void {
     const row = this.#rowOf.get(name);
     if (row === undefined || this.#states[row] === 'fresh') return;
@@ -311,14 +312,14 @@ export class Schedule {
       return;
     }
     const hintedMs = Math.max(nowMs, this.#lastMs.get(row) + this.#minIntervalMs);
-    // Infinity: it is not polled again, as where each stream is read only once.
+    // Infinity means that the stream is not polled again, for example if each stream is read only once.
     if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY) return;
     this.#setTimed(row, hintedMs);
   }
 
   /**
-   * The streams that are not read often enough; undefined while there are none. Takes time for each stream, so it is
-   * to be called every half minute or so.
+   * The streams that are not read often enough; undefined if there are none. Visits every stream, so it is to be
+   * called only every 30 s or so.
    */
   lag(nowMs: number): Lag | undefined {
     let oldest: Row | undefined;
@@ -334,8 +335,8 @@ export class Schedule {
   }
 
   /**
-   * Tells of each stream how long it waits, but of those that may lag. It takes time for each, as `lag` does, and `seen`
-   * gets the same object again and again: of tens of thousands, every few seconds, objects of their own are megabytes.
+   * Passes the age of every stream to `seen`, except streams that may lag. The same object is passed each time: new
+   * objects for tens of thousands of streams, every few seconds, would take megabytes.
    */
   eachAge(nowMs: number, seen: (age: StreamAge) => void): void {
     const age = { name: '', ageMs: 0, isUnread: false, isUntried: false, isLate: false };
@@ -351,22 +352,25 @@ export class Schedule {
     }
   }
 
-  /** Whether the rate allows to poll every stream each `intervalMs`. */
+  /** Whether the rate allows every stream a poll each `intervalMs`. */
   isAimKept(): boolean {
     return this.#birds.isAimKept();
   }
 
-  /** How long one poll of every stream of a Bird takes at the rate that is allowed now. */
+  /** How long one poll of every Bird stream takes at the current rate. */
   roundMs(): number {
     return this.#birds.roundMs();
   }
 
-  /** Requests a second that would keep `maxIntervalMs`. */
+  /** The requests per second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
     return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();
   }
 
-  /** Requests a second that regular streams need to keep their intervals; of so many none takes more than its share. */
+  /**
+   * The requests per second that regular streams need to keep their intervals; with `allowedPerSecond`, none counts
+   * for more than its share of it.
+   */
   #regularPerSecond(allowedPerSecond: number = Number.POSITIVE_INFINITY): number {
     let perSecond = 0;
     for (const [row, { intervalMs, account }] of this.#regulars) {
@@ -376,7 +380,7 @@ export class Schedule {
     return perSecond;
   }
 
-  /** Of the regular streams that are due and fit, the one that has been due for the longest time. */
+  /** Among the due regular streams that fit, the one that has been due longest. */
   #dueRegular(nowMs: number, fits: (row: Row, regular: Regular) => boolean): Row | undefined {
     let first: Row | undefined;
     for (const [row, regular] of this.#regulars) {
@@ -386,7 +390,10 @@ export class Schedule {
     return first;
   }
 
-  /** Chooses the stream whose turn it is, by the order above, and who pays for its poll: nobody where none is held back. */
+  /**
+   * Chooses the stream whose turn it is, by the order above, and the account to charge. There is none if no stream is
+   * held back.
+   */
   #choose(nowMs: number, except: string | undefined): Turn | undefined {
     const regular = this.#dueRegular(nowMs, (_, { account }) => account.debt === 0);
     if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
@@ -405,7 +412,7 @@ export class Schedule {
     return row === undefined ? undefined : { row, payer: undefined };
   }
 
-  /** The timed stream that is due first. One of the feed `except` that is due waits a little longer. */
+  /** The timed stream that is due first. A due stream of the feed `except` is put off a little. */
   #firstTimed(nowMs: number, except: string | undefined): QueueEntry<Row> | undefined {
     for (;;) {
       const next = this.#timed.first();
@@ -415,7 +422,7 @@ export class Schedule {
     }
   }
 
-  /** The first instant at which one of the streams may be polled that may not be polled now. */
+  /** The earliest instant at which another stream may be polled. */
   #nextMs(except: string | undefined): number {
     const timedMs = this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY;
     let earliestMs = Math.min(timedMs, this.#birds.nextMs(except));
@@ -425,7 +432,7 @@ export class Schedule {
     return earliestMs;
   }
 
-  /** Takes in what a poll took and brought. */
+  /** Learns what a poll took and found. */
   #learn(row: Row, nowMs: number, polled: Polled): void {
     const { requests, newEntries = 0, complete = false, historyMs } = polled;
     if (requests === undefined) return;
@@ -435,14 +442,14 @@ export class Schedule {
     if (!this.#regulars.has(row)) this.#birds.costChanged(row, this.#values.cost(row) - before);
   }
 
-  /** From how long ago on a stream that was read to its end then lags. */
+  /** The age of the last complete poll from which on a stream lags. */
   #lagFromMs(regular: Regular | undefined): number {
     if (!regular) return LAG_FROM * this.#maxIntervalMs;
     if (regular.mayLag) return Number.POSITIVE_INFINITY;
     return REGULAR_LAG_FROM * Math.max(this.#maxIntervalMs, regular.intervalMs);
   }
 
-  /** The stream's next poll has an instant of its own. */
+  /** Sets the time of the stream's next poll. */
   #setTimed(row: Row, dueMs: number): void {
     this.#states[row] = 'timed';
     this.#readyMs.set(row, dueMs);

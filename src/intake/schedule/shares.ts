@@ -1,7 +1,7 @@
 /**
- * Shares of the requests. An account that used more than its share owes the rest, and the requests of all others pay
- * that debt off; no account saves up. So a stream that waits for its share gets it within a bounded time, and never
- * more than its share while others wait.
+ * Divides requests into shares. An account that used more than its share is in debt, and the requests of all others
+ * pay the debt off. Unused shares are not saved up. So a stream that waits for its share gets it within a bounded
+ * time, and never more than its share while others wait.
  */
 export interface Account {
   /** Between 0 and 1. */
@@ -12,13 +12,16 @@ export interface Account {
 export interface Shares {
   open(share: number): Account;
   close(account: Account): void;
-  /** A poll begins, and is expected to take so many requests. `payer` is undefined for one of no account. */
+  /** A poll begins and is expected to take this many requests. `payer` is undefined if it has no account. */
   begin(payer: Account | undefined, expected: number): void;
-  /** It took so many. Only now they pay off the debts of others: a payment could not be taken back from who owes nothing. */
+  /**
+   * The poll took this many requests. They pay off the debts of other accounts only now, because a payment could not
+   * be undone for an account without debt.
+   */
   end(payer: Account | undefined, expected: number, requests: number): void;
 }
 
-/** What others have to use before these requests are no more than the account's share. */
+/** How many requests others have to use before these are no more than the account's share. */
 function owed({ share }: Account, requests: number): number {
   return (requests * (1 - share)) / share;
 }

@@ -1,29 +1,29 @@
 /**
- * The streams that wait for their next poll, in two orders at once: by the time since the last one, and by the
- * expected delay that a poll would end, λ·(now − last)²/(2·cost), and more where the poll is late. Those that were never
- * polled wait since they were added.
+ * Keeps the streams that wait for their next poll, in two orders: by the time since the last poll, and by the
+ * expected delay that a poll would end, λ·(now − last)²/(2·cost), which counts more if the poll is late. A stream
+ * that was never polled waits since it was added.
  *
- * The second order changes with time for all streams at once. But where two streams have the same λ/cost, the one
- * that waits longer is always ahead: so streams of about the same λ/cost form a class, first come first served, and
- * only the first of each class is compared. Classes are a tenth apart in √(λ/cost): intervals are within 5 % of the
- * best ones, which costs the mean delay next to nothing, and a choice takes the same time among any number of streams.
- * Fresh streams of which nothing is known are a class of their own: what they are worth changes with their feed.
+ * The second order changes with time for all streams at once. But among streams with the same λ/cost, the one that
+ * has waited longer is always ahead. So streams with about the same λ/cost form a class, first come, first served,
+ * and only the first stream of each class is compared. Classes are 10 % apart in √(λ/cost). Intervals are then within
+ * 5 % of the optimum, which hardly affects the mean delay, and a choice takes the same time for any number of
+ * streams. Fresh streams of an unknown rate form a class of their own, because their value changes with their feed.
  */
 import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 
 interface Class<T> {
-  /** The square root of what a poll is worth. */
+  /** The square root of the value of a poll. */
   readonly weight: () => number;
   readonly queue: InstantQueue<T>;
 }
 
-/** An item that may have the turn, and the square root of the expected delay that its poll would end. */
+/** The item to choose, and the square root of the expected delay that its poll would end. */
 export interface Choice<T> {
   readonly item: T;
   readonly value: number;
 }
 
-/** How long an item waits at least: one that waits as usual, and one that was hinted at. */
+/** The shortest wait: usually, and after a hint. */
 export interface LeastWait {
   readonly usualMs: number;
   readonly hintedMs: number;
@@ -32,33 +32,34 @@ export interface LeastWait {
 /** ln 1.1 */
 const CLASS_STEP = 0.0953;
 
-/** Parts of `spanMs` into which ages are sorted. */
+/** The number of bands into which `spanMs` is divided to count items by age. */
 const AGE_BANDS = 64;
 
 interface WaitlistOptions<T> {
-  /** About the longest wait that is expected. */
+  /** About the longest expected wait. */
   readonly spanMs: number;
   /**
    * When the last poll of a waiting item began, which must not change while it waits; undefined for an item that does
    * not wait.
    */
   readonly lastMsOf: (item: T) => number | undefined;
-  /** Whether a waiting item was not polled in this life. */
+  /** Whether a waiting item was not polled since the start. */
   readonly isFresh: (item: T) => boolean;
-  /** What the first poll of an item is worth of which nothing is known: λ/(2·cost). */
+  /** The value of the first poll of an unknown item: λ/(2·cost). */
   readonly freshWorth: () => number;
 }
 
 /**
- * An entry that waits for more than `lateMs` counts as if it waited for so many times that longer. So the p99 of all
- * entries is about that of streams that are polled in turn; a little longer where most streams bring next to nothing.
+ * How many times the wait beyond `lateMs` counts. It keeps the p99 of all entries near that of streams polled in
+ * turn; a little above it if most streams have next to no entries.
  */
 const LATE_COUNTS = 10;
 
 /**
- * How long a stream waits or, once its poll is late, would have to wait to be worth as much if nothing were. With L for
- * `lateMs` and P for `LATE_COUNTS`, the entries of a stream that is polled each T cost λ·(T²/2 + P·L·(T − L)) a poll.
- * Together with the requests that is least a time unit where λ·(T²/2 + P·L²) is what a request is worth.
+ * How long a stream has waited or, once its poll is late, how long it would have to wait to have the same value
+ * without lateness. With L for `lateMs` and P for `LATE_COUNTS`, the entries of a stream that is polled each T cost
+ * λ·(T²/2 + P·L·(T − L)) per poll. Together with the cost of the requests, that is least per unit of time if λ·(T²/2
+ * + P·L²) is the value of a request.
  */
 function countedMs(waitMs: number, lateMs: number): number {
   return waitMs < lateMs ? waitMs : Math.sqrt(waitMs ** 2 + 2 * LATE_COUNTS * lateMs ** 2);
@@ -74,42 +75,42 @@ export class Waitlist<T> {
   readonly #hinted = new Map<number, Class<T>>();
   readonly #known = new Map<number, Class<T>>();
   readonly #fresh: Class<T>;
-  /** How many wait whose last poll began in a band of time. */
+  /** The number of waiting items whose last poll began in each band of time. */
   readonly #bands = new Map<number, number>();
 
   constructor({ spanMs, lastMsOf, isFresh, freshWorth }: WaitlistOptions<T>) {
     this.#lastMsOf = lastMsOf;
-    // It may have been polled at the instant at which it was added.
+    // An item may be polled at the very instant at which it was added.
     this.#isFresh = (item, atMs) => isFresh(item) && lastMsOf(item) === atMs;
     this.#bandMs = spanMs / AGE_BANDS;
     this.#byAge = createInstantQueue(this.#isCurrent);
     this.#fresh = { weight: () => Math.sqrt(freshWorth()), queue: createInstantQueue(this.#isFresh) };
   }
 
-  /** `worth` is λ/(2·cost): expected entries per millisecond and request. */
+  /** `worth` is λ/(2·cost): the expected entries per millisecond and request. */
   add(item: T, lastMs: number, worth: number): void {
     this.#enter(item, lastMs);
     this.#classOf(this.#usual, worth, this.#isCurrent).queue.add(item, lastMs);
   }
 
-  /** Adds one that was not polled in this life, but of which something is known. */
+  /** Adds an item that was not polled since the start, but whose rate is known. */
   addKnown(item: T, sinceMs: number, worth: number): void {
     this.#enter(item, sinceMs);
     this.#classOf(this.#known, worth, this.#isFresh).queue.add(item, sinceMs);
   }
 
-  /** Adds one of which nothing is known. */
+  /** Adds an item whose rate is unknown. */
   addFresh(item: T, sinceMs: number): void {
     this.#enter(item, sinceMs);
     this.#fresh.queue.add(item, sinceMs);
   }
 
-  /** An item that waits was hinted at, and is worth more from now on. */
+  /** A waiting item was hinted. Its value is higher from now on. */
   hint(item: T, lastMs: number, worth: number): void {
     this.#classOf(this.#hinted, worth, this.#isCurrent).queue.add(item, lastMs);
   }
 
-  /** Takes an item out. To be called before its `lastMsOf` becomes undefined; does nothing for one that does not wait. */
+  /** Removes an item. To be called before its `lastMsOf` becomes undefined. Does nothing if it does not wait. */
   delete(item: T): void {
     const lastMs = this.#lastMsOf(item);
     if (lastMs !== undefined) this.#count(this.#bandOf(lastMs), -1);
@@ -121,15 +122,15 @@ export class Waitlist<T> {
   }
 
   /**
-   * Whether the oldest one has to be polled now in order that each of `total` streams is polled every `limitMs`.
-   * Streams that were polled in a bunch are so taken apart in good time, instead of all being late together.
+   * Whether the oldest item has to be polled now so that each of `total` streams can be polled every `limitMs`.
+   * Streams that were polled close together are thus spread out in good time, instead of all being late together.
    */
   isPressing(nowMs: number, limitMs: number, total: number): boolean {
     const first = this.#byAge.first();
     if (!first) return false;
     if (nowMs - first.atMs >= limitMs) return true;
-    // Served one by one over `limitMs`, the k-th oldest has its turn after (k − 1)/total of it. A band counts as
-    // young as its end, so this may come a band late.
+    // If all are polled one by one over `limitMs`, the k-th oldest has its turn after (k − 1)/total of it. A band
+    // counts as young as its end, so this may come one band late.
     let older = 0;
     for (let end = this.#bandOf(first.atMs) + 1; end * this.#bandMs <= nowMs; end += 1) {
       older += this.#bands.get(end - 1) ?? 0;
@@ -138,7 +139,7 @@ export class Waitlist<T> {
     return false;
   }
 
-  /** Whether one waits that was not polled in this life. */
+  /** Whether an item waits that was not polled since the start. */
   hasFresh(): boolean {
     if (this.#fresh.queue.first()) return true;
     for (const { queue } of this.#known.values()) if (queue.first()) return true;
@@ -146,8 +147,8 @@ export class Waitlist<T> {
   }
 
   /**
-   * The item with the largest expected delay for its cost, among the first of each class that wait long enough. A poll
-   * is late that comes more than `lateMs` after the one before.
+   * The item with the largest expected delay per request, among the first items of each class that have waited long
+   * enough. A poll is late if it comes more than `lateMs` after the previous one.
    */
   best(nowMs: number, { usualMs, hintedMs }: LeastWait, lateMs: number): Choice<T> | undefined {
     let best: Choice<T> | undefined;
@@ -164,7 +165,7 @@ export class Waitlist<T> {
     return best;
   }
 
-  /** When the first of those that do not wait long enough yet will; Infinity for none. */
+  /** When the next item will have waited long enough; Infinity if there is none. */
   nextMs({ usualMs, hintedMs }: LeastWait): number {
     let earliestMs = (this.#byAge.first()?.atMs ?? Number.POSITIVE_INFINITY) + usualMs;
     for (const { queue } of this.#hinted.values()) {
