@@ -56,9 +56,9 @@ export async function queue(
 }
 
 /**
- * A new delivery of a notification, to be tried at once. Deliveries of one `groupKey` to an integration are sent in
- * order: none overtakes another, except to recipients that refused one which others have accepted. Without a `groupKey`
- * they are in no order.
+ * A new delivery of a notification, to be tried at once. Deliveries of one `groupKey` to an integration share a lane:
+ * they are sent in order. One leaves the lane when only some of its recipients have accepted it, or when it fails
+ * alone. Without a `groupKey` there is no order.
  */
 export function newDelivery(
   notification: { readonly id: string; readonly receiver: string; readonly groupKey?: string },

@@ -1,4 +1,4 @@
-/** One try of one delivery: it is sent, what came of it is judged, and everybody who looks on hears of that. */
+/** Tries a delivery once: sends it, judges the outcome, and reports that. */
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { linksFrom } from '../channels/traits.ts';
@@ -22,19 +22,19 @@ export interface AttemptOptions {
   readonly random: Random;
   readonly report: Report;
   readonly externalUrl: string;
-  /** True where nobody said how people reach the page: then their messages link nowhere. */
+  /** True if no external URL is configured: then messages have no links to the page. */
   readonly hasDefaultUrl?: boolean | undefined;
   /** Without it, messages have no link to acknowledge. */
   readonly links?: AcknowledgeLinks | undefined;
 }
 
-/** Makes the addresses by which whoever reads a message may acknowledge an alert. */
+/** Makes the links by which the reader of a message may acknowledge an alert. */
 interface AcknowledgeLinks {
   /** `sentAtUs` is when the message was written. */
   urlOf(alert: Pick<NotifiedAlert, 'id' | 'startsAtUs'>, sentAtUs: number): string;
 }
 
-/** Tries once and resolves to how the delivery is to be settled; it never rejects. */
+/** Tries once. Resolves to how the delivery is to be settled; never rejects. */
 export async function attempt(
   claimed: ClaimedDelivery,
   options: AttemptOptions,
@@ -73,8 +73,9 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
 }
 
 /**
- * The integration that a delivery was queued for, which may stand elsewhere after a reload. Of what an earlier version has
- * queued only the kind is known: where another one stands at its position, the receiver's first of the same kind has it.
+ * The integration that a delivery was queued for, which may stand at another position after a reload. If the
+ * notification does not say how to find it, as in those that an earlier version queued, only its kind is known: then it
+ * is the one at its position if that has this kind, or else the receiver's first of this kind.
  */
 export function integrationOf(
   receiver: Receiver | undefined,
@@ -83,7 +84,7 @@ export function integrationOf(
 ): Integration | undefined {
   if (!receiver) return undefined;
   const { integrations } = receiver;
-  // Somebody may have broken it in the store.
+  // The stored notification may be damaged.
   const ways = notification?.ways;
   if (Array.isArray(ways) && position in ways) return integrationAt(integrations, position, ways.map(String));
   const there = integrations[position];
@@ -91,8 +92,8 @@ export function integrationOf(
 }
 
 /**
- * The first alerts that fire get the address by which whoever reads the message may acknowledge each of them. It is added
- * when it is sent and kept nowhere; it follows from the notification, so every try says the same.
+ * Adds to the first alerts that fire the link by which the reader may acknowledge them. It is added when the message is
+ * sent, and not stored. It follows from the notification, so every try sends the same.
  */
 export function withAcknowledgeUrls(
   notification: Notification,

@@ -1,4 +1,4 @@
-/** What a delivery says, for people to read; and deliveries that only try a receiver. */
+/** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
@@ -7,7 +7,7 @@ import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import { integrationOf } from './attempt.ts';
 
-/** What the page shows of deliveries, and how it tries a receiver; `newId` gives an unused id. */
+/** What the page needs to show messages and to test a receiver. `newId` returns an unused id. */
 export function createDeliveryMessages(
   receivers: readonly Receiver[],
   externalUrl: string,
@@ -23,8 +23,8 @@ export function createDeliveryMessages(
 }
 
 /**
- * The message as it is sent, without secrets: it follows from the notification and the configuration of now. Undefined
- * for what is no news of a group, and for an integration that is no longer configured.
+ * The message as it would be sent, without secrets, by the notification and the present configuration. Undefined if the
+ * notification is not about a group, or if the integration is no longer configured.
  */
 function messageOf(
   { delivery, notification }: ClaimedDelivery,
@@ -39,11 +39,14 @@ function messageOf(
 
 interface TestOptions {
   readonly nowUs: number;
-  /** Gives an unused id. */
+  /** Returns an unused id. */
   readonly newId: () => string;
 }
 
-/** A sample notification for each integration of a receiver; an incident that it opens is ended by a second one. */
+/**
+ * A sample notification for each integration of a receiver. Services that keep incidents get a second one, which
+ * resolves the incident that the first opens.
+ */
 function testDeliveries(
   { name, integrations }: Receiver,
   { nowUs, newId }: TestOptions,
@@ -58,7 +61,7 @@ function testDeliveries(
             id: newId(),
             notificationId: notification.id,
             receiver: name,
-            // What ends an incident comes after what opens it.
+            // What resolves an incident must come after what opens it.
             lane: notification.groupKey,
           })),
     );

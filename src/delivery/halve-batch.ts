@@ -1,18 +1,22 @@
 /**
- * A batch of forwarded events that its receiver does not accept, though it accepts others, is sent in halves, and these
- * again: so that in the end only those events are not delivered for which it does not. An event keeps its own id in each.
- * But a half is a message under another id: so none is made where any try may have been accepted without an answer.
+ * Splits a batch of forwarded events in halves if its receiver does not accept it but accepts others, and the halves
+ * again. So in the end only those events are not delivered that the receiver does not accept. An event keeps its own
+ * id. But each half is a message with an id of its own. So a batch is not split if any try of it may have been accepted
+ * without an answer: its events would be sent twice.
  */
 import type { ForwardNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery, Settlement } from '../store/outbox-store.ts';
 
-/** What goes out in the place of a batch. */
+/** One half, sent in place of the batch. */
 export interface Half {
   readonly notification: ForwardNotification;
   readonly delivery: Delivery;
 }
 
-/** Both halves, to be sent at once; undefined for what is no batch of several events. They end when the whole would. */
+/**
+ * Both halves, to be sent at once; undefined for anything but a batch of several events. They expire when the batch
+ * would.
+ */
 export function halvesOf({ delivery, notification }: ClaimedDelivery, nowUs: number): Half[] | undefined {
   if (notification.kind !== 'forward' || notification.events.length < 2) return undefined;
   const { receiver, integration, position, lane, createdAtUs, fallbackAtUs } = delivery;
@@ -38,12 +42,12 @@ export function halvesOf({ delivery, notification }: ClaimedDelivery, nowUs: num
   });
 }
 
-/** Knows of which batches every try, from the first on, was answered with a refusal: nothing of them has arrived. */
+/** Knows the batches of which the receiver refused every try, so that nothing of them has arrived. */
 export class RefusedBatches {
-  /** By deliveries, how many of their tries were. */
+  /** By delivery id: how many of its tries were refused. */
   readonly #refused = new Map<string, number>();
 
-  /** Hears how a try ended; says whether it and all before it were refused. */
+  /** Hears how a try ended. Returns whether it and all tries before it were refused. */
   hear({ delivery, notification }: ClaimedDelivery, { state, refusals }: Settlement): boolean {
     if (notification.kind !== 'forward' || notification.events.length < 2) return false;
     const { id, attempts } = delivery;

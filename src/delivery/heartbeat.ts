@@ -1,7 +1,7 @@
 /**
- * Calls an outside watchdog again and again, which alarms people when the calls stay out: as they do when this process,
- * its machine or its network is gone, and also when the watch is not worth much, because something impairs it gravely.
- * What stops here: the watchdog's address, which is a secret.
+ * Calls an outside watchdog at intervals. The watchdog alarms people when the calls stop: because this process, its
+ * machine or its network is gone, or because something impairs the watch gravely. What stops here: the watchdog's
+ * address, which is a secret.
  */
 
 import { NestwatchError } from '../errors.ts';
@@ -18,24 +18,24 @@ interface Heartbeat {
 }
 
 interface HeartbeatOptions {
-  /** The address is a secret: who knows it can keep the watchdog quiet. */
+  /** The address is a secret: whoever knows it can keep the watchdog quiet. */
   readonly config: { readonly url: Secret; readonly intervalMs: number };
   /** What impairs the watch, the gravest first. */
   readonly impairments: () => Promise<
     readonly { readonly title: string; readonly stopsHeartbeat: boolean }[]
   >;
-  /** Ends an exchange after `HEARTBEAT_TIMEOUT_MS` by itself. */
+  /** Must itself end an exchange after `HEARTBEAT_TIMEOUT_MS`. */
   readonly transport: Transport;
   readonly clock: Clock;
   readonly report: Report;
-  /** Notes there how many calls in a row were in vain. */
+  /** Where it notes how many calls in a row failed. */
   readonly rounds?: Rounds;
 }
 
 export const HEARTBEAT_TIMEOUT_MS = 10_000;
 
 const MAX_REASON_CODE_POINTS = 200;
-/** Its name among what is sent again and again. */
+/** Its name in `rounds`. */
 const ROUND = 'the heartbeat';
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
@@ -55,7 +55,7 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     report({ what: 'heartbeat', outcome, reason, atUs: clock.nowUs() });
   }
 
-  /** Why the watchdog did not accept the call; empty when it did. */
+  /** Why the watchdog did not accept the call; empty if it did. */
   async function call(): Promise<string> {
     try {
       const { status } = await transport.send({ method: 'GET', url: config.url.reveal(), headers: {} });

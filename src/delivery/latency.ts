@@ -2,16 +2,19 @@ import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Transaction } from '../store/store.ts';
 
-/** How long news takes to people. What was history when its region or Bird was first watched says nothing of that. */
+/**
+ * Measures how long news takes to reach people. Events that were history when their region or Bird was first watched do
+ * not count.
+ */
 export interface Latency {
-  /** Looks up since when the regions of these notifications are watched; to be called before they are sent. */
+  /** Looks up since when the regions of these notifications are watched. To be called before they are sent. */
   prepare(tx: Transaction, notifications: readonly Notification[]): Promise<void>;
-  /** Milliseconds from the oldest event that is no history to `nowUs`; undefined where there is none. */
+  /** Milliseconds from the oldest event that counts to `nowUs`; undefined if there is none. */
   sinceOldestMs(notification: Notification, nowUs: number): number | undefined;
 }
 
 export function createLatency(): Latency {
-  // It never changes once it is known.
+  // By region. It never changes once it is known.
   const watchedSinceUs = new Map<string, number>();
 
   return {
@@ -34,7 +37,10 @@ export function createLatency(): Latency {
   };
 }
 
-/** A message that somebody broke in the store has none: sending it fails by itself, and must not fail the others. */
+/**
+ * The events of a notification. One that is damaged in the store has none: only its own sending may fail, not the
+ * others.
+ */
 function eventsOf(notification: Notification): readonly Event[] {
   const events = () => {
     switch (notification.kind) {

@@ -1,29 +1,33 @@
 /**
- * The deliveries of one integration, on their way. A line takes turns: one transaction settles what has ended and
- * claims as much again. It claims more than it has in flight, so that sending goes on while a turn commits, and takes
- * the next turn when half of what it holds has ended, or a moment after the first has: a commit costs as much as a few
- * deliveries.
+ * Sends the deliveries of one integration. A line works in turns. A turn is one transaction, which settles the tries
+ * that have ended and claims as many deliveries again.
  *
- * First tries go before others, among what is claimed and of what it has claimed, and have places there and in flight that
- * those leave free: messages that the receiver lets wait until their time is over would else be in flight for good, with
- * all that is new behind them.
+ * A commit costs as much as a few deliveries, so turns are few and sending never waits for one. A line claims more
+ * deliveries than it has in flight, and takes the next turn when half of what it holds has ended, or a moment after the
+ * first of them has.
+ *
+ * First tries have precedence over retries, both in claiming and in sending. Some places are for first tries alone. A
+ * receiver that lets some messages run into the timeout would otherwise fill all places with them, and what is new
+ * would wait behind.
  */
 import type { Pace } from '../channels/channel.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 
-/** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
+/** How long a try that has ended may wait to be settled. The next delivery of its lane waits for that. */
 const SETTLED_WITHIN_MS = 50;
-/** The same while others that are claimed go out: a commit that holds a few only costs more than they do. */
+/** The same while other claimed deliveries wait to be sent: a commit for only a few would cost more than they do. */
 const SETTLED_WITHIN_BUSY_MS = 100;
-/** How long delivery rests when the store refuses a transaction. */
+/** How long delivery waits after the store refused a transaction. */
 export const STORE_PAUSE_MS = 1_000;
 
-/** How many may be claimed. */
+/** How many deliveries a turn may claim. */
 export interface Room {
   readonly all: number;
-  /** Of those, how many that were tried before, once the first tries are claimed; undefined where these need no help. */
+  /**
+   * How many of those may be retries, after first tries have been claimed; undefined if first tries need no precedence.
+   */
   readonly tried: number | undefined;
 }
 
@@ -31,25 +35,25 @@ interface LineOptions {
   readonly pace: Pace;
   readonly clock: Clock;
   readonly report: Report;
-  /** Settles these and claims more, in one transaction. */
+  /** Settles these tries and claims more, in one transaction. */
   readonly turn: (settlements: readonly Settlement[], room: Room) => Promise<readonly ClaimedDelivery[]>;
   /** Tries once; never rejects. */
   readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
-  /** With a signal the line bears failures of the store; without one its work rejects. */
+  /** With a signal the line goes on when the store fails. Without one `work` rejects. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export class Line {
   readonly #options: LineOptions;
-  /** Rung when a try ended or something new is due. */
+  /** Rung when a try ended, or when more is due. */
   readonly #bell: ReturnType<typeof createBell>;
-  /** Claimed and not begun: those that were never tried, and the others. */
+  /** Claimed and not begun: first tries, and retries. */
   readonly #fresh: ClaimedDelivery[] = [];
   readonly #tried: ClaimedDelivery[] = [];
   readonly #ended: Settlement[] = [];
   #endedSinceMs = 0;
   #inFlight = 0;
-  /** Of those, what was tried before. */
+  /** How many of those are retries. */
   #triedInFlight = 0;
   #isWanted = false;
 
@@ -58,18 +62,18 @@ export class Line {
     this.#bell = createBell(options.clock);
   }
 
-  /** More is due. */
+  /** Says that more is due. */
   want(): void {
     this.#isWanted = true;
     this.#bell.ring();
   }
 
-  /** Whether more became due after it last claimed. */
+  /** Whether more became due since it last claimed. */
   isWanted(): boolean {
     return this.#isWanted;
   }
 
-  /** Goes on until nothing is due and nothing is in flight. Resolves to whether anything was claimed. */
+  /** Works until nothing is due and nothing is in flight. Resolves to whether anything was claimed. */
   async work(): Promise<boolean> {
     const { signal } = this.#options;
     let hasWorked = false;
@@ -89,7 +93,7 @@ export class Line {
     }
   }
 
-  /** What it claimed; undefined when the store refused: then nothing of the turn happened. */
+  /** Resolves to what it claimed; undefined if the store refused, so that nothing of the turn happened. */
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
     const { turn, report, signal } = this.#options;
     const nowUs = this.#options.clock.nowUs();
@@ -101,7 +105,8 @@ export class Line {
     try {
       return await turn(settlements, room);
     } catch (error) {
-      // What ended is settled later; if that never comes, the next start repeats it.
+      // The tries are settled by a later turn. If none comes, the deliveries are still leased at the next start, and
+      // repeated.
       report({ what: 'trouble', stage: 'delivery', error });
       this.#ended.unshift(...settlements);
       if (!signal) throw error;
@@ -135,7 +140,7 @@ export class Line {
         if (isFirst) this.#endedSinceMs = clock.monotonicMs();
         this.#ended.push(settlement);
         this.#fill();
-        // Whoever waits for the next turn knows until when. To wake it for each of hundreds costs more than they do.
+        // `#untilTurn` knows how long to wait. Waking it for each of hundreds of tries costs more than the tries do.
         if (isFirst || this.#waiting() === 0 || this.#isTurn(false)) this.#bell.ring();
       });
     }
@@ -161,7 +166,7 @@ export class Line {
     const { pace, clock, signal } = this.#options;
     const ended = this.#ended.length;
     if (signal?.aborted) return !isStopping || ended > 0;
-    // More may be due, and there are hands free for it.
+    // More may be due, and there are free places to send it.
     if (this.#isWanted && this.#inFlight < pace.inFlight) return true;
     if (ended === 0) return false;
     const isHalf = ended >= this.#inFlight + this.#waiting();
@@ -175,12 +180,12 @@ export class Line {
 
 const isFresh = ({ delivery }: ClaimedDelivery) => delivery.attempts === 1;
 
-/** How many of so many places are for first tries alone; a single one has none to spare. */
+/** How many of so many places are for first tries alone; a single place is for all. */
 function placesOfFresh(places: number): number {
   return places === 1 ? 0 : Math.max(1, Math.floor(places / 4));
 }
 
-/** Claimed and not begun: free again at that instant. */
+/** Settles a delivery that was claimed and not begun: it may be claimed again at `nextAttemptAtUs`. */
 export function putBack({ delivery }: ClaimedDelivery, nextAttemptAtUs: number): Settlement {
   const { id, lastError, refusals, refusedBy, attempts: attempt } = delivery;
   return {

@@ -1,22 +1,25 @@
 /**
- * Sends what alerting has queued. It stands in the store as deliveries; this stage claims them, sends them and settles
- * them:
+ * Delivery: the stage that sends what alerting has queued. Deliveries are rows of the store. This stage claims them,
+ * sends them, and settles them:
  *
  *   pending ──claim──► leased ──send──► delivered
  *                        │ ▲            dead         given up: refused for good, or not accepted for 72 h
- *                        │ │            suppressed   nothing to send, or nobody left to send it to
+ *                        │ │            suppressed   there is nothing to send, or nobody left to send it to
  *                        ▼ │
- *                 retry, ambiguous      claimed again when their instant comes
+ *                 retry, ambiguous      claimed again when they are due
  *
- * A claim is durable, with the attempt counted, before the first byte leaves, and a delivery carries the same id on
- * every try: so it is sent at least once, and a receiver can drop repeats. What another life of this process left
- * leased was perhaps sent; it becomes ambiguous when this one starts.
+ * **At least once.** A claim, with its attempt counted, is committed before the first byte is sent. Every try carries
+ * the same id, by which a receiver can drop repeats. If the process dies, what it had leased may have been sent: it
+ * becomes ambiguous at the next start.
  *
- * Every integration of every receiver has a line of its own (`line.ts`), so a slow or dead one delays nobody else. The
- * order within a lane is the store's: it gives only the first of each. One that is not accepted while its integration
- * accepts others leaves its lane (`unaccepted-alone.ts`). Where several replicas send, what one has tried in vain is
- * tried by another next (`doubted-way.ts`). Forwarded events that are not accepted together are sent in halves
- * (`halve-batch.ts`).
+ * **Independently.** Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
+ * other.
+ *
+ * **In order.** Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
+ * A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`). A batch of
+ * forwarded events that fails like that is split in halves (`halve-batch.ts`).
+ *
+ * Where several replicas send, one whose tries fail leaves deliveries to the others (`defer-to-replicas.ts`).
  */
 
 import type { Pace } from '../channels/channel.ts';
@@ -27,64 +30,70 @@ import type { ClaimedDelivery, LeftToOthers, Settlement } from '../store/outbox-
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
-import { DoubtedWays } from './doubted-way.ts';
+import { ReplicaDeferral } from './defer-to-replicas.ts';
 import { type Half, halvesOf, RefusedBatches } from './halve-batch.ts';
+import { createIsolatedFailures, type IsolatedFailures } from './isolated-failure.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
-import { createUnacceptedAlone, type UnacceptedAlone } from './unaccepted-alone.ts';
 
 interface Delivery {
-  /** Something was queued. */
+  /** Says that something was queued. */
   wake(): void;
-  /** Runs until `signal` aborts; then claims nothing more and resolves when what is in flight has ended. */
+  /** Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Tries everything once that is due now; resolves to how many were not accepted, and rejects when the store fails. */
+  /**
+   * Tries once everything that is due now. Resolves to how many tries were not accepted; rejects if the store fails.
+   */
   drain(): Promise<number>;
 }
 
-/** Where the integration is no longer configured, so that nothing is sent. */
+/** For an integration that is no longer configured, to which nothing is sent. */
 const ANY_PACE: Pace = { inFlight: 8, claimed: 256 };
-/** The clock may be set meanwhile, so that no wait is trusted for longer. */
+/** No wait is longer than this, since the clock may be set in the meantime. */
 const LONGEST_WAIT_MS = 60_000;
 /**
- * Replicas read a new configuration one after the other. For so long after it was queued, what one of them does not know
- * is left to another that may; and so long it stays due before one that does not know it looks.
+ * Replicas load a new configuration one after the other, so one may not know an integration that others know. For
+ * `UNKNOWN_FOR_US` after it was queued, it leaves such a delivery to the others. It looks at an integration that it
+ * does not know only for deliveries that have been due for `LEFT_TO_OTHERS_US`.
  */
 const UNKNOWN_FOR_US = 600_000_000;
 const LEFT_TO_OTHERS_US = 10_000_000;
-/** How often a replica looks whether others have done what it has left to them. */
+/** How often a replica looks whether others have sent what it left to them. */
 const LEFT_LOOK_MS = 1_000;
 
 export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
-  /** Needed where the process has several outboxes, one after the other. */
+  /** Required if the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
-  /** What was learned of integrations, where that is to last longer than the stage. */
+  /** What tries have shown of the integrations, if that is to outlast this stage. */
   readonly learned?: Learned | undefined;
-  /** Of the replica that sends, where several share the store. */
+  /** The replica that this stage belongs to, if several share the store. */
   readonly senders?: Senders | undefined;
-  /** How often it looks for what is due though nobody says so; a minute without it. */
+  /** How often it checks the store for what is due and no `wake` announced. Default: one minute. */
   readonly lookEveryMs?: number | undefined;
-  /** Called after a commit by which others are to claim what it had. */
+  /** Called after a commit that leaves deliveries for other replicas to claim. */
   readonly leftOver?: () => void;
   /** Called after a commit that settled a failed try. */
   readonly failed?: () => void;
 }
 
-/** What delivery has to know of the replica that it is part of. */
+/** What delivery must know of the replica that it belongs to. */
 export interface Senders {
-  /** Under what number deliveries are claimed; undefined while none are. */
+  /** The number under which deliveries are claimed; undefined while none may be. */
   holder(): number | undefined;
-  /** Whether a try may be begun: this replica surely lives until it has ended. */
+  /** Whether a try may be begun: this replica certainly keeps its leases until the try has ended. */
   mayBegin(): boolean;
   /** Whether others send as well. */
   hasOthers(): boolean;
 }
 
-/** Takes back what earlier lives of the process left leased; does so once, before anything is claimed. */
+/** Makes deliveries ambiguous that earlier processes left leased. Does so once, before anything is claimed. */
 export type LeaseRecovery = () => Promise<void>;
 
-/** One for each life of the process: what another stage of the same life has leased is still on its way. */
+/**
+ * Creates the recovery of this process. There must be only one: what another stage of the same process has leased is
+ * still being sent.
+ */
 export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   let isDone = false;
   return async () => {
@@ -94,17 +103,17 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   };
 }
 
-/** What is known of integrations by the tries of this process, whatever its configuration says by now. */
+/** What the tries of this process have shown of the integrations, under whatever configuration. */
 export interface Learned {
-  readonly unacceptedAlone: UnacceptedAlone;
-  readonly doubtedWays: DoubtedWays;
+  readonly isolatedFailures: IsolatedFailures;
+  readonly deferral: ReplicaDeferral;
   readonly refusedBatches: RefusedBatches;
 }
 
 export function createLearned(): Learned {
   return {
-    unacceptedAlone: createUnacceptedAlone(),
-    doubtedWays: new DoubtedWays(),
+    isolatedFailures: createIsolatedFailures(),
+    deferral: new ReplicaDeferral(),
     refusedBatches: new RefusedBatches(),
   };
 }
@@ -122,29 +131,29 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  readonly #unacceptedAlone: UnacceptedAlone;
-  readonly #doubtedWays: DoubtedWays;
+  readonly #isolatedFailures: IsolatedFailures;
+  readonly #deferral: ReplicaDeferral;
   readonly #refusedBatches: RefusedBatches;
-  /** By integrations: until when it need not be looked at, since all that is due there is left to others. */
+  /** By integration: until when it need not be looked at, since all that is due there is left to others. */
   readonly #leftUntilMs = new Map<string, number>();
-  /** Claimed where the way was doubted already: nobody else has done it meanwhile. */
-  readonly #leftLying = new WeakSet<ClaimedDelivery>();
-  /** By the ids of the deliveries: those that fail alone, and null for those that do so no more; until that is written. */
+  /** Claimed although left to others first: none of them has sent it. */
+  readonly #claimedAnyway = new WeakSet<ClaimedDelivery>();
+  /** By delivery id, until it is written: the fault of one that fails alone; null for one that no longer does. */
   readonly #standings = new Map<string, Fault | null>();
-  /** By the ids of batches that are not accepted as a whole, what goes out in their place; until that is written. */
+  /** By delivery id, until it is written: the halves of a batch that is not accepted as a whole. */
   readonly #halves = new Map<string, readonly Half[]>();
   readonly #recovery: LeaseRecovery;
-  /** By the ids of the deliveries. */
+  /** Tries in flight, by delivery id. */
   readonly #underWay = new Map<string, Promise<Settlement>>();
-  /** Tries in this life that were not accepted. */
+  /** Tries of this stage that were not accepted. */
   #failedTries = 0;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
-    const { unacceptedAlone, doubtedWays, refusedBatches } = options.learned ?? createLearned();
-    this.#unacceptedAlone = unacceptedAlone;
-    this.#doubtedWays = doubtedWays;
+    const { isolatedFailures, deferral, refusedBatches } = options.learned ?? createLearned();
+    this.#isolatedFailures = isolatedFailures;
+    this.#deferral = deferral;
     this.#refusedBatches = refusedBatches;
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
@@ -171,7 +180,7 @@ class Outbox implements Delivery {
         lines.delete(key);
         working.delete(done);
         if (!hasWorked) this.#leaveFor(at);
-        // It may have been asked for more just after it last looked.
+        // `want` may have been called just after the line last claimed.
         if (fresh.isWanted()) this.#bell.ring();
       });
       working.add(done);
@@ -193,7 +202,7 @@ class Outbox implements Delivery {
     return this.#failedTries - failedBefore;
   }
 
-  /** Begins what is due; resolves to how long nothing else will be, in milliseconds. */
+  /** Starts lines for what is due. Resolves to how long nothing else will be due, in milliseconds. */
   async #beginDue(begin: (at: Destination) => void): Promise<number> {
     const { store, clock, report, senders, lookEveryMs: longestMs = LONGEST_WAIT_MS } = this.#options;
     try {
@@ -215,38 +224,44 @@ class Outbox implements Delivery {
     }
   }
 
-  /** Where what is due is left to others, it stays due: whoever looks at each turn does nothing else. */
+  /**
+   * Puts off looking at an integration whose due deliveries are left to others. They stay due, so looking at them at
+   * each turn would be all that this stage does.
+   */
   #leaveFor(at: Destination): void {
     if (!this.#left(at)) return;
     this.#leftUntilMs.set(keyOf(at), this.#options.clock.monotonicMs() + LEFT_LOOK_MS);
   }
 
-  /** What is left to other replicas; undefined for nothing. */
+  /** How long deliveries are left to other replicas; undefined for not at all. */
   #left(at: Destination): LeftToOthers | undefined {
-    return this.#options.senders?.hasOthers() ? this.#doubtedWays.left(at) : undefined;
+    return this.#options.senders?.hasOthers() ? this.#deferral.left(at) : undefined;
   }
 
-  /** Undefined where this configuration has none there. */
+  /** Undefined if this configuration has no integration there. */
   #integrationAt({ receiver, position }: Destination): Integration | undefined {
     return this.#options.receivers.find(({ name }) => name === receiver)?.integrations[position];
   }
 
-  /** Whether another replica may know what this delivery is for, and this one does not. */
-  #isOfOthers({ delivery, notification }: ClaimedDelivery): boolean {
+  /** Whether another replica may know the integration of this delivery, which this one does not. */
+  #mayBeKnownToOthers({ delivery, notification }: ClaimedDelivery): boolean {
     const { receivers, clock } = this.#options;
     if (clock.nowUs() - delivery.createdAtUs >= UNKNOWN_FOR_US) return false;
     const receiver = receivers.find(({ name }) => name === delivery.receiver);
     return integrationOf(receiver, delivery, notification) === undefined;
   }
 
-  /** Whether it was claimed before it showed that another replica may do better. */
-  #mayBeOthers(claimed: ClaimedDelivery): boolean {
+  /**
+   * Whether it is to be left to others although it was claimed: only since then have tries shown that they may do
+   * better.
+   */
+  #isLeftToOthers(claimed: ClaimedDelivery): boolean {
     const { senders } = this.#options;
-    const isDoubted = senders?.hasOthers() && this.#doubtedWays.isDoubted(claimed.delivery);
-    return isDoubted === true && !this.#leftLying.has(claimed);
+    const isSuspect = senders?.hasOthers() && this.#deferral.isSuspect(claimed.delivery);
+    return isSuspect === true && !this.#claimedAnyway.has(claimed);
   }
 
-  /** The line of one integration, for what is due at the instant that `dueUs` gives. */
+  /** The line of one integration, for what is due at the time that `dueUs` returns. */
   #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
     const { clock, report, leftOver } = this.#options;
     const integration = this.#integrationAt(at);
@@ -268,19 +283,20 @@ class Outbox implements Delivery {
   async #attempt(claimed: ClaimedDelivery): Promise<Settlement> {
     const { senders, clock } = this.#options;
     if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
-    if (senders && this.#isOfOthers(claimed)) return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
-    if (this.#mayBeOthers(claimed)) return putBack(claimed, clock.nowUs());
+    if (senders && this.#mayBeKnownToOthers(claimed))
+      return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
+    if (this.#isLeftToOthers(claimed)) return putBack(claimed, clock.nowUs());
     const ended = await this.#try(claimed);
-    this.#doubtedWays.hear(claimed.delivery, ended);
+    this.#deferral.hear(claimed.delivery, ended);
     if (ended.failed) this.#failedTries += 1;
     const settlement = this.#setAside(claimed, ended);
-    // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.
+    // If this replica was presumed dead in the meantime, another one tries too, and the outcome of its try counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 
   /**
-   * A replica that was taken for dead, and has joined anew, may be given what it is still sending: the try that is under
-   * way counts.
+   * Tries once. A replica that was presumed dead and has joined again may claim what it is still sending. Then the try
+   * in flight counts as the new one.
    */
   #try(claimed: ClaimedDelivery): Promise<Settlement> {
     const { id } = claimed.delivery;
@@ -291,25 +307,25 @@ class Outbox implements Delivery {
     return begun;
   }
 
-  /** The same settlement; where the delivery alone fails, it holds up its lane no more. */
+  /** Returns the settlement, changed if the delivery fails alone: then it leaves its lane, or is split in halves. */
   #setAside(claimed: ClaimedDelivery, settlement: Settlement): Settlement {
     const { delivery, notification } = claimed;
     const { id, receiver, integration } = delivery;
     const { clock, receivers } = this.#options;
     const nowUs = clock.nowUs();
-    const standing = this.#unacceptedAlone.hear(delivery, settlement, nowUs);
+    const standing = this.#isolatedFailures.hear(delivery, settlement, nowUs);
     if (standing === 'over') this.#standings.set(id, null);
     const isRefusedAlone =
-      settlement.state === 'dead' && this.#unacceptedAlone.acceptsOthers(delivery, nowUs);
+      settlement.state === 'dead' && this.#isolatedFailures.acceptsOthers(delivery, nowUs);
     const isRefused = this.#refusedBatches.hear(claimed, settlement);
-    const isHalved = isRefused && (standing === 'alone' || isRefusedAlone);
+    const isHalved = isRefused && (standing === 'isolated' || isRefusedAlone);
     const halves = isHalved ? halvesOf(claimed, nowUs) : undefined;
     if (halves) {
       this.#halves.set(id, halves);
       const lastError = `not accepted as a whole, so its events are sent in two halves: ${settlement.lastError}`;
       return { id, state: 'suppressed', nextAttemptAtUs: nowUs, lastError };
     }
-    if (standing !== 'alone') return settlement;
+    if (standing !== 'isolated') return settlement;
     const why = `${receiver} accepts others by ${integration}, and not this one: ${settlement.lastError}`;
     this.#standings.set(id, faultOf('delivery', id, why));
     const own = integrationOf(
@@ -317,12 +333,12 @@ class Outbox implements Delivery {
       delivery,
       notification,
     );
-    // An incident that is opened after its end would stay open.
+    // Services that keep incidents need the order: an incident opened after its resolution would stay open.
     return own && channelOf(own).audience === 'incidents' ? settlement : { ...settlement, leavesLane: true };
   }
 
-  /** Writes which of these deliveries fail alone; resolves to those of which that was not known. */
-  async #noteAlone(tx: Transaction, settlements: readonly Settlement[], nowUs: number): Promise<Fault[]> {
+  /** Writes which of these deliveries fail alone. Resolves to the faults that are new. */
+  async #noteIsolated(tx: Transaction, settlements: readonly Settlement[], nowUs: number): Promise<Fault[]> {
     const own = settlements.filter(({ id }) => this.#standings.has(id)).map(({ id }) => id);
     if (own.length === 0) return [];
     const over = own.filter((id) => this.#standings.get(id) === null);
@@ -333,7 +349,7 @@ class Outbox implements Delivery {
     );
   }
 
-  /** Unless another try of the whole was begun since, which counts. */
+  /** Queues the halves of batches, unless another try of the whole batch was begun since: then that one counts. */
   async #queueHalves(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
     for (const { id } of settlements) {
       const halves = this.#halves.get(id);
@@ -355,7 +371,7 @@ class Outbox implements Delivery {
     let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
-      setAside = await this.#noteAlone(tx, settlements, clock.nowUs());
+      setAside = await this.#noteIsolated(tx, settlements, clock.nowUs());
       await this.#queueHalves(tx, settlements);
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
@@ -365,7 +381,7 @@ class Outbox implements Delivery {
       const fresh = room.tried === undefined ? [] : await claim(room.all, true);
       const others = Math.min(room.all - fresh.length, room.tried ?? room.all);
       const more = others > 0 ? [...fresh, ...(await claim(others, false))] : fresh;
-      if (left && left.freshUs > 0) for (const one of more) this.#leftLying.add(one);
+      if (left && left.freshUs > 0) for (const one of more) this.#claimedAnyway.add(one);
       await this.#latency.prepare(
         tx,
         more.map(({ notification }) => notification),
@@ -377,11 +393,11 @@ class Outbox implements Delivery {
       this.#standings.delete(id);
       this.#halves.delete(id);
     }
-    // What is due now.
+    // The halves are due now.
     if (isHalved) this.#bell.ring();
     for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed)) failed?.();
-    // A new instant to wake up at.
+    // There is a new time to wake up at.
     if (settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
   }

@@ -1,8 +1,8 @@
 /**
- * Sends again what still fires to services where an alert ends by itself unless it is sent again, such as another
- * Alertmanager. What a group has notified of is repeated, nothing else; changes go the way of all deliveries. What is
- * repeated is kept nowhere: a repetition that fails is made up for by the next one. Where one after the other fails, the
- * alerts end there although they fire, and that is said to be set aside.
+ * Repeats what still fires to services that resolve an alert by themselves unless it is sent again, such as another
+ * Alertmanager. Only what a group has notified of is repeated; changes are ordinary deliveries. Repeats are not stored:
+ * one that fails is made up for by the next. If round after round fails, the alerts resolve there although they fire.
+ * Then the integration is reported as set aside.
  */
 
 import type { OpenChannel, OpenChannels, Outcome, RepeatedAlert } from '../channels/channel.ts';
@@ -15,17 +15,17 @@ import { type Clock, sleep } from '../time/clock.ts';
 
 /** Alerts of one request. */
 const BATCH = 500;
-/** Further requests of one round, for the halves of what was refused. */
+/** Further requests of one round, for halves of what was refused. */
 const MOST_HALVES = 32;
-/** Requests without an answer, after which a round ends. */
+/** A round ends after this many requests without an answer. */
 const MOST_UNANSWERED = 3;
-/** Rounds that failed in a row, after which it is said: an alert ends after four. */
+/** After so many failed rounds in a row it is reported: the service resolves an alert after four. */
 const SAID_AFTER = 3;
 
-/** Of what was sent longer ago, another replica may know more. */
+/** Of rounds longer ago than this, another replica may know more. */
 const LATELY_MS = 600_000;
 
-/** Whether something that is sent again and again is not accepted any more. */
+/** Whether repeats or the heartbeat are not being accepted now. */
 export function isInVain(rounds: Rounds, nowMs: number): boolean {
   return [...rounds.values()].some(
     ({ beganMs, failed }) => failed >= SAID_AFTER && nowMs - beganMs < LATELY_MS,
@@ -37,7 +37,9 @@ interface Repeating {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** When the last round to each integration began, and how many failed in a row: that goes on in another configuration. */
+/**
+ * When the last round to each integration began, and how many failed in a row. Kept from one configuration to the next.
+ */
 export type Rounds = Map<string, { readonly beganMs: number; readonly failed: number }>;
 
 export function createRepeating(options: {
@@ -58,7 +60,7 @@ export function createRepeating(options: {
     }),
   );
 
-  /** One round; rejects where not all was accepted, after all was tried that may be. */
+  /** Sends one round. Tries everything that it may, then rejects if not all was accepted. */
   async function repeat(target: Target, signal: AbortSignal): Promise<void> {
     const failures: Failure[] = [];
     const round = { halves: MOST_HALVES, unanswered: 0, failures };
@@ -76,7 +78,10 @@ export function createRepeating(options: {
     throw new NestwatchError(reason, `receiver ${target.name} was not notified again of what fires: ${why}`);
   }
 
-  /** In halves where they are refused: one alert, or the size of all, must not keep the others from being repeated. */
+  /**
+   * Sends alerts, in halves if they are refused: one alert, or the size of all, must not keep the others from being
+   * repeated.
+   */
   async function send(target: Target, alerts: readonly RepeatedAlert[], round: Round): Promise<void> {
     const outcome = await target.repeats.send(target.integration, alerts, externalUrl);
     if (outcome.kind === 'accepted') return;
@@ -93,7 +98,7 @@ export function createRepeating(options: {
     await send(target, alerts.slice(middle), round);
   }
 
-  /** Says of an integration whether its rounds fail, for those who judge the watch. */
+  /** Records whether the rounds to an integration fail, for the health of the watch. */
   async function note({ key }: Target, failed: number, error: unknown): Promise<void> {
     const fresh = await store.transaction(async (tx) => {
       if (failed >= SAID_AFTER) return tx.faults.note([faultOf('receiver', key, error)], clock.nowUs());
@@ -124,7 +129,7 @@ export function createRepeating(options: {
       await Promise.all(
         targets.map(async (target) => {
           const { key, repeats } = target;
-          // The first comes a while after the start; another configuration puts none off.
+          // The first round comes a while after the start. A new configuration does not delay the next.
           if (!rounds.has(key)) rounds.set(key, { beganMs: clock.monotonicMs(), failed: 0 });
           while (!signal.aborted) {
             await sleep(clock, rounds.get(key)!.beganMs + repeats.everyMs - clock.monotonicMs(), signal);
@@ -152,7 +157,7 @@ interface Round {
 
 interface Target {
   readonly name: string;
-  /** By which it is known beyond a configuration, and to people. */
+  /** Its name in `rounds`, in faults and to people. */
   readonly key: string;
   readonly integration: Integration;
   readonly repeats: NonNullable<OpenChannel['repeats']>;

@@ -1,12 +1,12 @@
 /**
- * What becomes of a delivery after one try. Nothing here sends, waits or stores.
+ * Decides what becomes of a delivery after one try. Pure: nothing here sends, waits or stores.
  *
  *   accepted → delivered
  *   nothing  → suppressed
- *   failed   → retry, after growing waits, until 72 h after its creation; then dead
- *   unknown  → ambiguous, tried again like `failed`; the receiver drops the repeat by its id
- *   refused  → retry twice, slowly, since a proxy without its backend also answers 404; then dead. A try that fails in
- *              another way begins the count of refusals anew
+ *   failed   → retry with exponential backoff, until 72 h after its creation; then dead
+ *   unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
+ *   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
+ *              A try that fails in another way starts the count of refusals again
  */
 
 import type { Outcome } from '../channels/channel.ts';
@@ -14,20 +14,20 @@ import type { FailureReason } from '../report.ts';
 import type { Delivery, Settlement } from '../store/outbox-store.ts';
 import type { Random } from '../time/clock.ts';
 
-/** How long an outage of a receiver may last without a loss. */
+/** How long a receiver may be down before deliveries are lost. */
 export const EXPIRES_AFTER_MS = 72 * 3_600_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 600_000;
-/** The waits after the first and the second refusal; a third one is final. */
+/** The waits after the first and the second refusal; the third is final. */
 const REFUSED_WAITS_MS = [60_000, 300_000];
 
 export interface Verdict {
   readonly settlement: Settlement;
-  /** Why it is not delivered, or not to all of several recipients; absent when it is, or was suppressed. */
+  /** Why it is not delivered, or not to all of several recipients; absent if it was delivered to all or suppressed. */
   readonly reason?: FailureReason;
 }
 
-/** Judges the end of a try; `delivery` is as it was claimed, so `attempts` counts this try. */
+/** Judges the outcome of a try. `delivery` is as claimed, so its `attempts` counts this try. */
 export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, random: Random): Verdict {
   const final = (state: 'delivered' | 'dead' | 'suppressed', lastError: string): Settlement => ({
     id: delivery.id,
@@ -36,7 +36,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     lastError,
   });
   const refusedBy = [delivery.refusedBy, 'refused' in outcome && outcome.refused].filter(Boolean).join('; ');
-  /** An error for people, with who refused it for good. */
+  /** An error for people, with the recipients who refused it for good. */
   const inFull = (error: string) => (refusedBy === '' ? error : `${error}; refused for ${refusedBy}`);
 
   switch (outcome.kind) {
@@ -95,7 +95,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
   }
 }
 
-/** Doubles from 1 s to 10 min; chance takes up to half of it, so that a crowd of deliveries spreads. */
+/** The backoff: doubles from 1 s to 10 min. Chance takes off up to half of it, so that many deliveries spread out. */
 function waitAfter(attempts: number, random: Random): number {
   const ceilingMs = Math.min(FIRST_WAIT_MS * 2 ** Math.max(0, attempts - 1), LONGEST_WAIT_MS);
   return ceilingMs * (0.5 + random() / 2);

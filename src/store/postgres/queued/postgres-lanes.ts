@@ -3,7 +3,7 @@
  * lane's oldest unsettled delivery, unless another one of the lane is leased: that one keeps it until it settles.
  * `turn` is stored in the row and assigned again whenever a delivery of the lane settles. A lane belongs to one
  * integration of one receiver, so a slow integration never delays another. A delivery leaves its lane when only some
- * of its recipients have not accepted it, and when it fails alone (`delivery/unaccepted-alone.ts`).
+ * of its recipients have not accepted it, and when it fails alone (`delivery/isolated-failure.ts`).
  */
 import type { DeliveryState } from '../../outbox-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';

@@ -4,7 +4,7 @@
  * `turn` is stored in the row and assigned again whenever a delivery of the lane settles. A lane belongs to one
  * integration of one receiver, so a slow integration never delays another. A delivery leaves its lane when only some
  * of its recipients have not accepted it, so that one full mailbox does not delay what is next for the others, and
- * when it fails alone (`delivery/unaccepted-alone.ts`).
+ * when it fails alone (`delivery/isolated-failure.ts`).
  */
 
 import type { DeliveryState } from '../../outbox-store.ts';
