@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { effectiveOf } from './effective.ts';
 
-/** What may differ from host to host: where one listens, and how it reaches the store. */
+/** Sections that may differ between hosts: where the daemon listens, and how it reaches the store. */
 const OF_HOST: ReadonlySet<string> = new Set(['web', 'store']);
 
 /**
- * The same for two configurations that watch, decide and send alike, as far as that can be seen without their secrets;
- * empty for one that came from no file. Versions differ in what they know of, and so in their digests.
+ * Equal for two configurations that watch, decide and send alike, as far as that shows without their secrets; empty
+ * for a configuration that did not come from a file. Versions know different keys, so their digests differ.
  */
 export function configDigest(config: object): string {
   const effective = effectiveOf(config);

@@ -5,16 +5,16 @@ import { ConfigError } from '../document/problem.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
 
 export interface ConfigSource {
-  /** Named in every message; secret files are found from its folder. */
+  /** The name used in every message; secret files are relative to its folder. */
   readonly file: string;
-  /** Its text, where it is at hand already. */
+  /** The file's text, if it was already read. */
   readonly text?: string;
   readonly environment: Environment;
-  /** Throws like `readFileSync`; it is called for secret files again whenever the secret is used. */
+  /** Throws like `readFileSync`. It is called again for secret files whenever the secret is used. */
   readonly readFile: (path: string) => string;
 }
 
-/** Throws `ConfigError` where the file cannot be read, is no YAML, or holds something else than a map. */
+/** Throws `ConfigError` if the file cannot be read, is not valid YAML, or does not contain a map. */
 export function openSource({ file, text, environment, readFile }: ConfigSource): Check {
   const document = new ConfigDocument(text ?? readWhole(file, readFile), environment);
   if (!document.isReadable) throw new ConfigError(file, document.problems);

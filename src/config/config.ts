@@ -12,7 +12,7 @@ import type { RegionConfig } from './sections/regions-section.ts';
 import type { StoreConfig } from './sections/store-section.ts';
 import type { WebConfig } from './sections/web-section.ts';
 
-/** The whole configuration, checked: every default is filled in, durations are milliseconds, secrets are wrapped. */
+/** The whole validated configuration: defaults are filled in, durations are in milliseconds, secrets are wrapped. */
 export interface Config {
   readonly regions: readonly RegionConfig[];
   readonly store: StoreConfig;
@@ -21,7 +21,7 @@ export interface Config {
   readonly rules: readonly Rule[];
   readonly route: Route;
   readonly receivers: readonly Receiver[];
-  /** The configured ones, then those that are built in. */
+  /** The configured rules, then the built-in ones. */
   readonly inhibitRules: readonly InhibitRule[];
   readonly timeIntervals: TimeIntervals;
   readonly forward: readonly Forward[];

@@ -1,27 +1,27 @@
-/** Where alerts go to nobody: said when a configuration is checked, and for as long as the daemon runs with it. */
+/** Finds routes that notify nobody; reported when a configuration is checked, and while the daemon runs with it. */
 import { takesAlerts } from '../channels/traits.ts';
 import type { Path } from '../document/problem.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { Config } from './config.ts';
 
 interface DeadEnd {
-  /** Of the route, or of its `escalate_to`. */
+  /** The path of the route or of its `escalate_to`. */
   readonly path: Path;
-  /** Where the receiver is named. */
+  /** The path of the key that names the receiver. */
   readonly key: Path;
   readonly receiver: string;
 }
 
-/** Receivers that are meant to notify nobody, as people call them in configurations of Alertmanager. */
+/** Receivers that are meant to notify nobody, by names that people use in Alertmanager's configurations. */
 const MEANT = new Set(['null', 'blackhole']);
 
-/** Whether any route leads to somebody. */
+/** Whether any route leads to a receiver that notifies somebody. */
 export function isAnybodyNotified({ route, receivers }: Pick<Config, 'route' | 'receivers'>): boolean {
   const reached = new Set(nodesOf(route).map((node) => node.receiver));
   return receivers.some((one) => reached.has(one.name) && takesAlerts(one));
 }
 
-/** The routes whose alerts no receiver takes, or which escalate them to none, but for those where that is meant. */
+/** The routes whose alerts no receiver takes, or whose escalations none takes, except those where that is intended. */
 export function findDeadEnds({ route, receivers }: Pick<Config, 'route' | 'receivers'>): DeadEnd[] {
   const taking = new Set(receivers.filter(takesAlerts).map(({ name }) => name));
   const isDead = (receiver: string) => !taking.has(receiver) && !MEANT.has(receiver);
@@ -37,7 +37,7 @@ export function findDeadEnds({ route, receivers }: Pick<Config, 'route' | 'recei
   ].filter(({ receiver }) => isDead(receiver));
 }
 
-/** Second receivers, each at the route that names it and not at those that inherit it. */
+/** Second receivers, each at the route that names it, not at routes that inherit it. */
 function escalationsOf(
   { path, escalation, routes }: Route,
   inherited?: string,
@@ -51,7 +51,7 @@ function nodesOf(route: Route): Route[] {
   return [route, ...route.routes.flatMap(nodesOf)];
 }
 
-/** `0.1.2` is `route.routes[1].routes[2]`. */
+/** For example, `0.1.2` is `route.routes[1].routes[2]`. */
 function placeOf(position: string): Path {
   const [, ...children] = position.split('.');
   return ['route', ...children.flatMap((index) => ['routes', Number(index)])];

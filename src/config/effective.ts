@@ -1,13 +1,13 @@
 /**
- * A configuration as it counts: with every default that its file leaves out, references expanded, and without its
- * secrets. It is made from the JSON Schema, so that no key can be forgotten.
+ * Builds the effective configuration: with all defaults, with references expanded, and without secrets. It is derived
+ * from the JSON Schema, so that no key can be forgotten.
  */
 import { configJsonSchema } from './json-schema.ts';
 
-/** Sections without which there is none of what they describe. */
+/** Optional sections without defaults: if the section is missing, the feature is off. */
 const OPTIONAL_SECTIONS: ReadonlySet<string> = new Set(['heartbeat']);
 
-/** What stands for a secret, as in Alertmanager. */
+/** Replaces a secret, as in Alertmanager. */
 const HIDDEN = '<secret>';
 
 interface Schema {
@@ -23,24 +23,24 @@ interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** What was written in the file that a configuration was read from. */
+/** The parsed file that each configuration was read from. */
 const FILES = new WeakMap<object, unknown>();
 
 export function rememberFile(config: object, value: unknown): void {
   FILES.set(config, value);
 }
 
-/** The same for a configuration that was read; undefined for one that came from no file. */
+/** The effective form of a configuration; undefined for one that did not come from a file. */
 export function effectiveOf(config: object): unknown {
   return FILES.has(config) ? effectiveConfig(FILES.get(config)) : undefined;
 }
 
-/** `value` is the file as it was parsed and expanded; it must have been found right. */
+/** `value` is the parsed and expanded file, which must be valid. */
 export function effectiveConfig(value: unknown): unknown {
   const root = configJsonSchema() as Schema;
   const definitions = new Map(Object.entries(root.definitions ?? {}));
 
-  /** The schema that describes maps, or lists, where there are several. */
+  /** If there are several schemas, the one that describes maps (`properties`) or lists (`items`). */
   function resolved(schema: Schema, kind: 'properties' | 'items'): Schema {
     const { $ref, anyOf, allOf, oneOf } = schema;
     const target = $ref && definitions.get($ref.replace('#/definitions/', ''));
@@ -74,7 +74,7 @@ export function effectiveConfig(value: unknown): unknown {
     return Object.fromEntries(entries);
   }
 
-  /** A section of the file that may be left out and has defaults all the same. */
+  /** Whether this is a section of the file that may be left out but has defaults. */
   function isSection(schema: Schema): boolean {
     const [name] = Object.entries(root.properties ?? {}).find(([, one]) => one === schema) ?? [''];
     const { properties, required = [] } = schema;
@@ -85,12 +85,12 @@ export function effectiveConfig(value: unknown): unknown {
   return filled(value ?? {}, root);
 }
 
-/** What may stand in a file of its own instead; of a header all its `secrets`. */
+/** Whether the key's value may be in a separate file instead, and so is secret; for a header, all of `secrets`. */
 function isSecret(key: string, known: ReadonlyMap<string, Schema>): boolean {
   return known.has(`${key}_file`) || (key === 'secrets' && known.has('files'));
 }
 
-/** An address with a user and password keeps its host. */
+/** Hides user and password of an address, but keeps its host. */
 function withoutPassword(text: string): string {
   return text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#@]*@/i, `$1${HIDDEN}@`);
 }

@@ -1,4 +1,4 @@
-/** Warns of rules that can never decide anything: what they say is meant, and does not come about. */
+/** Warns of rules that can never decide anything, so that what they intend does not happen. */
 
 import type { Check } from '../document/check.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
@@ -18,7 +18,7 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
   const firstThatTakes = createRulesBefore();
   for (const [index, { kind, match }] of rules.entries()) {
     const path = ['rules', index];
-    // Behind the configured ones stand the defaults.
+    // The default rules after the configured ones are not in the file.
     if (check.raw(path) === undefined) return;
     const before = firstThatTakes(kind, match);
     if (before !== undefined) {
@@ -39,9 +39,9 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
 }
 
 /**
- * Asked for one rule after the other: the place of the first one before it that takes all that it would, as far as the
- * texts of their matchers show. There may be a rule for each of thousands of Birds, so each is compared only with those
- * whose last matcher, which is mostly the narrowest, it has as well.
+ * Call the result for one rule after another. It returns the position of the first earlier rule that matches
+ * everything this rule would, as far as the texts of their matchers show. There may be a rule for each of thousands
+ * of Birds, so each is compared only with rules that contain its last matcher, which is usually the narrowest.
  */
 function createRulesBefore(): (kind: string, match: readonly Matcher[]) => number | undefined {
   const before = new Map<string, { readonly place: number; readonly texts: readonly string[] }[]>();
@@ -63,7 +63,7 @@ function createRulesBefore(): (kind: string, match: readonly Matcher[]) => numbe
   };
 }
 
-/** Why a matcher matches no alert of the kind, with what to do; undefined where it may fit one. */
+/** Why a matcher matches no alert of the kind, and what to do; undefined if it may match one. */
 function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): string | undefined {
   const { name } = matcher;
   const fitsOne = (values: readonly string[]) => values.some((value) => matcher.matches({ [name]: value }));
@@ -73,7 +73,7 @@ function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): s
   if (name === 'region') {
     return fitsOne(regions) ? undefined : `no region matches: match on ${regions.join(', ')}`;
   }
-  // What has no such label counts as empty.
+  // A missing label counts as empty.
   const labels = kindOf(kind)?.labels ?? [];
   if (labels.includes(name) || fitsOne([''])) return undefined;
   const known = ['alertname', ...labels].toSorted().join(', ');

@@ -1,28 +1,28 @@
 import * as z from 'zod';
 import { fileShape } from './sections/file-shape.ts';
 
-/** The configuration's JSON Schema, for editors; draft 7 is what their YAML support knows best. */
+/** The configuration's JSON Schema, for editors. Their YAML support knows draft 7 best. */
 export function configJsonSchema(): Record<string, unknown> {
   const schema = z.toJSONSchema(fileShape, {
     io: 'input',
     target: 'draft-7',
     override({ jsonSchema, path }) {
       showPreset(jsonSchema);
-      // Keys are not expanded.
+      // References in keys are not expanded.
       if (path.at(-1) !== 'propertyNames') acceptReferences(jsonSchema);
     },
   });
   return { title: 'nestwatch configuration', ...schema };
 }
 
-/** A default that the reading fills in stands in the shape as `preset`; zod drops a `default` that is not its own. */
+/** Shows a default that is filled in after parsing: shapes hold it as `preset`, because zod drops a foreign `default`. */
 function showPreset(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.preset === undefined) return;
   schema.default = schema.preset as z.core.JSONSchema.BaseSchema['default'];
   delete schema.preset;
 }
 
-/** Where a number, a boolean or a certain text is asked for, `${NAME}` may stand in for it. */
+/** Allows `${NAME}` wherever a number, a boolean or particular texts are expected. */
 function acceptReferences(schema: z.core.JSONSchema.BaseSchema): void {
   const isOpen = schema.type === 'string' && schema.pattern === undefined && schema.enum === undefined;
   const isScalar = ['string', 'number', 'integer', 'boolean'].includes(String(schema.type));

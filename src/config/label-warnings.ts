@@ -1,6 +1,7 @@
 /**
- * Warns of matchers and label names that no alert, or no event that is forwarded, can ever fit: mostly slips. Names of
- * labels are a closed set, and so are the values of some. Matchers of rules have their own check (`idle-rules.ts`).
+ * Warns of matchers and label names that can never match an alert or a forwarded event, which are usually typing
+ * mistakes. Label names are a closed set, and so are the values of some labels. Matchers of rules have their own
+ * check (`idle-rules.ts`).
  */
 import type { Check } from '../document/check.ts';
 import { nearest } from '../document/nearest.ts';
@@ -11,13 +12,13 @@ import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/m
 import type { Route } from '../domain/routing/route.ts';
 import type { Config } from './config.ts';
 
-/** What can be asked about something: the names of its labels, and all values of those that have a closed set. */
+/** The label names that something can have, and all values of labels with a closed set. */
 interface Vocabulary {
-  /** `alert`, `event`. */
+  /** `alert` or `event`. */
   readonly what: string;
   readonly names: readonly string[];
   readonly values: ReadonlyMap<string, readonly string[]>;
-  /** Labels that may come to have other values as well: only what is nearly a known one is a slip. */
+  /** Labels that may get other values as well: only a value close to a known one is reported. */
   readonly open: ReadonlySet<string>;
 }
 
@@ -94,12 +95,12 @@ function checkMatchers(check: Check, path: Path, vocabulary: Vocabulary): void {
   }
 }
 
-/** What is wrong with a matcher; undefined where it may fit one thing and not another. */
+/** What is wrong with a matcher; undefined if it may match some things and not others. */
 function slipIn(matcher: Matcher, vocabulary: Vocabulary): string | undefined {
   const { name, op, value } = matcher;
   if (!vocabulary.names.includes(name)) return unknownName(name, vocabulary);
   const values = vocabulary.values.get(name);
-  // A label that is not there counts as empty, so that asks whether it is there.
+  // A missing label counts as empty, so an empty value asks whether the label is present.
   if (values === undefined || value === '') return undefined;
   const isNegated = op === '!=' || op === '!~';
   if (values.some((one) => matcher.matches({ [name]: one }) !== isNegated)) return undefined;

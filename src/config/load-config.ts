@@ -59,7 +59,7 @@ export function loadConfig(source: ConfigSource): Config {
   return config;
 }
 
-/** What is right and yet hardly meant, in a configuration that `loadConfig` took. */
+/** What is valid but probably not intended, in a configuration that `loadConfig` accepted. */
 export function loadWarnings(source: ConfigSource, config: Config): readonly Problem[] {
   const check = openSource(source);
   findWarnings(check, config);
@@ -67,7 +67,7 @@ export function loadWarnings(source: ConfigSource, config: Config): readonly Pro
   return new ConfigError(source.file, check.problems()).problems;
 }
 
-/** The receiver of the root of a file without `route` need not be configured: then it notifies nobody. */
+/** In a file without `route`, the root's receiver need not be configured: then it notifies nobody. */
 function withRoot(receivers: readonly Receiver[], root: string): readonly Receiver[] {
   const isThere = receivers.some(({ name }) => name === root);
   return isThere ? receivers : [...receivers, { name: root, integrations: [] }];

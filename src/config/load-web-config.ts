@@ -3,9 +3,8 @@ import { type ConfigSource, openSource } from './config-source.ts';
 import { readWeb, type WebConfig } from './sections/web-section.ts';
 
 /**
- * Reads only where the daemon listens: commands that ask it work while other parts of the file are being edited, and
- * start without loading what those parts need.
- * Throws like `loadConfig`.
+ * Reads only where the daemon listens. So commands that talk to it work while other parts of the file are being
+ * edited, and start without loading what those parts need. Throws like `loadConfig`.
  */
 export function loadWebConfig(source: ConfigSource): WebConfig {
   const check = openSource(source);

@@ -1,4 +1,4 @@
-/** What a configuration of Alertmanager's may say, and is said in another form today. */
+/** Warns of keys of an Alertmanager configuration that have no effect here, and says what to write instead. */
 import type * as z from 'zod';
 import { CHANNELS, configsKey } from '../channels/registry.ts';
 import type { Check } from '../document/check.ts';
@@ -22,7 +22,7 @@ export function findOldForms(check: Check): void {
   }
 }
 
-/** Of a key that is taken so that Alertmanager's files load. One that holds nothing says nothing there either. */
+/** Warns of a key that is accepted only so that Alertmanager's files load. If it is empty, there is no warning. */
 function warnOf(check: Check, path: Path, instead: string): void {
   const value = check.raw(path);
   const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
@@ -30,7 +30,7 @@ function warnOf(check: Check, path: Path, instead: string): void {
     check.problem(path, `has no effect here: ${instead}`);
 }
 
-/** Keys of Alertmanager's that are about looks alone. */
+/** Keys of Alertmanager's integrations that only concern looks. */
 function findInIntegrations(check: Check, receiver: Path): void {
   for (const channel of CHANNELS) {
     const keys = Object.entries(channel.shape.shape).flatMap(([key, shape]) => {
@@ -49,7 +49,7 @@ function findInRoute(check: Check, path: Path): void {
   for (const child of readList(check, [...path, 'routes'])) findInRoute(check, child);
 }
 
-/** A label of a route that is written in Go is left out: it says something to templates alone, which would be in Go too. */
+/** A route's label written in Go's template syntax is left out: only templates use it, and those would be in Go too. */
 function findGoInLabels(check: Check, path: Path): void {
   const labels = check.raw(path);
   for (const [name, text] of Object.entries(typeof labels === 'object' && labels !== null ? labels : {})) {

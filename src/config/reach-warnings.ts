@@ -1,10 +1,10 @@
-/** Warns of what a configuration reaches nobody with: alerts, messages, and the service itself. */
+/** Warns where a configuration reaches nobody: alerts, messages, and the service itself. */
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Config } from './config.ts';
 import { findDeadEnds, isAnybodyNotified } from './dead-ends.ts';
 
-/** Adds to `check` what the daemon runs with all the same, and says as long as it does. */
+/** Adds warnings that do not keep the daemon from running; while it runs, its health reports the same. */
 export function findReachWarnings(check: Check, config: Config): void {
   for (const { name, baseUrl } of config.regions) {
     if (new URL(baseUrl).pathname.endsWith('/api-rest')) continue;
@@ -19,7 +19,10 @@ export function findReachWarnings(check: Check, config: Config): void {
   }
 }
 
-/** Who only forwards events may have meant that nobody is notified of alerts; each route says so nevertheless. */
+/**
+ * A configuration that only forwards events may intend that nobody is notified of alerts; each route is still
+ * reported.
+ */
 function findNobodyNotified(check: Check, config: Config): void {
   if (!isAnybodyNotified(config) && config.forward.length === 0) {
     check.problem(

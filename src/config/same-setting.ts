@@ -1,8 +1,8 @@
 import { isSameSecret } from '../secret.ts';
 
 /**
- * Whether two parts of configurations say the same. Secrets are the same where they come from the same text or file.
- * What cannot be compared, such as compiled templates, counts as different: then what follows from it begins anew.
+ * Whether two parts of configurations are equal. Secrets are equal if they come from the same text or file. What
+ * cannot be compared, such as compiled templates, counts as different, so whatever depends on it is restarted.
  */
 export function isSameSetting(a: unknown, b: unknown): boolean {
   if (Object.is(a, b)) return true;

@@ -3,7 +3,7 @@ import { TemplateError } from '../templates/liquid.ts';
 import { LINKED, type Linked, type LinkedPlace } from './sections/region-links.ts';
 import type { RegionConfig } from './sections/regions-section.ts';
 
-/** Addresses in the service's own application; those that are configured, and whose id is known. */
+/** Addresses in the service's own application; only those that are configured and whose id is known. */
 export type ServiceAddresses = Readonly<Partial<Record<Linked, string>>>;
 export type ServiceLinks = (place: Partial<LinkedPlace>) => ServiceAddresses;
 
@@ -11,7 +11,10 @@ const NOWHERE: LinkedPlace = { region: '', nest_id: '', nest: '', bird_id: '', b
 
 const IDS = { nest: 'nest_id', bird: 'bird_id', flight: 'flight_id' } as const;
 
-/** Says where Nests, Birds and Flights of these regions are found in the service's own application. */
+/**
+ * Returns a function that gives the addresses of Nests, Birds and Flights of these regions in the service's own
+ * application.
+ */
 export function createServiceLinks(regions: readonly Pick<RegionConfig, 'name' | 'links'>[]): ServiceLinks {
   const byRegion = new Map(regions.map(({ name, links }) => [name, links]));
   return (place) => {
@@ -28,7 +31,7 @@ export function createServiceLinks(regions: readonly Pick<RegionConfig, 'name' |
   };
 }
 
-/** None where a name of the service takes the template beyond a limit: no message waits for a link. */
+/** Undefined if a name from the service makes the template exceed a limit: no message waits for a link. */
 function addressOf(render: () => string): string | undefined {
   try {
     const address = render();

@@ -11,7 +11,7 @@ import { findLabelSlips } from './label-warnings.ts';
 import { findOldForms } from './old-forms.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
-/** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
+/** Adds what a valid configuration says but probably does not intend; the daemon runs with it anyway. */
 export function findWarnings(check: Check, config: Config): void {
   for (const { name, baseUrl, tls } of config.regions) {
     const { protocol, hostname } = new URL(baseUrl);
@@ -67,7 +67,7 @@ function reachesMembersAlone({ integrations }: Receiver): boolean {
   return integrations.length > 0 && integrations.every(isAlone);
 }
 
-/** Passwords that go to a mail server which nobody proves to be the one that is meant. */
+/** Passwords sent to a mail server whose identity is not verified. */
 function findBarePasswords(check: Check, receiver: number, { integrations }: Receiver): void {
   const mails = integrations.filter((one): one is EmailIntegration => one.kind === 'email');
   for (const [index, { password, requireTls, tlsInsecureSkipVerify, smarthost }] of mails.entries()) {
@@ -87,7 +87,7 @@ function findBarePasswords(check: Check, receiver: number, { integrations }: Rec
   }
 }
 
-/** Servers that are sent messages and credentials without proof that they are the ones that are meant. */
+/** Servers that receive messages and credentials although their identity is not verified. */
 function findUnprovenServers(check: Check): void {
   const integrations = entriesAt(check, ['receivers']).flatMap((receiver) =>
     Object.keys(Object(check.raw(receiver)))
@@ -104,7 +104,7 @@ function findUnprovenServers(check: Check): void {
   }
 }
 
-/** The receivers that something leads to: a route, a fallback, a forward or a digest. */
+/** The receivers that a route, a fallback, a forward or a digest leads to. */
 function notifiedReceivers({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {
   return new Set([
     ...nodesOf(route).flatMap((node) => [node.receiver, node.escalation?.receiver]),

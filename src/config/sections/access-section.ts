@@ -1,4 +1,4 @@
-/** `web.auth`: who may ask the daemon for what. */
+/** Reads `web.auth`: who may request what of the daemon. */
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
@@ -20,7 +20,7 @@ export interface AccessConfig {
     readonly scopes: ReadonlySet<Scope>;
   }[];
   readonly users: ReadonlyMap<string, { readonly hash: Secret; readonly scopes: ReadonlySet<Scope> }>;
-  /** Who stands before the daemon, knows people, and says their names in a header. */
+  /** A proxy in front of the daemon that authenticates people and passes their names in a header. */
   readonly proxy?: {
     /** In lower case. */
     readonly header: string;
@@ -84,7 +84,7 @@ export const accessShape = z.strictObject({
 
 const AT: Path = ['web', 'auth'];
 
-/** Undefined where only `bearer_token` may be asked for. */
+/** Undefined if only `bearer_token` is required. */
 export function readAccess(check: Check): AccessConfig | undefined {
   const access = check.read(accessShape.prefault({}), AT);
   const tokens = readList(check, [...AT, 'tokens']).map((path, index) => {
@@ -127,7 +127,7 @@ function readProxy(
   }
   return {
     header: header.toLowerCase(),
-    // A socket that takes both families shows IPv4 within IPv6.
+    // A dual-stack socket reports IPv4 addresses in IPv6 form.
     isTrusted(address) {
       const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
       const family = isIP(bare);

@@ -20,18 +20,18 @@ export const digestShape = z.strictObject({
   skip_empty: z.boolean().prefault(false).describe('Sends no digest if nothing happened.'),
 });
 
-/** A summary of what happened since the last one of its name. */
+/** A summary of what happened since the last one with the same name. */
 export interface DigestConfig {
   readonly name: string;
   /** Five fields; valid in its time zone. */
   readonly cron: string;
   readonly timezone: string;
   readonly receiver: string;
-  /** True when nothing is sent where nothing happened. */
+  /** If true, nothing is sent when nothing happened. */
   readonly skipEmpty: boolean;
 }
 
-/** The two that are judged together, apart from the rest, so that another mistake does not hide theirs. */
+/** The two keys that are validated together, separately from the rest, so that other mistakes do not hide theirs. */
 const timesShape = z.object(digestShape.pick({ cron: true, timezone: true }).shape);
 
 export function readDigests(check: Check): DigestConfig[] {

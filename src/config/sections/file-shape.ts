@@ -15,7 +15,7 @@ import { storeShape } from './store-section.ts';
 import { namedTimeIntervalShape } from './time-intervals-section.ts';
 import { webShape } from './web-section.ts';
 
-/** Sections that are lists or maps of entries are checked entry by entry, so that one mistake hides no other. */
+/** Sections that are lists or maps are checked entry by entry, so that one mistake hides no other. */
 export const fileShape = z.strictObject({
   regions: regionsShape,
   store: storeShape.optional().describe('Where nestwatch keeps events, alerts and deliveries.'),
@@ -71,7 +71,7 @@ export const fileShape = z.strictObject({
   event_recorder: refused('use `forward`: it sends every event once'),
 });
 
-/** The top of the file alone: each section is read by itself. */
+/** Only the top level of the file: each section is read by itself. */
 export const sectionsShape = z.strictObject(
   Object.fromEntries(
     Object.entries(fileShape.shape).map(([key, shape]) => [

@@ -13,7 +13,10 @@ export const forwardShape = z.strictObject({
   receiver: words.describe('A receiver with a webhook of `format: cloudevents`.'),
 });
 
-/** Every matching event once, ungrouped. Labels of an event: `region, feed, type, nest_id, nest, bird_id, bird`. */
+/**
+ * Forwards every matching event once, ungrouped. Labels of an event: `region, feed, type, nest_id, nest, bird_id,
+ * bird`.
+ */
 export interface Forward {
   readonly matchers: readonly Matcher[];
   readonly receiver: string;
@@ -35,7 +38,7 @@ export function readForward(check: Check): Forward[] {
   });
 }
 
-/** Judged by the file itself: a webhook with another mistake still takes events. */
+/** Looks at the file itself: a webhook with another mistake still takes events. */
 function takesEvents(check: Check, receiver: number): boolean {
   const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
   return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');

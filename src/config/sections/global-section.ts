@@ -4,12 +4,12 @@ import { httpShape } from '../../document/http-config.ts';
 import { refusedKeys, withoutEffect } from '../../document/refused-key.ts';
 import { duration } from '../../document/value-shape.ts';
 
-/** What to use in place of a service that nestwatch has no channel to. */
+/** What to use instead of a service for which nestwatch has no channel. */
 export const NO_INTEGRATION = 'use `webhook_configs` with `format: template`, or another channel';
 
 const OF_CHANNELS: z.ZodRawShape = Object.assign({}, ...CHANNELS.map((channel) => channel.globalShape));
 
-/** What the integrations of a channel share. */
+/** Settings that the integrations of a channel share. */
 export const globalShape = z.strictObject({
   ...OF_CHANNELS,
   resolve_timeout: withoutEffect(duration(), 'alerts resolve by their rules (`resolve_after`)'),

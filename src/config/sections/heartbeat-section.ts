@@ -12,9 +12,9 @@ export const heartbeatShape = z.strictObject({
   http_config: httpShape.optional(),
 });
 
-/** A call to an outside watchdog, which alarms people when it stays out. */
+/** A heartbeat to an outside watchdog, which alerts people when the heartbeat stops. */
 export interface HeartbeatConfig {
-  /** A secret: who knows it can keep the watchdog quiet. */
+  /** Secret, because anyone who knows it can keep the watchdog quiet. */
   readonly url: Secret;
   readonly intervalMs: number;
   readonly http?: HttpSettings;

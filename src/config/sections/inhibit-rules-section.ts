@@ -21,7 +21,7 @@ export const inhibitRuleShape = z.strictObject({
   ...oldMatcherKeys('target_'),
 });
 
-/** The rules of the file, then those that are built in. */
+/** The rules of the file, then the built-in ones. */
 export function readInhibitRules(check: Check): InhibitRule[] {
   const configured = readList(check, ['inhibit_rules']).flatMap((path) => {
     const sourceMatchers = readRequired(check, path, 'source_');
@@ -32,7 +32,10 @@ export function readInhibitRules(check: Check): InhibitRule[] {
   return [...configured, ...BUILT_IN_INHIBITIONS];
 }
 
-/** A rule without them would hide everything, or hide for everything: hardly meant. */
+/**
+ * Matchers are required: without them a rule would mute everything, or mute because of anything, which is hardly
+ * intended.
+ */
 function readRequired(check: Check, path: Path, prefix: 'source_' | 'target_'): Matcher[] {
   const isThere = ['matchers', 'match', 'match_re'].some((key) => {
     const value = check.raw([...path, `${prefix}${key}`]);

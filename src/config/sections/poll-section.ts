@@ -3,7 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { duration } from '../../document/value-shape.ts';
 import { formatDuration } from '../../time/duration.ts';
 
-/** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
+/** The limits if the file sets none; a shorter or longer `interval` moves them. */
 const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 300_000;
 
@@ -54,7 +54,7 @@ export const pollShape = z.strictObject({
     ),
 });
 
-/** The three that bound each other, apart from the rest, so that another mistake does not hide theirs. */
+/** The three keys that limit each other, separately from the rest, so that other mistakes do not hide theirs. */
 const intervalsShape = z.object(
   pollShape.pick({ interval: true, min_interval: true, max_interval: true }).shape,
 );
@@ -68,7 +68,7 @@ export interface PollConfig {
   readonly overlapMs: number;
   readonly initialLookbackMs: number;
   readonly auditIntervalMs: number;
-  /** Events that are older when they are observed come in a summary. */
+  /** Events that are older than this when observed go into a summary. */
   readonly maxAlertAgeMs: number;
 }
 

@@ -1,22 +1,22 @@
-/** Where a store on PostgreSQL is: `store.url`, read as libpq reads it. */
+/** Reads `store.url` of a store on PostgreSQL, as libpq does. */
 import { isEscaped, NOT_ESCAPED } from '../../http/web-address.ts';
 
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 export interface PostgresAddress {
-  /** A name, an address, or a directory in which the server has its socket. */
+  /** A name, an address, or the directory of the server's socket. */
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly database: string;
   readonly sslmode: (typeof SSL_MODES)[number];
-  /** A file with the certificates that are believed; those of the system where it is undefined. */
+  /** A file with trusted certificates; undefined means those of the system. */
   readonly sslrootcert: string | undefined;
-  /** The address as it is shown to people. */
+  /** The address as shown to people. */
   readonly shown: string;
 }
 
-/** What may stand behind the question mark of an address. */
+/** The query parameters that an address may have. */
 const PARAMETERS: readonly string[] = ['host', 'sslmode', 'sslrootcert'];
 const DEFAULT_PORT = 5432;
 
@@ -24,7 +24,7 @@ export function isPostgres(url: string): boolean {
   return /^postgres(?:ql)?:/.test(url);
 }
 
-/** The address, or what is wrong with it, in words that follow its key. */
+/** The address, or what is wrong with it, as the end of a sentence that begins with its key. */
 export function readPostgresAddress(text: string): PostgresAddress | string {
   const url = URL.canParse(withHost(text)) ? new URL(withHost(text)) : undefined;
   if (!url) return 'must look like postgres://user@host/database';
@@ -50,7 +50,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
     port,
     user,
     database,
-    // What leaves the machine is encrypted, and goes to a server that is who it says.
+    // Connections that leave the machine are encrypted, and the server's identity is verified.
     sslmode: sslmode ?? (isLocal(named) ? 'disable' : 'verify-full'),
     sslrootcert: url.searchParams.get('sslrootcert') ?? undefined,
     shown: `postgres://${user}@${named.startsWith('/') ? '' : named}:${port}/${database}`,
@@ -59,7 +59,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
 
 const NO_HOST = 'none.invalid';
 
-/** An address of a socket has no host, which is no URL to most. */
+/** A socket's address has no host, and most parsers refuse such a URL. */
 function withHost(text: string): string {
   return text.replace(/^(postgres(?:ql)?:\/\/[^/@]*@)(?=[:/])/, `$1${NO_HOST}`);
 }

@@ -1,4 +1,4 @@
-/** Receivers, with what each channel knows of its own integrations. */
+/** Reads receivers; each channel reads its own integrations. */
 import * as z from 'zod';
 import type { Channel } from '../../channels/channel.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
@@ -14,7 +14,7 @@ import { globalShape, NO_INTEGRATION } from './global-section.ts';
 
 const KEYS = CHANNELS.map(configsKey);
 
-/** A list for each channel. */
+/** One list for each channel. */
 function configsOf(entry: (channel: Channel) => z.ZodType): object {
   return Object.fromEntries(
     CHANNELS.map((channel) => [configsKey(channel), z.array(entry(channel)).prefault([])]),
@@ -59,7 +59,7 @@ const receiverShape = z.strictObject({
   ),
 });
 
-/** A receiver with its integrations, for the JSON schema: the checks read each of them by itself. */
+/** A receiver with its integrations, for the JSON schema; the checks read each integration by itself. */
 export const wholeReceiverShape = receiverShape.extend(configsOf(({ shape }) => shape));
 
 type Readers = readonly (readonly [key: string, read: (path: Path) => Integration | undefined])[];
@@ -79,7 +79,7 @@ export function readReceivers(check: Check): Receiver[] {
   });
 }
 
-/** A fallback must be another receiver, or it is no help. */
+/** A fallback must be another receiver, or it is useless. */
 function checkFallback(check: Check, path: Path): void {
   const name = check.raw([...path, 'fallback']);
   if (typeof name !== 'string' || name === '') return;
@@ -89,7 +89,7 @@ function checkFallback(check: Check, path: Path): void {
   checkReceiver(check, [...path, 'fallback'], name, receiverNames(check));
 }
 
-/** Alertmanager gives each receiver its name as a label, which none of its own may contradict. */
+/** Alertmanager gives each receiver its name as a label, which its own labels must not contradict. */
 function checkLabels(check: Check, path: Path): void {
   const label = check.raw([...path, 'labels', 'name']);
   if (label === undefined || label === check.raw([...path, 'name'])) return;

@@ -1,4 +1,4 @@
-/** `links` of a region: where its Nests, Birds and Flights are found in the service's own application. */
+/** Reads `links` of a region: the addresses of its Nests, Birds and Flights in the service's own application. */
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
@@ -7,12 +7,12 @@ import { mistakeInUrl } from '../../http/web-address.ts';
 import { LIMITS } from '../../limits.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
 
-/** What is linked to. */
+/** The things that can be linked. */
 export const LINKED = ['nest', 'bird', 'flight'] as const;
 export type Linked = (typeof LINKED)[number];
 export type RegionLinks = Readonly<Partial<Record<Linked, Template>>>;
 
-/** What a template may use, as it stands in the labels of alerts; each is encoded for an address. */
+/** The variables of a template, as in the labels of alerts; each is encoded for an address. */
 export interface LinkedPlace {
   readonly region: string;
   readonly nest_id: string;
@@ -30,7 +30,7 @@ const SAMPLE: LinkedPlace = {
   bird: 'Translate blog',
   flight_id: '01890a5d-ac96-774b-bcce-b302099a8057',
 };
-/** Every value is another one: the host of an address may not depend on it. */
+/** A sample in which every value differs: the host of an address must not depend on any of them. */
 const OTHER: LinkedPlace = {
   region: 'x',
   nest_id: 'x',

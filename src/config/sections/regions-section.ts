@@ -47,11 +47,11 @@ export interface RegionConfig extends ConnectionSettings {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly token: Secret;
-  /** Ceiling of the rate of requests. */
+  /** The highest request rate. */
   readonly requestsPerSecond: number;
   readonly concurrency: number;
   readonly timeoutMs: number;
-  /** Globs on a Nest's name or id. */
+  /** Globs for a Nest's name or id. */
   readonly nests: { readonly include: readonly string[]; readonly exclude: readonly string[] };
   /** Addresses in the service's own application. */
   readonly links?: RegionLinks;
@@ -106,7 +106,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
   };
 }
 
-/** A token goes out as a header's value. */
+/** A token must be valid as a header's value. */
 function mistakeInToken(text: string): string | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
   return /[\u0000-\u001f\u007f]/.test(text) ? 'must be one line without control characters' : undefined;

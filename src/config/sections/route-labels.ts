@@ -1,7 +1,7 @@
 /**
- * Labels of routes, by which Alertmanager tells templates and programs something of a group that its alerts do not say.
- * Each route inherits them one by one. Those in which `{{` or `{%` stands are Liquid templates, tried when the
- * configuration is read; one may use another, which a route below may say otherwise.
+ * Reads labels of routes, with which Alertmanager tells templates and programs something about a group that its
+ * alerts do not say. A route inherits each of them separately. Labels that contain `{{` or `{%` are Liquid templates,
+ * tried when the configuration is read. One label may use another, which a child route may override.
  */
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
@@ -11,7 +11,7 @@ import { findGoSyntax } from '../../templates/go-syntax.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
 import { manyLines } from '../../text/plain-text.ts';
 
-/** By their names: a text that is the same for every group, or what writes it. */
+/** By name: a text that is the same for every group, or a template. */
 export type RouteLabels = ReadonlyMap<string, string | Template>;
 
 export const NO_ROUTE_LABELS: RouteLabels = new Map();
@@ -22,7 +22,10 @@ interface ReadLabels extends Pick<Route, 'writeLabels'> {
   readonly labels: RouteLabels;
 }
 
-/** The labels at a path with those that they inherit. One that is a template of Go's is left out, with a warning elsewhere. */
+/**
+ * The labels at a path, including inherited ones. A label in Go's template syntax is left out; `old-forms.ts` warns
+ * of it.
+ */
 export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels): ReadLabels {
   const labels = new Map(inherited);
   const own = check.raw(path);
@@ -34,7 +37,7 @@ export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels
     if (written !== undefined) labels.set(name, written);
   }
   if (labels.size === 0) return { labels };
-  // A child that says one of them otherwise may close a circle.
+  // A child that overrides a label may create a cycle.
   if (own !== undefined) tryOut(check, path, labels);
   return { labels, writeLabels: (group) => write(labels, group) };
 }
@@ -68,7 +71,7 @@ function tryOut(check: Check, path: Path, labels: RouteLabels): void {
   }
 }
 
-/** Without those that the labels of a group take beyond a limit: a label must not keep a group from notifying. */
+/** Drops labels that exceed a limit for a group: a label must not keep a group from notifying. */
 function write(labels: RouteLabels, group: LabelledGroup): Labels {
   const textOf = valuesOf(labels, group);
   const written = [...labels.keys()].flatMap((name): [string, string][] => {
@@ -82,7 +85,7 @@ function write(labels: RouteLabels, group: LabelledGroup): Labels {
   return Object.fromEntries(written);
 }
 
-/** What each label says, written when it is asked for, once. */
+/** Returns a function that renders each label at most once, on first use. */
 function valuesOf(
   labels: RouteLabels,
   { groupLabels, commonLabels }: LabelledGroup,

@@ -11,7 +11,7 @@ import { formatDuration } from '../../time/duration.ts';
 import { NO_ROUTE_LABELS, type RouteLabels, readRouteLabels } from './route-labels.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
 
-/** Where alerts go when the file has no `route`. */
+/** The receiver of all alerts if the file has no `route`. */
 const DEFAULT_RECEIVER = 'default';
 
 type Settings = Pick<
@@ -88,7 +88,7 @@ const routeShape = z.strictObject({
       'How long after the first notification `escalate_to` is notified. `never` turns off an inherited escalation.',
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
-  // Any name, as in Alertmanager: they are no labels of alerts.
+  // Any name is allowed, as in Alertmanager: these are not labels of alerts.
   labels: z
     .record(words, z.string())
     .prefault({})
@@ -110,7 +110,7 @@ const routeShape = z.strictObject({
     ),
 });
 
-/** A route with its children, for the JSON schema: the checks read each of them by itself. */
+/** A route with its children, for the JSON schema; the checks read each route by itself. */
 export const wholeRouteShape = routeShape.extend({
   get routes() {
     return z.array(wholeRouteShape).optional().describe(CHILDREN);
@@ -150,10 +150,10 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
-/** A route with its labels as they are written, for those that inherit them. */
+/** A route with its labels as written, for routes that inherit them. */
 type LabelledRoute = Route & { readonly labels: RouteLabels };
 
-/** One node and those below it; a node that is wrong inherits, so that its children are checked all the same. */
+/** One node and those below it. A node with mistakes uses inherited values, so that its children are still checked. */
 function readNode(
   check: Check,
   path: Path,
@@ -202,7 +202,7 @@ function readNode(
 
 const OPS = ['=', '!=', '=~', '!~'];
 
-/** Alertmanager's form: the matchers sorted, so that their order in the file does not matter. */
+/** Alertmanager's form: the matchers are sorted, so that their order in the file does not matter. */
 function keyOf(matchers: readonly Matcher[]): string {
   const sorted = matchers.toSorted(
     (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || OPS.indexOf(a.op) - OPS.indexOf(b.op),
@@ -216,7 +216,7 @@ function compare(a: string, b: string): number {
 
 type Escalation = Route['escalation'];
 
-/** One of the two keys alone says nothing where the other is not inherited, unless it is `never`. */
+/** One of the two keys alone has no effect unless the other is inherited, except `never`. */
 function checkEscalation(check: Check, path: Path, names: readonly string[], inherited: Escalation): void {
   const after = check.raw([...path, 'escalate_after']);
   const to = check.raw([...path, 'escalate_to']);

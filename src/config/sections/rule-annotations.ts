@@ -1,6 +1,6 @@
 /**
- * Annotations of rules that are Liquid templates: those in which `{{` or `{%` stands. They are tried when the
- * configuration is read, and filled in with the labels of an alert whenever it fires or has news.
+ * Reads annotations of rules. Those that contain `{{` or `{%` are Liquid templates: they are tried when the
+ * configuration is read, and rendered with the labels of an alert whenever it fires or has news.
  */
 
 import type { Check } from '../../document/check.ts';
@@ -12,7 +12,7 @@ import { compileTemplate, type Template, TemplateError } from '../../templates/l
 
 const SAMPLE_TEXT = 'Flight of Translate blog failed in Marketing (EU)';
 
-/** A rule's annotations: those that are the same for every alert, and what writes the others. */
+/** A rule's annotations: the constant ones, and a function that renders the others. */
 export function readAnnotations(
   check: Check,
   path: Path,
@@ -40,7 +40,7 @@ export function readAnnotations(
 function compile(check: Check, path: Path, text: string, sample: WhatIsAnnotated): Template | undefined {
   try {
     const template = compileTemplate(text, 'text', sample);
-    // A label that no alert of the kind has is a slip, though one that not every alert has is empty there.
+    // A label that no alert of the kind has is a mistake; a label that only some alerts have is empty for the others.
     template.render(sample, 'strict');
     return template;
   } catch (error) {
@@ -50,7 +50,7 @@ function compile(check: Check, path: Path, text: string, sample: WhatIsAnnotated
   }
 }
 
-/** None where the labels of an alert take it beyond a limit: an annotation must not keep an alert from firing. */
+/** Empty if an alert's labels make it exceed a limit: an annotation must not keep an alert from firing. */
 function write([name, template]: [string, Template], about: WhatIsAnnotated): [string, string][] {
   try {
     return [[name, template.render(about, 'lenient')]];

@@ -12,7 +12,7 @@ import { ALERT_KINDS, defaultRule, KINDS, kindOf } from '../../domain/kinds/kind
 import { formatDuration } from '../../time/duration.ts';
 import { readAnnotations } from './rule-annotations.ts';
 
-/** An alert that is over is kept for an hour: that is how far back its changes are known. */
+/** A resolved alert is kept for an hour, so its changes are known that far back. */
 const LONGEST_FLAPPING_MS = 3_600_000;
 
 const steady = PLAIN_RULE.flapping;
@@ -56,10 +56,10 @@ const commonShape = z.strictObject({
     ),
 });
 
-/** What every rule has, and the parameters of its kind by their keys. */
+/** The keys that every rule has, and the parameters of its kind. */
 type RuleInFile = z.output<typeof commonShape> & Readonly<Record<string, unknown>>;
 
-/** Each kind has only the parameters that change something for it. */
+/** Each kind has only the parameters that affect it. */
 function ruleShape({ name, fires, resolves, parameters }: Kind) {
   const own: Record<string, z.ZodType> = {};
   for (const parameter of Object.values(parameters)) {
@@ -106,7 +106,7 @@ const SHAPES = new Map<string, ReturnType<typeof ruleShape>>(
 const [firstShape, ...otherShapes] = SHAPES.values();
 export const rulesShape = z.array(z.discriminatedUnion('kind', [firstShape!, ...otherShapes]));
 
-/** Labels that one kind has and that rules of the others may set all the same: they could before that kind came. */
+/** Labels of a single kind that rules of other kinds may still set, because they could before that kind existed. */
 const FREE_LABELS = new Set(['type', 'receiver', 'integration']);
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
@@ -157,7 +157,7 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
   };
 }
 
-/** The later one of two rules with one name is the mistake. */
+/** If two rules have the same name, the later one is the mistake. */
 function checkNames(check: Check, paths: readonly Path[]): void {
   const taken = new Set<unknown>();
   for (const path of paths) {
@@ -185,7 +185,7 @@ function readKind(check: Check, path: Path): Kind | undefined {
     return undefined;
   }
   const name = check.raw([...path, 'kind']);
-  // Not `String(name)`: a map may say itself what its text is.
+  // Not `String(name)`: a map could define its own conversion to text.
   const kind = typeof name === 'string' ? kindOf(name) : undefined;
   if (kind) return kind;
   const at = [...path, 'kind'];

@@ -38,7 +38,7 @@ export interface PostgresConfig extends PostgresAddress {
 
 export interface StoreConfig {
   readonly url: string;
-  /** What `url` means, where it is one of PostgreSQL. */
+  /** The parsed `url`, if it is a PostgreSQL URL. */
   readonly postgres?: PostgresConfig;
   readonly retentionMs: number;
 }
@@ -46,7 +46,7 @@ export interface StoreConfig {
 const DEFAULT_SCHEMA = 'nestwatch';
 const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
 
-/** Keys that say nothing of a store in a file. */
+/** Keys that have no meaning for a store in a file. */
 const OF_POSTGRES = ['password', 'password_file', 'schema', 'statement_timeout'];
 
 export function readStore(check: Check, poll: PollConfig | undefined): StoreConfig | undefined {
@@ -60,7 +60,7 @@ export function readStore(check: Check, poll: PollConfig | undefined): StoreConf
   const postgres = address ? readPostgres(check, address, store) : undefined;
   if (!address) refusePostgresKeys(check);
   if (!store) return undefined;
-  // An event that is pruned while a sweep still reads it would count as new, and be notified again.
+  // An event that is deleted while a sweep still reads it would count as new, and people would be notified again.
   const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
   if (store.retention < neededMs) {
     check.problem(
@@ -81,7 +81,7 @@ function readPostgres(
   return storeAt(address, { password, schema: store?.schema, statementTimeoutMs: store?.statement_timeout });
 }
 
-/** A store on PostgreSQL with defaults for what nothing is said of. */
+/** A store on PostgreSQL, with defaults for what is not given. */
 export function storeAt(
   address: PostgresAddress,
   given: {

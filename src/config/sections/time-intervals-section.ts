@@ -58,7 +58,7 @@ const dayOfMonth = spans({
   },
 });
 
-/** Alertmanager's name for the time zone of the machine. */
+/** Alertmanager's name for the machine's time zone. */
 const LOCAL = 'Local';
 
 const NOT_A_TIME = 'must be a time such as "06:00", up to "24:00"';
@@ -72,7 +72,7 @@ const timesShape = z
     start_time: timeOfDay.describe('For example `"08:00"`.'),
     end_time: timeOfDay.describe('Exclusive end, up to `"24:00"`.'),
   })
-  // A text that is no time has its message already.
+  // An invalid time already has its own message.
   .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
     path: ['end_time'],
     error: 'must be later than `start_time`: for a night write two ranges, one up to "24:00"',
@@ -113,7 +113,7 @@ export const namedTimeIntervalShape = z.strictObject({
 });
 
 interface SpanWords {
-  /** The number of a word; NaN or a number out of bounds for one that has none. */
+  /** The number of a word; NaN or a number out of range if it has none. */
   readonly read: (text: string) => number;
   readonly least: number;
   readonly most: number;
@@ -123,7 +123,7 @@ interface SpanWords {
   readonly isOrdered?: (span: Span) => boolean;
 }
 
-/** One value or a range of them, `first:last`; a bare number in the file is a value. */
+/** One value or a range, `first:last`; a bare number in the file is a value. */
 function spans({ read, least, most, error, order, isOrdered = ({ from, to }) => from <= to }: SpanWords) {
   return z.union([z.string(), z.int()], { error }).transform((value, context): Span => {
     const ends = String(value).toLowerCase().split(':').map(read);
@@ -146,7 +146,7 @@ function minuteOf(time: string): number {
   return hours * 60 + minutes;
 }
 
-/** Alertmanager's older name for the same list stands beside the newer one; both may be given. */
+/** Alertmanager's older name for the same list, and the newer one; both may be given. */
 const LISTS = ['mute_time_intervals', 'time_intervals'];
 
 export function readTimeIntervals(check: Check): TimeIntervals {
@@ -178,7 +178,7 @@ export function checkTimeIntervalNames(check: Check, path: Path): void {
   });
 }
 
-/** Judged by the file itself: an interval with a mistake has its name all the same. */
+/** Looks at the file itself: an interval with a mistake still has a name. */
 function readNames(check: Check, list: string): string[] {
   const intervals = check.raw([list]);
   if (!Array.isArray(intervals)) return [];

@@ -49,18 +49,18 @@ export const webShape = z.strictObject({
 });
 
 export interface PublicStatusConfig {
-  /** Globs on a Nest's name or id. */
+  /** Globs for a Nest's name or id. */
   readonly nests: readonly string[];
-  /** Whether Birds are named, and not only counted. */
+  /** Whether Birds are named rather than only counted. */
   readonly hasNames: boolean;
 }
 
 export interface WebConfig {
   readonly host: string;
   readonly port: number;
-  /** Without a trailing slash; what links in messages begin with. */
+  /** Without a trailing slash; links in messages begin with it. */
   readonly externalUrl: string;
-  /** True where nobody said how people reach the page: then no message for people links to it. */
+  /** True if the URL was not configured: then messages for people contain no links to the page. */
   readonly hasDefaultUrl?: boolean;
   readonly bearerToken: Secret | null;
   readonly access?: AccessConfig;
@@ -71,14 +71,14 @@ export interface WebConfig {
   readonly enableLifecycle: boolean;
 }
 
-/** What `:9465` listens on, as for Prometheus' own programs. */
+/** The address that `:9465` listens on, as for Prometheus' own programs. */
 const EVERY_ADDRESS = '0.0.0.0';
 
 export function readWeb(check: Check): WebConfig | undefined {
   const bearerToken = check.secret(['web', 'auth'], 'bearer_token', {});
   const access = readAccess(check);
   const tls = readServerTls(check, ['web', 'tls']);
-  // What a text says is looked at first, so that another mistake does not hide its own.
+  // The texts are checked first, so that another mistake does not hide theirs.
   const address = check.raw(['web', 'listen']);
   if (typeof address === 'string' && !parseHostPort(address))
     check.problem(['web', 'listen'], NOT_AN_ADDRESS);
@@ -105,17 +105,17 @@ export function readWeb(check: Check): WebConfig | undefined {
   };
 }
 
-/** Whether everybody may see how the Nest stands. */
+/** Whether everybody may see the state of the Nest. */
 export function isPublicNest({ nests }: PublicStatusConfig, name: string, nestId: string): boolean {
   return nests.some((glob) => matchesGlob(glob, name) || matchesGlob(glob, nestId));
 }
 
-/** Whether whoever reaches the machine can read all and silence. */
+/** Whether anybody who can reach the machine can read everything and create silences. */
 export function isOpenToAll({ host, bearerToken, access }: WebConfig): boolean {
   return !bearerToken && !access && !isLoopback(host.includes(':') ? `[${host}]` : host);
 }
 
-/** An address that stands for every one is none that a link could lead to. */
+/** Replaces an address that means all interfaces, since no link can lead to it. */
 export function reachable(listen: { readonly host: string; readonly port: number }) {
   const isEvery = listen.host === '' || listen.host === EVERY_ADDRESS || listen.host === '::';
   return { host: isEvery ? 'localhost' : listen.host, port: listen.port };
