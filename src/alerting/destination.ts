@@ -1,7 +1,8 @@
 /** The integrations of a receiver as destinations of notifications, and what each of them takes. */
+
+import { waysOf } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
-import { waysOf } from '../channels/way.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';

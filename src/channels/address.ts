@@ -1,4 +1,4 @@
-/** The address that an integration posts to: what people may see of it, and whether it can be reached. */
+/** Shows people the host of an address that an integration posts to, and tries whether it can be reached. */
 import { connect, isIP } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { NestwatchError } from '../errors.ts';
@@ -15,15 +15,15 @@ export function hostOf(url: Secret): string {
 }
 
 /**
- * Connects, with TLS where the address asks for it, and ends there; where a proxy stands before it, to the proxy. One try
- * stands for all addresses of an origin that are reached in the same way.
+ * A probe that connects, with TLS if the address asks for it, and sends nothing. If a proxy stands in between, it
+ * connects to the proxy. One probe stands for all addresses of one origin that are reached in the same way.
  */
 export function probeAddress(address: Secret, { tls, proxy }: ConnectionSettings = {}): Probe {
   const target = new URL(address.reveal());
   const through = proxy && proxyFor(target, proxy);
   const url = through === undefined ? target : new URL(through);
   const material = tls ? tlsMaterial(tls) : {};
-  // The certificate of the configuration is for the target.
+  // The configured server name is the target's, not the proxy's.
   const { key, ...open } = through === undefined ? material : { ...material, servername: undefined };
   return {
     key: [target.origin, url.origin, JSON.stringify(open)].join(' '),

@@ -1,6 +1,6 @@
 /**
- * Channels to services that take one JSON body at one address, such as Slack and PagerDuty: each says what it posts;
- * how that is sent, shown and tried is the same for all.
+ * Makes channels to services that take one JSON body at one address, such as Slack and PagerDuty. Each channel says
+ * what it posts; sending, previews and probes are the same for all.
  */
 import type { HttpSettings } from '../http/http-settings.ts';
 import type { Secret } from '../secret.ts';
@@ -28,20 +28,20 @@ export interface PostRequest {
   /** A secret. */
   readonly url: string;
   readonly body: unknown;
-  /** Beside those of every post. */
+  /** Besides those of every post. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further texts of it that no answer and no preview may repeat. */
+  /** Further secret texts in it, which no answer and no preview may repeat. */
   readonly secrets?: readonly string[];
   readonly templateError?: string | undefined;
 }
 
 interface PostChannel<I extends PostIntegration>
   extends Omit<Channel<I>, 'destination' | 'preview' | 'probe' | 'open'> {
-  /** What is posted where, or why nothing is. */
+  /** What is posted and where, or why nothing is. */
   request(integration: I, notification: Readable, externalUrl: string, nowUs: number): PostRequest | string;
-  /** Judges the body of an answer of 2xx, of a service that says no in it. */
+  /** Judges the body of a 2xx answer, for services that refuse messages there. */
   judge?(body: string): Outcome;
-  /** Of a service where an alert ends by itself unless it is sent again. */
+  /** Only for services that resolve an alert by themselves unless it is sent again. */
   readonly repeats?: {
     readonly everyMs: number;
     request(

@@ -1,4 +1,4 @@
-/** What the configuration of channels that post to a known service has in common. */
+/** Reads what the integrations of channels that post to a known service have in common. */
 import * as z from 'zod';
 import { type Check, isGiven } from '../document/check.ts';
 import { httpShape } from '../document/http-config.ts';
@@ -8,7 +8,7 @@ import type { HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 import type { Secret } from '../secret.ts';
 
-/** Keys of every such integration; `sendResolved` where nothing is said. */
+/** The keys that every such integration has. `sendResolved`: the default of `send_resolved`. */
 export function postKeys(sendResolved: boolean) {
   return {
     timeout: duration(100).prefault('10s').describe('How long to wait for the response to one message.'),
@@ -17,7 +17,7 @@ export function postKeys(sendResolved: boolean) {
   };
 }
 
-/** The address at a path, with a problem where it is none. */
+/** The address at a path; reports a problem if it is not one. */
 export function urlAt(check: Check, path: Path): string | undefined {
   const text = check.raw(path);
   if (typeof text !== 'string' || text === '') return undefined;
@@ -27,8 +27,8 @@ export function urlAt(check: Check, path: Path): string | undefined {
 }
 
 /**
- * Refuses a cap on the receiver of the integration at `path`: what a cap holds back is sent as one message, in the
- * state of that moment, so no incident would ever end by it.
+ * Refuses a cap on the receiver of the integration at `path`. What a cap holds back is sent later as one message with
+ * the state of that time, so an incident might never be resolved.
  */
 export function refuseCap(check: Check, path: Path, why: string): void {
   for (const key of ['max_notifications_per_hour', 'fold_storms']) {
@@ -39,8 +39,8 @@ export function refuseCap(check: Check, path: Path, why: string): void {
 }
 
 /**
- * Reads a secret that an integration has itself, or else shares with all of its kind: the one of `global`. There is a
- * problem where neither is given.
+ * Reads a secret that an integration may have itself, or share with all of its kind by `global`. Reports a problem if
+ * neither is given.
  */
 export function sharedSecret(
   check: Check,
@@ -60,7 +60,7 @@ export function sharedSecret(
   };
 }
 
-/** Of a service that is asked with a key of its own: credentials of `http_config` would take its place. */
+/** For a service that has its own key: refuses credentials in `http_config`, which would replace it. */
 export function refuseCredentials(
   check: Check,
   path: Path,
@@ -74,7 +74,7 @@ export function refuseCredentials(
   );
 }
 
-/** The address with a path below it, whether or not it ends with a slash. */
+/** Appends a path to an address, whether or not that ends with a slash. */
 export function below(url: string, path: string): string {
   return `${url.replace(/\/+$/, '')}/${path}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Posts one text to an address and judges the answer: what all channels over HTTP share. What stops here: the address,
- * which may hold a key, and the receiver's words, which are cleaned and freed of whatever they repeat of it.
+ * Posts one text to an address and judges the answer, for all channels over HTTP. What stops here: the address, which
+ * may hold a key, and the receiver's words, which are cleaned and from which such secrets are removed.
  */
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
@@ -11,12 +11,12 @@ import { withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { ChannelOptions, Outcome } from './channel.ts';
 
-/** More than ever are in flight, so that receivers behind one address never wait for each other. */
+/** More than are ever in flight, so that receivers behind one address never wait for each other. */
 const CONNECTIONS = 256;
-/** Of an answer only the status counts; of its body a line is kept for people. */
+/** Only the status of an answer counts; of its body one line is kept for people. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_ERROR_CODE_POINTS = 300;
-/** Addresses that are remembered; those in files change. */
+/** The most parsed addresses to keep. Addresses from files change, so old ones pile up. */
 const MAX_TARGETS = 100;
 
 interface Post {
@@ -26,14 +26,14 @@ interface Post {
   readonly timeoutMs: number;
   readonly http?: HttpSettings | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further texts that an answer must not repeat. */
+  /** Further texts that must be removed from an answer. */
   readonly secrets?: readonly string[];
-  /** Judges the body of an answer of 2xx, of a service that says no in it. */
+  /** Judges the body of a 2xx answer, for services that refuse messages there. */
   readonly judge?: ((body: string) => Outcome) | undefined;
 }
 
 interface Sender {
-  /** Tries once; throws only what nobody foresaw. */
+  /** Tries once. Throws only on unforeseen errors. */
   post(post: Post): Promise<Outcome>;
   close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ interface Sender {
 export function openSender(options: ChannelOptions): Sender {
   const { clock, version } = options;
   const transports = new Map<HttpSettings | undefined, Map<number, Transport>>();
-  // Taking an address apart costs as much as the rest of a post.
+  // Parsing an address costs as much as the rest of a post.
   const targets = new Map<string, Target>();
 
   function knownTarget(url: string): Target {
@@ -106,7 +106,7 @@ interface Target {
   readonly secrets: readonly string[];
 }
 
-/** Where to post; `secrets` are the parts of the address that no text may repeat. */
+/** Where to post. `secrets`: the parts of the address that no text may repeat. */
 function targetOf(text: string): Target {
   const url = new URL(text);
   const parts = [...url.pathname.split('/'), ...[...url.searchParams].flat(), url.search.slice(1)];
@@ -121,7 +121,7 @@ function decoded(part: string): string {
   }
 }
 
-/** 2xx accepts; 408, 425, 429 and 5xx may pass; every other answer refuses. */
+/** 2xx is accepted; 408, 425, 429 and 5xx may pass; every other status is a refusal. */
 function answered(
   response: HttpResponse,
   secrets: readonly string[],
@@ -147,12 +147,12 @@ function answered(
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
 }
 
-/** The codes of a connection that broke after the request may have left. */
+/** Error codes of connections that broke after the request may have been sent. */
 const BROKEN = new Set(['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EPIPE']);
 
 /**
- * Without a whole answer: a status that came all the same decides, else whether the request can have arrived. A status of
- * 2xx says nothing where the words that did not come would have been judged.
+ * The outcome without a complete answer. If a status arrived, it decides; otherwise, whether the request can have
+ * arrived. A 2xx status decides nothing if the body, which is missing, would have been judged.
  */
 function unanswered(error: NestwatchError, isJudged: boolean, nowUs: number): Outcome {
   const { status, headers = {} } = error.facts;

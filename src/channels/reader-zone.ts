@@ -1,4 +1,4 @@
-/** The time zone in which people read the messages of an integration. */
+/** The configuration's key for the time zone in which people read the messages of an integration. */
 import * as z from 'zod';
 import { isTimezone } from '../time/zone-format.ts';
 
@@ -10,7 +10,7 @@ export const timezoneKey = {
     .describe('Time zone of the times in the built-in message, such as Europe/Amsterdam. Default: UTC.'),
 };
 
-/** What integrations for people have of it. */
+/** The part of integrations for people that holds it. */
 export interface ReaderZone {
   readonly timezone?: string;
 }

@@ -1,25 +1,25 @@
-/** Somebody who is notified, with all ways to them. */
+/** Whom to notify, with all integrations that reach them. */
 export interface Receiver {
   readonly name: string;
-  /** By which clients of Alertmanager's API choose receivers, beside the name; absent for none. */
+  /** By which clients of Alertmanager's API choose receivers besides the name; absent for none. */
   readonly labels?: Readonly<Record<string, string>>;
   /**
-   * By channel, in the order of the registry; within one in the order of the file. An empty list notifies nobody, as in
-   * Alertmanager.
+   * By channel, in the order of the registry; within a channel in the order of the file. With none, nobody is notified,
+   * as in Alertmanager.
    */
   readonly integrations: readonly Integration[];
-  /** The receiver that gets what this one does not accept as well. */
+  /** The receiver that also gets what this one does not accept. */
   readonly fallback?: string;
-  /** Notifications in any hour at the most; absent for all. */
+  /** The most notifications within any hour; absent for no limit. */
   readonly maxNotificationsPerHour?: number;
-  /** What comes in a storm is sent as one, once in this time; absent: each by itself. */
+  /** The notifications of a storm are sent as one, once in this time; absent: each by itself. */
   readonly foldStormsMs?: number;
 }
 
-/** One way to a receiver: what all of them share. All else of it only its channel knows. */
+/** One means of reaching a receiver: what all integrations share. Only its channel knows the rest. */
 export interface Integration {
   /** The kind of its channel. */
   readonly kind: string;
-  /** Whether it is notified of the end of an alert. */
+  /** Whether it is notified when an alert resolves. */
   readonly sendResolved: boolean;
 }

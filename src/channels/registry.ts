@@ -16,8 +16,8 @@ import { teamsChannel } from './teams/teams-channel.ts';
 import { webhookChannel } from './webhook/webhook-channel.ts';
 
 /**
- * All channels. Their order is that of a receiver's integrations, whose positions deliveries remember: a new one stands
- * last.
+ * All channels. A receiver's integrations are in this order, and deliveries remember their positions: so a new channel
+ * goes last.
  */
 export const CHANNELS: readonly Channel[] = [
   emailChannel,
@@ -49,7 +49,7 @@ export function configsKey({ kind }: Channel): string {
   return `${kind}_configs`;
 }
 
-/** Each channel is to be closed. */
+/** Opens all channels. They must be closed with `closeChannels`. */
 export function openChannels(options: ChannelOptions): OpenChannels {
   return Object.fromEntries(CHANNELS.map((channel) => [channel.kind, channel.open(options)]));
 }

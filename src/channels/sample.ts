@@ -1,4 +1,4 @@
-/** What `test-receiver` and `render` send and print: a failure that never was, said to be one. */
+/** Makes what `test-receiver` and `render` send and print: a failure that never happened, and says so. */
 
 import { signature } from '../domain/alert/error-signature.ts';
 import type { Event } from '../domain/alert/event.ts';
@@ -9,7 +9,9 @@ const MINUTE_US = 60_000_000;
 const MESSAGE = 'This is a sample: the provider answered 429 "Too Many Requests" <retry later>';
 const PLACE = { region: 'eu', nest_id: '682', nest: 'Sample Nest', bird_id: '148890', bird: 'Sample Bird' };
 
-/** For one receiver, as if it was queued at `nowUs`. The incident of a firing one is ended by a resolved one. */
+/**
+ * A sample for one receiver, as if queued at `nowUs`. The resolved one resolves the incident that the firing one opens.
+ */
 export function sampleNotification(receiver: string, isResolved: boolean, nowUs: number): GroupNotification {
   const startsAtUs = nowUs - 4 * MINUTE_US;
   const alert: NotifiedAlert = {

@@ -1,8 +1,8 @@
 /** Tries a delivery once: sends it, judges the outcome, and reports that. */
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
+import { integrationAt } from '../channels/integration-identity.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { linksFrom } from '../channels/traits.ts';
-import { integrationAt } from '../channels/way.ts';
 import {
   MAX_ACKNOWLEDGE_LINKS,
   type Notification,

@@ -1,8 +1,9 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
+
+import { waysOf } from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
-import { waysOf } from '../channels/way.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import { integrationOf } from './attempt.ts';

@@ -1,7 +1,7 @@
 /** Replicas read a new configuration one after the other: what one of them has queued, another may not know yet. */
 import { expect, test } from 'vitest';
+import { waysOf } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { waysOf } from '../../src/channels/way.ts';
 import { secret } from '../../src/secret.ts';
 import { delivery, group, webhook } from '../channels/sample-notifications.ts';
 import { accepted, OPS, receiverOf, stage, start, type World, world } from './outbox-world.ts';

@@ -13,7 +13,7 @@ import { pushedAlerts, REPEAT_AFTER_US } from './alertmanager-push.ts';
 
 export interface AlertmanagerIntegration extends PostIntegration {
   readonly kind: 'alertmanager';
-  /** Its address without `/api/v2/alerts` and without a trailing slash. */
+  /** Alertmanager's address without `/api/v2/alerts` and without a trailing slash. */
   readonly url: Secret;
 }
 

@@ -1,4 +1,4 @@
-/** Alerts as Alertmanager's API v2 takes them (`POST /api/v2/alerts`). */
+/** Writes alerts as Alertmanager's API v2 takes them (`POST /api/v2/alerts`). */
 
 import type { Labels } from '../../domain/alert/alert.ts';
 import { alertPath } from '../../http/page-path.ts';
@@ -13,14 +13,14 @@ interface PushedAlert {
   readonly generatorURL: string;
 }
 
-/** How often what fires is sent again. */
+/** How often firing alerts are sent again. */
 export const REPEAT_AFTER_US = 60_000_000;
-/** An alert ends by itself when it was not sent again for this long: four repetitions, as Prometheus has it. */
+/** An alert that is not sent again for this long resolves there by itself: four repetitions, as in Prometheus. */
 export const ENDS_AFTER_US = 4 * REPEAT_AFTER_US;
 
 /**
- * An alert that fires is said to end a while after `nowUs`; it is sent again before that. What ends before it begins, as
- * seen by a clock of ours that is slow, Alertmanager refuses, and all alerts beside it.
+ * A firing alert gets an end some time after `nowUs`; it is sent again before that. An alert never ends before it
+ * starts, which could happen if our clock is slow: Alertmanager would refuse all alerts of the request.
  */
 export function pushedAlerts(
   alerts: readonly RepeatedAlert[],
@@ -38,7 +38,10 @@ export function pushedAlerts(
   }));
 }
 
-/** Alertmanager refuses all alerts of a request for one empty name or text that is not UTF-8. */
+/**
+ * Leaves out labels with an empty name or value, and repairs text that is not UTF-8: for a single one of either,
+ * Alertmanager refuses all alerts of the request.
+ */
 function wellFormed(labels: Labels): Labels {
   return Object.fromEntries(
     Object.entries(labels)

@@ -1,6 +1,6 @@
 /**
- * Channels to chats that take a headline and one text: each says where its messages go and how its body is laid out;
- * what is said, and how its entries are read, is the same for all.
+ * Makes channels to chats that take a headline and one text. Each channel says where its messages go and how the body
+ * is laid out; the words, and the reading of its entries, are the same for all.
  */
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
@@ -20,7 +20,7 @@ import { postKeys } from '../post-config.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 
 export interface ChatIntegration extends PostIntegration, ReaderZone {
-  /** What the service is asked with, in the service's own order. */
+  /** The service's credentials, in its own order. */
   readonly keys: readonly Secret[];
   /** What else its entry says, by key. */
   readonly entry: object;
@@ -38,17 +38,20 @@ interface ChatService<Keys extends z.ZodRawShape> {
   readonly titleKey?: 'title';
   /** The key that holds a template of the text, as Alertmanager names it. */
   readonly textKey: 'text' | 'message';
-  /** Whether the end of an alert is sent where nothing is said, as in Alertmanager. */
+  /** The default of `send_resolved`, as in Alertmanager. */
   readonly sendResolved: boolean;
   /** Keys with secrets in them, which `ways` reads. */
   readonly secretKeys: z.ZodRawShape;
   readonly keys: Keys;
-  /** Keys of Alertmanager's that are only about looks. */
+  /** Keys of Alertmanager that only concern looks. */
   readonly looks?: readonly string[];
   readonly globalShape?: z.ZodRawShape;
-  /** Reads what `global` says, then entry by entry where its messages go; what is wrong reads as undefined. */
+  /**
+   * Reads the keys of `global`; the result reads at the path of an entry where its messages go. Reports mistakes to
+   * `check`; what has one reads as undefined.
+   */
   ways(check: Check): (path: Path, http: HttpSettings | undefined) => Way | undefined;
-  /** What is posted; without an address of its own, to the integration's. */
+  /** What is posted. Without an address of its own it goes to the integration's. */
   request(
     way: Way,
     message: ChatMessage,

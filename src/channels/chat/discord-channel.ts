@@ -37,7 +37,7 @@ export const discordChannel = chatChannel({
       ...(content && { content }),
       ...(username && { username }),
       ...(avatar_url && { avatar_url }),
-      // Of the text above alone: an embed mentions nobody.
+      // Only the text above the embed can mention anybody.
       allowed_mentions: { parse: content ? ['everyone', 'roles', 'users'] : [] },
       embeds: [
         {

@@ -55,7 +55,7 @@ export const pushoverChannel = chatChannel({
         token,
         user,
         title,
-        // A message must say something.
+        // Pushover refuses an empty message.
         message: text || title,
         priority: urgency,
         ...(urgency === 2 && { retry: retry / 1_000, expire: expire / 1_000 }),

@@ -71,7 +71,7 @@ export const rocketchatChannel = chatChannel({
   judge: judgeAnswer,
 });
 
-/** It says no with a status of 200, too: `{"success": false, "error": "…"}`. */
+/** Rocket.Chat may refuse a message with status 200: `{"success": false, "error": "…"}`. */
 function judgeAnswer(body: string): Outcome {
   const { success, error } = asAnswer(body);
   if (success === true) return { kind: 'accepted' };

@@ -1,6 +1,6 @@
 /**
- * Telegram: a bot's `sendMessage` (https://core.telegram.org/bots/api#sendmessage). The text is plain; entities make the
- * headline bold, what follows preformatted, and the links.
+ * Telegram: a bot's `sendMessage` (https://core.telegram.org/bots/api#sendmessage). The text is plain; entities make
+ * the headline bold, the rest preformatted, and addresses links.
  */
 import * as z from 'zod';
 import { refused } from '../../document/refused-key.ts';
@@ -96,7 +96,7 @@ function textOf({ title, text, links }: ChatMessage): { readonly text: string; r
   return { text: whole, entities };
 }
 
-/** It stands in the address. */
+/** The token becomes part of the address. */
 function mistakeInToken(text: string): string | undefined {
   return /^[\w:.~-]+$/.test(text) ? undefined : 'is not the token of a bot, such as 123456789:AAE…';
 }

@@ -11,7 +11,7 @@ export const webexChannel = chatChannel({
   kind: 'webex',
   about:
     'A message under 7439 bytes, sent by a Webex bot. Set its token in `authorization` of `http_config`. Nothing in it mentions anybody.',
-  // A unit of UTF-16 has three bytes at the most.
+  // One UTF-16 unit takes three bytes at most.
   limits: { title: 300, text: 2_000 },
   textKey: 'message',
   sendResolved: true,
@@ -43,7 +43,7 @@ export const webexChannel = chatChannel({
   }),
 });
 
-/** Marks of Markdown within it stay what they are. */
+/** Bold Markdown; marks of Markdown within the title stay text. */
 function bold(title: string): string {
   return title.replace(/[\\*_[\]#~|]/g, (mark) => `\\${mark}`);
 }

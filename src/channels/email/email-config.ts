@@ -1,4 +1,4 @@
-/** What the configuration says of mails. */
+/** Reads the configuration of mails. */
 import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
@@ -13,16 +13,16 @@ import { type MailExtras, mailExtraKeys, readMailExtras } from './mail-extras.ts
 
 export interface EmailIntegration extends MailExtras, ReaderZone, Integration {
   readonly kind: 'email';
-  /** One or more addresses; none where it goes to members alone. */
+  /** One or more addresses; none if it notifies members of Nests only. */
   readonly to: readonly string[];
-  /** True when the active members of the alerts' Nests are notified, each Nest in a mail of its own. */
+  /** True if the active members of the alerts' Nests are notified, each Nest in a mail of its own. */
   readonly toNestMembers?: boolean;
   readonly from: string;
   readonly smarthost: { readonly host: string; readonly port: number };
   readonly requireTls: boolean;
   readonly username: string;
   readonly password: Secret | null;
-  /** The name given in EHLO; empty for the machine's own. */
+  /** The name for EHLO; empty for the machine's own. */
   readonly hello: string;
   readonly tlsInsecureSkipVerify: boolean;
 }
@@ -84,7 +84,7 @@ export const emailGlobalShape = {
   smtp_force_implicit_tls: refused('use port 465, which uses TLS from the start'),
 };
 
-/** What all mails share, from `global`. */
+/** The defaults of all mails, from `global`. */
 interface MailDefaults {
   readonly smarthost: string | undefined;
   readonly from: string | undefined;
@@ -171,13 +171,13 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
   };
 }
 
-/** Without a host it is this machine's own. */
+/** Parses a server address. Without a host it is this machine. */
 function serverOf(text: string): EmailIntegration['smarthost'] | undefined {
   const server = parseHostPort(text);
   return server && { ...server, host: server.host || 'localhost' };
 }
 
-/** Given, and not empty: what is empty in `global` says nothing, as in Alertmanager. */
+/** Whether a key is given and not empty. An empty value in `global` means nothing, as in Alertmanager. */
 function isSaid(check: Check, path: Path, key: string): boolean {
   return isGiven(check, path, key) && check.raw([...path, key]) !== '';
 }
@@ -198,7 +198,7 @@ function checkAddress(check: Check, path: Path): void {
   }
 }
 
-/** Stands among the addresses for the active members of the alert's Nest. */
+/** Among the addresses, stands for the active members of the alert's Nest. */
 const NEST_MEMBERS = 'nest_members';
 
 function readRecipients(check: Check, path: Path): { to: string[]; toNestMembers: boolean } {
@@ -218,7 +218,10 @@ function splitAddresses(text: string): string[] {
   return parts.map((part) => part.trim()).filter((part) => part !== '');
 }
 
-/** Whether it is `local@domain` or `Name <local@domain>`: enough to catch slips, the mail server knows the rest. */
+/**
+ * Whether it is `local@domain` or `Name <local@domain>`. This is enough to catch slips; the mail server checks the
+ * rest.
+ */
 function isAddress(text: string): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another header.
   if (/[\u0000-\u001f\u007f]/.test(text)) return false;

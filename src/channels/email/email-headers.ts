@@ -1,4 +1,7 @@
-/** What makes mails of one group a thread, beside their constant subject: ids that anyone can derive again. */
+/**
+ * Writes the headers that make the mails of one group a thread, besides their constant subject. All ids can be derived
+ * again.
+ */
 
 import { createHash } from 'node:crypto';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
@@ -12,8 +15,8 @@ interface ThreadHeaders {
 }
 
 /**
- * The first mail's Message-ID comes from the thread and whom it goes to, a later one's from its delivery: so a reply
- * knows the first mail without asking anybody, and every try of a delivery has the same id (RFC 5322, 3.6.4).
+ * The first mail's Message-ID is derived from the thread and its recipients, that of a later one from its delivery. So
+ * a reply knows the first mail's id without a lookup, and every try of a delivery has the same id (RFC 5322, 3.6.4).
  */
 export function threadHeaders(
   notification: Readable,
@@ -27,7 +30,7 @@ export function threadHeaders(
   return { messageId: `<${digest('delivery', id)}@${host}>`, inReplyTo: first, references: first };
 }
 
-/** A digest stands alone. */
+/** A digest is a thread of its own. */
 function ownThread({ id }: DigestNotification) {
   return { thread: id, threadPosition: 0 };
 }

@@ -13,8 +13,8 @@ import { MAX_SECTIONS, sectionHtml, titleHtml } from '../message/section.ts';
 const MARKUP_BYTES = 1_500;
 
 /**
- * The HTML part: one column that fits a phone, nothing loaded from anywhere, dark where the reader's device is.
- * Everything that matters is styled inline as well, for programs that drop the style sheet.
+ * Writes the HTML part: one column that fits a phone, nothing loaded from elsewhere, dark if the reader's device is.
+ * Everything that matters is also styled inline, for mail programs that drop the style sheet.
  */
 export function emailHtml(whole: MailView): string {
   const view = fittingView(whole, escapeHtml);
@@ -100,7 +100,7 @@ function messageHtml({ message, messageTitle }: MailView): string[] {
   ];
 }
 
-/** Marks for the eye; their meaning in words for everybody. */
+/** Shows the history as marks, and in words for everybody. */
 function historyHtml({ history }: MailView): string[] {
   if (!history) return [];
   const marks = history.marks.map(
@@ -130,7 +130,7 @@ function detailsHtml({ details }: MailView): string[] {
   return [titleHtml('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
 }
 
-/** What can be done with each of several: tall enough for a thumb. */
+/** The links of each of several alerts: tall enough for a thumb. */
 function eachHtml(rows: readonly string[]): string[] {
   if (rows.length === 0) return [];
   return [titleHtml('Each by itself'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
@@ -193,12 +193,12 @@ function eventHtml({ where, when, step, message, ids }: EventLine): string {
   ].join('');
 }
 
-/** No line ends between a number and its unit: `15 min`. */
+/** Keeps a number and its unit on one line: `15 min`. */
 function inOnePiece(times: string): string {
   return times.replaceAll(/(?<=\d) /g, NO_BREAK);
 }
 
-/** Tall enough for a thumb, also where they take two lines. */
+/** Links that are tall enough for a thumb, even if they wrap. */
 function linksHtml({ links }: MailView): string[] {
   if (links.length === 0) return [];
   const anchors = links.map(

@@ -8,11 +8,11 @@ import type { EachAlert } from '../message/frame/each-alert.ts';
 import type { MailView } from '../message/message-view.ts';
 import { MAX_SECTIONS, sectionText } from '../message/section.ts';
 
-/** The text part: written to be read by itself, on a phone's lock screen as well. */
+/** Writes the text part. It must be readable by itself, even on a phone's lock screen. */
 export function emailText(whole: MailView): string {
   const view = fittingView(whole, (text) => text);
   const message = view.message.map((line) => `    ${line}`);
-  // What is over, or was said before, must not look like news.
+  // The message of a resolved alert, or one that was sent before, must not look like news.
   if (view.messageTitle !== 'Message' && message.length > 0) message.unshift(`${view.messageTitle}:`);
   const details = paragraph(view.details.map(([name, value]) => `${name}: ${value}`)).join('\n');
   const history = view.history ? [historyLine(view.history)] : [];
@@ -63,7 +63,7 @@ function clusterWriter(page: string | undefined): ClusterWriter {
     head: clusterText,
     line: eventText,
     more: (count) => `  … and ${count} more${page === undefined ? '' : `: ${page}`}`,
-    // An empty line behind it.
+    // The last line is empty.
     whole: (head, lines, rest) => [head, ...lines, ...(rest === '' ? [] : [rest]), ''].join('\n'),
   };
 }
@@ -93,7 +93,7 @@ function more(count: number, noun: string): string[] {
   return count > 0 ? [`  … and ${count} more ${noun}`] : [];
 }
 
-/** The lines and an empty one behind them; nothing for none. */
+/** The lines followed by an empty one; nothing if there are none. */
 function paragraph(lines: readonly string[]): string[] {
   return lines.length > 0 ? [...lines, ''] : [];
 }

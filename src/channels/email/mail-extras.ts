@@ -1,4 +1,4 @@
-/** What few mails need: another way to log in, a signature, texts of one's own. */
+/** Reads what few mails need: other ways to log in, a signature, and custom texts. */
 import { createPrivateKey } from 'node:crypto';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
@@ -11,7 +11,7 @@ import type { Template } from '../../templates/liquid.ts';
 
 const TOKEN_URL = 'https://accounts.google.com/o/oauth2/token';
 
-/** Headers that a mail has anyway, with what sets them. */
+/** Headers that nestwatch sets itself, and what to use instead. */
 const OWN_HEADERS: ReadonlyMap<string, string> = new Map([
   ['from', 'use `from`'],
   ['to', 'use `to`'],
@@ -29,15 +29,15 @@ const OWN_HEADERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 export interface MailExtras {
-  /** Logs in with XOAUTH2 in place of the password. */
+  /** Logs in with XOAUTH2 instead of the password. */
   readonly oauth2?: MailOauth2;
   /** Signs every mail. */
   readonly dkim?: { readonly domain: string; readonly selector: string; readonly privateKey: Secret };
-  /** What is sent in place of the built-in message. */
+  /** What is sent instead of the built-in message. */
   readonly templates?: MailTemplates;
 }
 
-/** An access token that another program keeps fresh in its file, or what it takes to ask for one. */
+/** Either an access token that another program keeps fresh in its file, or what is needed to request one. */
 type MailOauth2 =
   | { readonly accessToken: Secret }
   | {

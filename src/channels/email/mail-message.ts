@@ -12,11 +12,11 @@ import type { MailTemplates } from './mail-extras.ts';
 
 interface MailMessage {
   readonly subject: string;
-  /** What the subjects of its thread have in common. */
+  /** What all subjects of its thread have in common. */
   readonly topic: string;
   readonly text: string;
   readonly html: string;
-  /** Of people's own; their values are one line each. */
+  /** Custom headers; each value is one line. */
   readonly headers: Readonly<Record<string, string>>;
   readonly templateError?: string;
 }
@@ -28,8 +28,8 @@ const SUBJECT_CODE_POINTS = 200;
 const HEADER_CODE_POINTS = 500;
 
 /**
- * Everything of a mail that people read. Notices stand behind what templates make. A part that a template makes too
- * large is as good as one that failed: HTML cannot be cut, and mail programs cut long mails where they like.
+ * Writes everything in a mail that people read. Notices come after what templates make. A part that a template makes
+ * too large counts as failed: HTML cannot be cut, and mail programs cut long mails anywhere.
  */
 export function mailMessage(
   notification: Readable,
@@ -45,7 +45,7 @@ export function mailMessage(
     limit,
   );
   const headers = filled(templates?.headers ?? {}, notification, externalUrl, limit);
-  /** The mail where these parts are known to be too large. */
+  /** The mail if these parts are known to be too large. */
   const built = (tooLarge: readonly Part[]) => {
     const tooLargeNotes = tooLarge.map(
       (part) =>
@@ -65,7 +65,7 @@ export function mailMessage(
     PARTS.filter((name) => Buffer.byteLength(part(name) ?? '') > MAX_PART_BYTES);
   const tooLarge: Part[] = [];
   let mail = built(tooLarge);
-  // What is said of one part may make the other too large, too.
+  // The note about one part may make the other too large as well.
   for (let more = oversized(mail); more.length > 0; more = oversized(mail)) {
     tooLarge.push(...more);
     mail = built(tooLarge);
@@ -91,7 +91,7 @@ function withNotes(notification: Readable, notes: readonly string[]): Readable {
   return { ...notification, notices: [...(notification.notices ?? []), ...notes] };
 }
 
-/** What a template made, and behind it the notices that it does not show itself. */
+/** What a template made, followed by the notices that it does not show itself. */
 function withNotices(part: Part, text: string, notices: readonly string[]): string {
   const write = part === 'html' ? escapeHtml : (notice: string) => notice;
   const more = fittingNotices(notices, write)

@@ -1,6 +1,6 @@
 /**
- * Mails a group's notification through the configured smarthost. Mails of one thread carry the same subject and refer
- * to its first mail; every id is derived, so each try of a delivery sends the same mail under the same Message-ID.
+ * Sends notifications as mails through the configured smarthost. The mails of one thread have the same subject and
+ * refer to its first mail. Every id is derived, so each try of a delivery sends the same mail with the same Message-ID.
  * What stops here: the server's words, which are cleaned before people see them.
  */
 import type { NodemailerError } from 'nodemailer';
@@ -17,10 +17,10 @@ import type { Readable } from '../message/digest-view.ts';
 import type { EmailIntegration } from './email-config.ts';
 import { threadHeaders } from './email-headers.ts';
 import { mailMessage } from './mail-message.ts';
-import { createSlowWays } from './slow-ways.ts';
+import { createSlowIntegrations } from './slow-integrations.ts';
 import { createPools, type Mail } from './smtp.ts';
 
-/** For a whole try, with the wait for a connection: a server that trickles does not hold one for ever. */
+/** For a whole try, including the wait for a connection: a server that trickles bytes must not hold one for ever. */
 const TRY_TIMEOUT_MS = 120_000;
 const MAX_ERROR_CODE_POINTS = 300;
 
@@ -30,7 +30,7 @@ export function openMails({
   lookUp,
 }: Pick<ChannelOptions, 'clock' | 'version' | 'lookUp'>): OpenChannel<EmailIntegration> {
   const pools = createPools(lookUp);
-  const slowWays = createSlowWays(clock);
+  const slowIntegrations = createSlowIntegrations(clock);
 
   return {
     async send(integration, attempt, notification, externalUrl) {
@@ -46,7 +46,7 @@ export function openMails({
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();
       let isSent = false;
-      const way = slowWays.of(attempt);
+      const way = slowIntegrations.of(attempt);
       const mail: Mail = {
         ...message,
         date: new Date(clock.nowUs() / 1000),
@@ -74,7 +74,7 @@ export function openMails({
   };
 }
 
-/** All of a mail that is the same on every try. */
+/** The parts of a mail that are the same on every try. */
 function mailOf(
   { from, to, templates, timezone }: EmailIntegration,
   attempt: Attempt,
@@ -101,7 +101,7 @@ function mailOf(
   };
 }
 
-/** Who of several was refused, when the server took the mail for the others. Only who deferred it gets the next try. */
+/** The outcome if the server accepted the mail for some recipients. Only those that it deferred get the next try. */
 function partly(rejected: readonly NodemailerError[], secrets: readonly string[]): Outcome {
   if (rejected.length === 0) return { kind: 'accepted' };
   const words = (errors: readonly NodemailerError[]) =>
@@ -118,7 +118,10 @@ function partly(rejected: readonly NodemailerError[], secrets: readonly string[]
   return { kind: 'failed', reason: 'unavailable', error, remaining, ...refused };
 }
 
-/** Replies that concern the message itself; the others, such as a refused login, concern the way to it. */
+/**
+ * Codes of errors that concern the message itself. Others, such as a refused login, concern the connection to the
+ * server.
+ */
 const MESSAGE_CODES = new Set(['EENVELOPE', 'EMESSAGE']);
 
 function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Outcome {
@@ -136,7 +139,7 @@ function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Ou
   return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
 }
 
-/** What a server was sent and may repeat in its words. */
+/** The secrets that the server was sent and may repeat in its words. */
 function secretsOf({ password, oauth2 }: EmailIntegration): readonly string[] {
   const all = [password, ...Object.values(oauth2 ?? {}).filter((one) => typeof one === 'object')];
   return all.flatMap((one) => one?.reveal() ?? []);

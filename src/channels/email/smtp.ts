@@ -1,7 +1,4 @@
-/**
- * Mail servers: how to reach one and to log in, and the connections that are kept to it. What stops here: passwords,
- * tokens and keys.
- */
+/** Connects to mail servers, logs in, and keeps connections open. What stops here: passwords, tokens and keys. */
 import { connect, type Socket } from 'node:net';
 import { createTransport, type SendMailOptions } from 'nodemailer';
 import { formatHostPort } from '../../http/host-port.ts';
@@ -9,21 +6,21 @@ import type { LookUp } from '../../http/look-up.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
 
-/** One more than an integration has mails in flight: none takes all of them. */
+/** One more than an integration has mails in flight, so that none takes all of them. */
 const CONNECTIONS = 6;
-/** Of logins that are kept connected. */
+/** The most logins that are kept connected. */
 const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Without a byte from the server; servers may think for a while about the end of a message. */
+/** How long the server may send nothing; servers may take a while after the end of a message. */
 const SILENCE_TIMEOUT_MS = 60_000;
 
 interface Pools {
-  /** The connections that an integration sends by; those whose mails are slow have others than all the rest. */
+  /** The connections that an integration uses; slow ones (`isSlow`) do not share connections with the others. */
   poolOf(integration: EmailIntegration, isSlow: boolean): Pool;
   close(): void;
 }
 
-/** Names of servers are looked up by `lookUp`; without it, as nodemailer does. */
+/** `lookUp` looks up the names of servers; without it nodemailer does. */
 export function createPools(lookUp: LookUp | undefined): Pools {
   const pools = new Map<string, Pool>();
 
@@ -42,7 +39,7 @@ export function createPools(lookUp: LookUp | undefined): Pools {
     return pool;
   }
 
-  /** A login that changes leaves a pool behind that is not asked again. What it has under way it ends. */
+  /** When a login changes, its old pool is no longer used. What that has under way is finished. */
   function dropOldPool(): void {
     const [oldest] = pools;
     if (pools.size <= MAX_POOLS || !oldest) return;
@@ -102,7 +99,7 @@ function smtpOptions(integration: EmailIntegration) {
     port: smarthost.port,
     secure,
     requireTLS: requireTls && !secure,
-    // Without `require_tls` encryption is taken where it is offered, but proves nothing: a certificate that fails
+    // Without `require_tls`, encryption is used if it is offered, but certificates are not verified: a bad certificate
     // must not force the mail into plain text.
     tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
     opportunisticTLS: !requireTls,
@@ -118,7 +115,7 @@ function openPool(integration: EmailIntegration, dkim: Dkim, lookUp: LookUp | un
     ...smtpOptions(integration),
     pool: true,
     maxConnections: CONNECTIONS,
-    // A message of which no byte was sent goes out over a second connection when the first turns out to be dead.
+    // If the first connection turns out to be dead before any byte was sent, the message goes over a second one.
     maxRequeues: 1,
     ...(dkim && { dkim }),
     connectionTimeout: CONNECT_TIMEOUT_MS,
@@ -146,7 +143,7 @@ function openPool(integration: EmailIntegration, dkim: Dkim, lookUp: LookUp | un
 
 type Connected = (error: Error | null, options?: { readonly connection: Socket }) => void;
 
-/** Connects as nodemailer does, but for the way in which the name is looked up. */
+/** Connects as nodemailer does, except that `lookUp` looks up the name. */
 function connectTo(
   { host, port }: EmailIntegration['smarthost'],
   lookUp: LookUp,
@@ -165,7 +162,7 @@ function connectTo(
   });
 }
 
-/** One try stands for all integrations that log in to a server alike. */
+/** A probe of a mail server. One stands for all integrations that log in to it in the same way. */
 export function probeServer(integration: EmailIntegration): Probe {
   const { smarthost, username, requireTls } = integration;
   return {
@@ -175,7 +172,7 @@ export function probeServer(integration: EmailIntegration): Probe {
   };
 }
 
-/** Connects, encrypts and logs in as a mail would, and ends there: nothing is sent. Rejects where that fails. */
+/** Connects, encrypts and logs in as for a mail, and sends nothing. Rejects if that fails. */
 async function tryLogin(email: EmailIntegration): Promise<void> {
   const transport = createTransport({
     ...smtpOptions(email),

@@ -21,7 +21,7 @@ import { incidentAction, incidentKey } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://api.opsgenie.com/';
 const LIMITS = { title: 130, text: 10_000 };
-/** Of one value among the details, which may have 8000 characters together. */
+/** The limit of one value of the details, which may have 8000 characters in total. */
 const DETAIL_CODE_POINTS = 300;
 const MAX_DETAILS = 20;
 
@@ -144,7 +144,7 @@ export function opsgenieRequest(
   };
 }
 
-/** `teams` names several, separated by commas. */
+/** Splits `teams`, which names several, separated by commas. */
 function oneByOne(responder: Responder): Responder[] {
   if (responder.type !== 'teams') return [responder];
   return listOf(responder.name).map((name) => ({ name, type: 'team' }));

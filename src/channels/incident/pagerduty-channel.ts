@@ -21,7 +21,7 @@ const DEFAULT_URL = 'https://events.pagerduty.com/v2/enqueue';
 export interface PagerdutyIntegration extends PostIntegration {
   readonly kind: 'pagerduty';
   readonly routingKey: Secret;
-  /** In place of what the alerts say; null for theirs. */
+  /** Replaces the alerts' own severity; null to use theirs. */
   readonly severity: IncidentSeverity | null;
   readonly description?: Template;
 }
@@ -96,7 +96,7 @@ function readPagerduty(
   shared: string,
 ): PagerdutyIntegration | undefined {
   refuseTemplates(check, path, pagerdutyShape, ['description']);
-  // Who gives the key of the older API hears of that alone.
+  // With the key of the older API, the problem with that is the only one reported.
   const hasOldKey = isGiven(check, path, 'service_key');
   const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
   const url = urlAt(check, [...path, 'url']) ?? shared;

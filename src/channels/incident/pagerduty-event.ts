@@ -1,6 +1,6 @@
 /**
- * An event for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A group
- * is one incident, whose `dedup_key` is the incident's key.
+ * Writes events for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A
+ * group is one incident, whose `dedup_key` is the incident's key.
  */
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -13,7 +13,7 @@ import { mailView } from '../message/message-view.ts';
 import { type IncidentSeverity, incidentKey, incidentSeverity } from './service-incident.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
-/** Of the listed alerts: much less than the limit of an event, and enough to read. */
+/** The limit for the listed alerts: much less than an event's, and enough to read. */
 const ALERTS_BYTES = 60_000;
 const LISTED_ALERTS = 100;
 const MESSAGE_CODE_POINTS = 500;
@@ -24,7 +24,7 @@ interface PagerdutyEvent {
   readonly event_action: 'trigger' | 'resolve';
   readonly dedup_key: string;
   readonly client: 'nestwatch';
-  /** The page, where people can reach it. */
+  /** The page, if people can reach it. */
   readonly client_url?: string;
   readonly payload: {
     readonly summary: string;
@@ -39,14 +39,14 @@ interface PagerdutyEvent {
   readonly links: readonly { readonly href: string; readonly text: string }[];
 }
 
-/** That people know of an incident, or that it is over: PagerDuty asks for no more. */
+/** Acknowledges or resolves an incident. PagerDuty needs no more than this. */
 interface PagerdutyChange {
   readonly routing_key: string;
   readonly event_action: 'acknowledge' | 'resolve';
   readonly dedup_key: string;
 }
 
-/** Of a notification about the incident alone; undefined for one about alerts. */
+/** The change for a notification about the incident alone; undefined for one about alerts. */
 export function pagerdutyChange(
   notification: GroupNotification,
   { routingKey }: Pick<PagerdutyStyle, 'routingKey'>,
@@ -62,7 +62,7 @@ export function pagerdutyChange(
 
 interface PagerdutyStyle {
   readonly routingKey: string;
-  /** In place of the alerts' own. */
+  /** Replaces the alerts' own severity. */
   readonly severity: IncidentSeverity | null;
 }
 
@@ -76,7 +76,7 @@ export function pagerdutyEvent(
   const view = mailView(notification, externalUrl);
   const { alerts, groupLabels: labels } = notification;
   const summaryOf = (text: string) => plainText(text, PAGERDUTY_LIMITS.summary);
-  // Invisible characters alone are no summary either.
+  // Invisible characters alone are not a summary.
   const summary = summaryOf(description ?? '') || summaryOf(`${view.headline} · ${view.context}`);
   const named = (value: string | undefined) => (value ? plainText(value, 200) : undefined);
   const [component, group, kind] = [named(labels.bird), named(labels.nest), named(labels.alertname)];
@@ -107,7 +107,7 @@ export function pagerdutyEvent(
   };
 }
 
-/** With the newest of its Flights in the notification. */
+/** One line about an alert, with its newest Flight in the notification. */
 function lineOf(alert: NotifiedAlert): string {
   const message = plainText(messageOf(alert) || alert.annotations.summary || '', MESSAGE_CODE_POINTS);
   const head = `${stateWords(alert, false)}: ${placeWithin(alert, {})}`;

@@ -1,19 +1,19 @@
 /**
- * What services that keep incidents open hear of a group: each group is one incident, opened by what fires, acknowledged
- * when all that fires in it is acknowledged here, and ended when all of it is resolved.
+ * What services that keep incidents are told about a group. Each group is one incident: what fires opens it, it is
+ * acknowledged when all that fires in it is acknowledged here, and it is resolved when all of it is.
  */
 import { createHash } from 'node:crypto';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 
 /**
- * The incident's key, made of the group's key as Alertmanager makes it, so that a team which changes over keeps its
+ * The incident's key, derived from the group's key as in Alertmanager, so that a team which switches keeps its
  * incidents apart in the same way.
  */
 export function incidentKey({ groupKey }: Pick<GroupNotification, 'groupKey'>): string {
   return createHash('sha256').update(groupKey).digest('hex');
 }
 
-/** What becomes of the incident; without alerts there is nothing to say but that. */
+/** What becomes of the incident. A notification without alerts says nothing else. */
 export function incidentAction({
   acknowledged,
   alerts,
@@ -35,7 +35,7 @@ const SEVERITIES: ReadonlyMap<string, IncidentSeverity> = new Map([
   ['none', 'info'],
 ]);
 
-/** The worst of the open alerts; names that are not known are errors, as in Alertmanager. */
+/** The worst severity among the open alerts. Unknown severities count as errors, as in Alertmanager. */
 export function incidentSeverity(alerts: readonly NotifiedAlert[]): IncidentSeverity {
   const open = alerts.filter(({ status }) => status === 'firing');
   const ranks = (open.length > 0 ? open : alerts).map(({ labels }) =>

@@ -1,5 +1,5 @@
 /**
- * VictorOps, today Splunk On-Call: an incident for each group, by its REST endpoint
+ * VictorOps, now Splunk On-Call: an incident for each group, by its REST endpoint
  * (https://help.splunk.com/en/splunk-on-call, REST endpoint integration).
  */
 import * as z from 'zod';
@@ -22,7 +22,7 @@ import { incidentAction, incidentKey } from './service-incident.ts';
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
 const LIMITS = { title: 250, text: 15_000 };
 
-/** What a message says of its incident; own fields must not stand in their place. */
+/** The fields that nestwatch sets; custom fields must not replace them. */
 const OWN_FIELDS: readonly string[] = [
   ...['message_type', 'entity_id', 'entity_display_name', 'state_message', 'monitoring_tool'],
   ...['routing_key', 'entity_state'],

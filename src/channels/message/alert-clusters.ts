@@ -13,40 +13,40 @@ import {
   stepOfAll,
 } from './event-line.ts';
 
-/** `neutral`: over, and no recovery. */
+/** `neutral`: resolved, but not a recovery. */
 export type Tone = 'critical' | 'warning' | 'resolved' | 'neutral';
 
 /** Several alerts of one kind, state and cause, shown as one. */
 export interface Cluster {
   readonly tone: Tone;
   readonly alerts: number;
-  /** `Flight failed`, with the count before it when there are several. */
+  /** `Flight failed`, preceded by the count if there are several. */
   readonly title: string;
   /** The last message of the first of them. */
   readonly cause: string;
   readonly places: readonly string[];
   readonly placesMore: number;
-  /** What is not the same for all clusters; may be empty. */
+  /** What differs from other clusters; may be empty. */
   readonly context: string;
-  /** The newest of what is new, the newest first. */
+  /** The newest of the new events, newest first. */
   readonly lines: readonly EventLine[];
-  /** New events that are in none of the lines; 0 where there are no lines at all. */
+  /** New events that no line shows; 0 if there are no lines at all. */
   readonly linesMore: number;
 }
 
 const PLACES = 12;
-/** Of one cluster. */
+/** The most lines of one cluster. */
 const LINES = 10;
-/** Far longer than a label of ours; those of notifications made by hand may be of any length. */
+/** Far longer than our labels; those of notifications made by hand may be of any length. */
 const SIGNATURE_UNITS = 1_000;
-/** Than there are alerts in any message. */
+/** More than there are alerts in any message. */
 const FAR_MORE = 1e9;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
 /**
- * What is new first, then what is over, then what goes on; of each the largest cluster first. `goesOn`: nothing in it
- * is new.
+ * Clusters of new alerts first, then of resolved ones, then of those that still fire; of each the largest first.
+ * `goesOn`: nothing in the message is new.
  */
 export function clustersOf(
   alerts: readonly NotifiedAlert[],
@@ -54,7 +54,7 @@ export function clustersOf(
   goesOn: boolean,
 ): Cluster[] {
   const shared = commonLabels(alerts);
-  // What the head of the mail has said, to the minute.
+  // What the head of the mail already says, to the minute.
   const beginning = summary ? '' : beginningOf(alerts);
   const isGoingOn = ({ status, isNew }: NotifiedAlert) =>
     goesOn || (status === 'firing' && threadPosition > 0 && !isNew);
@@ -75,7 +75,7 @@ export function clustersOf(
       const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
       const words = stateWords(members[0]!, isGoingOn(members[0]!));
       const own = causeOf(members[0]!);
-      // Why it failed stands with those that still do.
+      // Why it failed is shown with those that still fail.
       const cause = members[0]!.status === 'resolved' && stillSaid.has(own) ? '' : own;
       const place = places.length === 1;
       const labels = place ? commonLabels(members) : shared;
@@ -100,7 +100,10 @@ export function clustersOf(
     });
 }
 
-/** One of each alert before more of the same, so that as many Birds as possible have a line. */
+/**
+ * The lines of a cluster: one event of each alert before more of the same, so that as many Birds as possible have a
+ * line.
+ */
 function linesOf(members: readonly NotifiedAlert[], said: Said): Pick<Cluster, 'lines' | 'linesMore'> {
   const each = members.map(({ events }) => events.toSorted(newestFirst));
   const first = each.flatMap((events) => events.slice(0, 1)).sort(newestFirst);
@@ -116,7 +119,7 @@ function beginningOf(alerts: readonly NotifiedAlert[]): string {
   return `open ${dayAndTime(Math.min(...open.map(({ startsAtUs }) => startsAtUs)))}`;
 }
 
-/** How many events, where that says more than that there is something: `34 failures, 29 of them new`. */
+/** The number of events, if that is more than the number of alerts: `34 failures, 29 of them new`. */
 export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
   const total = alerts.reduce((count, alert) => count + alert.eventsTotal, 0);
   const fresh = alerts.reduce((count, alert) => count + alert.events.length + alert.eventsOmitted, 0);
@@ -126,7 +129,9 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
   return [`${howMany(total, noun)}${isPartNew ? `, ${fresh} of them new` : ''}`];
 }
 
-/** The first line of what was said last; of sentences of our own all, since the last one says what to do. */
+/**
+ * The first line of the last message. Of a description of our own all of it, since its last sentence says what to do.
+ */
 function causeOf(alert: NotifiedAlert): string {
   const said = messageOf(alert) || alert.annotations.summary || '';
   return firstLine(hasOwnDescription(alert.labels) ? said.replaceAll('\n', ' ') : said);
@@ -138,7 +143,7 @@ export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' 
   return open.every((alert) => MILD.has(alert.labels.severity ?? '')) ? 'warning' : 'critical';
 }
 
-/** What was said last. */
+/** The last message of an alert. */
 export function messageOf(alert: NotifiedAlert): string {
   return alert.events.find((event) => event.message !== '')?.message || alert.annotations.description || '';
 }

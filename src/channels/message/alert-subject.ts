@@ -1,4 +1,4 @@
-/** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
+/** Names what alerts are about, where, and since when, as people do. Names are clean and capped, but not escaped. */
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
@@ -46,7 +46,7 @@ function since(startsAtUs: number, endsAtUs: number, nowUs: number): string {
   return `from ${dayAndTime(startsAtUs)}, lasted ${durationWords((endsAtUs - startsAtUs) / 1000, 'two units')}`;
 }
 
-/** Of the open ones where there are any: the earliest start and how long ago that is. */
+/** The earliest start of the open alerts, or of all if none is open, and how long ago that is. */
 export function sinceOf(alerts: readonly NotifiedAlert[], nowUs: number): string {
   const open = alerts.filter((alert) => alert.endsAtUs === 0);
   const among = open.length > 0 ? open : alerts;
@@ -56,7 +56,7 @@ export function sinceOf(alerts: readonly NotifiedAlert[], nowUs: number): string
   return since(startsAtUs, endsAtUs, nowUs);
 }
 
-/** What sets this alert apart from the others: its Bird or entity, and its Nest and region where those differ. */
+/** What tells this alert from the others: its Bird or entity, and its Nest and region where those differ. */
 export function placeWithin(alert: NotifiedAlert, shared: Labels): string {
   const { region, nest } = alert.labels;
   const parts = [

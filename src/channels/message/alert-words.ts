@@ -1,4 +1,4 @@
-/** What has become of an alert, in the words of its kind. */
+/** Says what has become of an alert, in the words of its kind. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import type { Words } from '../../domain/kinds/kind.ts';
@@ -9,7 +9,7 @@ const ALERTNAME_CODE_POINTS = 60;
 
 type Stated = Pick<NotifiedAlert, 'status' | 'ending' | 'labels' | 'annotations'>;
 
-/** What happened to it, in a few words. Kinds that are not known here keep their own name. */
+/** What happened to it, in a few words. An unknown kind is called by its own name. */
 export function stateWords(alert: Stated, goesOn: boolean): string {
   const alertname = plainText(alert.labels.alertname ?? 'Alert', ALERTNAME_CODE_POINTS);
   const words: Words = kindOf(alertname)?.words ?? {
@@ -33,23 +33,23 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'by_hand':
       return `${words.firing}: resolved by hand`;
     default:
-      // Only a success is a recovery: failures that stopped coming have proven nothing.
+      // Only a success is a recovery: that failures stopped proves nothing.
       return words.quiet ?? words.over;
   }
 }
 
-/** True for an end that is no good news: it has become worse, goes on elsewhere, or is gone with what it was about. */
+/** True if its end is not good news: it became worse, goes on elsewhere, or is gone together with its subject. */
 export function isNoRecovery({ ending }: Pick<NotifiedAlert, 'ending'>): boolean {
   return ending === 'superseded' || ending === 'moved' || ending === 'gone';
 }
 
-/** What the events of an alert are to people; undefined where their number says nothing. */
+/** What people call the events of an alert; undefined if their number says nothing. */
 export function eventNoun(alertname = ''): 'failure' | 'message' | undefined {
   const noun = kindOf(alertname)?.words.events;
   return noun === null ? undefined : (noun ?? 'message');
 }
 
-/** Whether the description is a sentence of our own, where those of other kinds show what somebody answered. */
+/** Whether the description is a sentence of our own. For other kinds it is what the service answered. */
 export function hasOwnDescription({ alertname = '' }: Labels): boolean {
   return kindOf(alertname)?.words.hasOwnDescription === true;
 }

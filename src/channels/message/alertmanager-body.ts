@@ -18,15 +18,15 @@ interface AlertmanagerBody {
   readonly commonAnnotations: Labels;
   readonly externalURL: string;
   readonly notification_reason: string;
-  /** What the route's own labels say of the group. */
+  /** The labels that the route adds to the group. */
   readonly routeLabels: Labels;
   readonly alerts: readonly AlertJson[];
-  /** Of a notification in several parts: which one this is, from 1, and of how many. */
+  /** If the notification has several parts: the number of this one, from 1, and of all. */
   readonly part?: number;
   readonly parts?: number;
   /** What else people should know, a sentence each. */
   readonly notices?: readonly string[];
-  /** Only of a summary of old news: its alerts list no events, which are counted here. */
+  /** Only in a summary of old news: its alerts list no events, which are counted here. */
   readonly catching_up?: CatchingUpJson;
 }
 
@@ -56,7 +56,7 @@ interface AlertJson {
 /** Go's zero time: how Alertmanager writes that an alert has not ended. */
 const NOT_ENDED = '0001-01-01T00:00:00Z';
 
-/** `maxAlerts` 0 means no limit; what it cuts off is counted in `truncatedAlerts`. */
+/** `maxAlerts`: 0 for no limit. What it cuts off is counted in `truncatedAlerts`. */
 export function alertmanagerBody(
   notification: GroupNotification,
   externalUrl: string,

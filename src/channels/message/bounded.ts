@@ -22,8 +22,8 @@ export function within(text: string, maxUnits: number): string {
 }
 
 /**
- * As many of the first items as fit into a number of items and of bytes as JSON, one of each kept for `rest`, which
- * says how many are left out and stands last.
+ * As many of the first items as fit into `maxItems` and `maxBytes` of JSON. If some are left out, `rest` makes the last
+ * item, which says how many; there is always room for that.
  */
 export function listWithin<T>(
   items: readonly T[],

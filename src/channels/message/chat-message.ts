@@ -1,6 +1,7 @@
 /**
- * What a chat shows of a notification: a headline and one text in lines, for services that have no form of their own for
- * alerts. The texts are clean and cut to the service's limits; nothing in them mentions anybody or becomes a link.
+ * Writes what a chat shows of a notification: a headline and one text in lines, for services that have no form of their
+ * own for alerts. The texts are clean and cut to the service's limits; nothing in them mentions anybody or becomes a
+ * link.
  */
 import { manyLines, plainText } from '../../text/plain-text.ts';
 import type { Cluster, Tone } from './alert-clusters.ts';
@@ -17,28 +18,28 @@ export interface ChatMessage {
   readonly tone: Tone;
   readonly isOver: boolean;
   readonly title: string;
-  /** Empty where the headline says it all. */
+  /** Empty if the headline says it all. */
   readonly text: string;
-  /** Where people go from the message, the page first. */
+  /** The links of the message, the page first. */
   readonly links: readonly Link[];
 }
 
-/** In UTF-16 units, which no service counts fewer of. */
+/** In UTF-16 units. No service counts fewer than these. */
 export interface ChatLimits {
   readonly title: number;
   /** The text and the links together. */
   readonly text: number;
 }
 
-/** Texts that stand in the place of the built-in ones. */
+/** Texts that replace the built-in ones. */
 interface ChatTexts {
   readonly title?: string;
   readonly text?: string;
 }
 
-/** Of the room for the text, so much may be links. */
+/** The share of the room for the text that links may take. */
 const LINKS_SHARE = 1 / 3;
-/** What a link takes beside its name and address. */
+/** What a link takes besides its name and address. */
 const LINK_MARKUP = 10;
 
 export function chatMessage(
@@ -71,7 +72,7 @@ export function chatMessage(
   };
 }
 
-/** Marks of mentions, links and the ends of blocks of code, each with its like, which is none. */
+/** Marks of mentions, links and ends of code blocks, each with a character that looks like it and means nothing. */
 const LIKES: ReadonlyMap<string, string> = new Map([
   ['@', '＠'],
   ['<', '‹'],
@@ -80,7 +81,7 @@ const LIKES: ReadonlyMap<string, string> = new Map([
   ['://', ':⁄⁄'],
 ]);
 
-/** As long as it was. */
+/** The text without such marks; its length does not change. */
 function harmless(text: string): string {
   return text.toWellFormed().replace(/[@<>`]|:\/\//g, (mark) => LIKES.get(mark)!);
 }
@@ -115,7 +116,7 @@ function clusterLines({ title, places, placesMore, cause, context, lines, linesM
   ].filter((line) => line !== '');
 }
 
-/** As many of the first lines as have room, and how many more there are. */
+/** As many of the first lines as fit, and how many more there are. */
 function linesWithin(lines: readonly string[], maxUnits: number): string {
   const all = lines.filter((line) => line.trim() !== '');
   const whole = all.join('\n');
@@ -144,12 +145,12 @@ function linksWithin(links: readonly Link[], maxUnits: number): Link[] {
   return kept;
 }
 
-/** Brackets in an address are written as four more characters. */
+/** The length of a link. Brackets in its address are escaped, and then longer. */
 function sizeOf({ text, url }: Link): number {
   return text.length + markdownUrl(url).length + LINK_MARKUP;
 }
 
-/** The text as a block of code, where Markdown means nothing, and the links below it. */
+/** The text as a code block, in which Markdown means nothing, and the links below it. */
 export function chatMarkdown({ text, links }: Pick<ChatMessage, 'text' | 'links'>): string {
   const row = links.map((link) => `[${link.text}](${markdownUrl(link.url)})`).join(' · ');
   return [...(text === '' ? [] : [`\`\`\`\n${text}\n\`\`\``]), ...(row === '' ? [] : [row])].join('\n');

@@ -1,4 +1,4 @@
-/** What a digest says to people: the day in two lines and a few figures, then what is behind them. */
+/** Writes what a digest says to people: the day in two lines and a few figures, then the details. */
 
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
@@ -17,12 +17,15 @@ import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
 import { viewInZone } from './view-in-zone.ts';
 
-/** What people can read: everything but single events. */
+/** Notifications that people can read: all but forwarded events. */
 export type Readable = GroupNotification | DigestNotification;
 
 const CAUSE_CODE_POINTS = 160;
 
-/** `zone` is the reader's; without it instants are in UTC, and those of a digest in the zone of its hour. */
+/**
+ * What a message says. `zone` is the reader's time zone; without it times are in UTC, and those of a digest in its own
+ * zone.
+ */
 export function viewOf(notification: Readable, externalUrl: string, zone?: string): MailView {
   const view =
     notification.kind === 'digest'

@@ -1,6 +1,6 @@
-/** What makes clean text harmless in a mail: HTML escapes, addresses that may be links. */
+/** Makes clean text harmless in a mail: escapes HTML, and tells which addresses may be links. */
 
-/** Longer ones are no links that a person would follow. */
+/** Nobody would follow a longer link. */
 const MAX_URL_LENGTH = 500;
 
 const ENTITIES: ReadonlyMap<string, string> = new Map([
@@ -16,9 +16,9 @@ export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => ENTITIES.get(character)!);
 }
 
-/** The address when it is one that a mail may link to. */
+/** The address, if a mail may link to it. */
 export function linkable(text: string): string | undefined {
-  // Parsing what is far too long would only cost time.
+  // Far too long to be worth parsing.
   if (text.length > 4 * MAX_URL_LENGTH) return undefined;
   const url = URL.parse(text.trim());
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';

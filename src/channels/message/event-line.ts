@@ -1,4 +1,7 @@
-/** What a message says of single events: of a failed Flight when it started, how long it flew, its step and its ids. */
+/**
+ * Writes what a message says about single events; about a failed Flight when it started, how long it flew, its step and
+ * its ids.
+ */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
@@ -9,37 +12,37 @@ import { regionName } from '../../text/region-name.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { NAME_CODE_POINTS } from './alert-subject.ts';
 
-/** One event, or several that say the same. What stands around the list already is empty here. Clean, not escaped. */
+/** One event, or several that say the same. What is said around the list is left empty here. Clean, not escaped. */
 export interface EventLine {
-  /** The Bird or entity; with its Nest and region where the message is about several. */
+  /** The Bird or entity, with its Nest and region if the message is about several. */
   readonly where: string;
   /** `started 2 Jul 2026, 11:41:07 UTC, failed after 15 min` */
   readonly when: string;
   /** `step 2, Translate` */
   readonly step: string;
   readonly message: string;
-  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890`, `event 7hq2m9-x4t` of the newest */
+  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890`, `event 7hq2m9-x4t`, of the newest event. */
   readonly ids: readonly string[];
   readonly events: number;
 }
 
-/** What is said around a list. */
+/** What the message says around a list of events. */
 export interface Said {
-  /** The first line of a message. */
+  /** The first line of the message that is shown. */
   readonly message: string;
-  /** That all have in common: the head or the details of the message name them. */
+  /** The labels that all have in common, which the head or the details of the message name. */
   readonly labels: Labels;
-  /** True where the head of the list names the only place. */
+  /** True if the head of the list names the only place. */
   readonly place: boolean;
-  /** Of all Flights, or empty. */
+  /** The step of all Flights, or empty. */
   readonly step: string;
 }
 
 export const LINE_CODE_POINTS = 200;
 
 /**
- * The first lines, the newest on top, and how many events are not in them. Every Flight has its own line; other events
- * that say the same of the same place share one. `events` comes with the ones that must not be left out first.
+ * The first lines, newest first, and how many events are not in them. Every Flight has its own line; other events that
+ * say the same about the same place share one. In `events`, those that must not be left out come first.
  */
 export function eventLines(
   events: readonly Event[],
@@ -59,7 +62,7 @@ export function eventLines(
   return { lines, more: all - shown.flat().length };
 }
 
-/** Without those that only repeat, in no words, what another one says of the same place. */
+/** Leaves out events without a message whose place another event tells more about. */
 function withoutMute(events: readonly Event[]): readonly Event[] {
   const isMute = (event: Event) => !isFlight(event) && event.message === '';
   if (!events.some(isMute)) return events;
@@ -83,7 +86,7 @@ function lineOf(event: Event, events: number, { message, labels, place, step }: 
   };
 }
 
-/** On one line, for messages that have no room for more. */
+/** All of it on one line, for messages that have no room for more. */
 export function eventWords({ where, when, step, message, ids }: EventLine): string {
   return [where, when, step, message, ...ids].filter((part) => part !== '').join(' · ');
 }
@@ -92,7 +95,7 @@ export function isFlight({ feed }: Event): boolean {
   return feed === 'flight';
 }
 
-/** `started` and when, and how long after that it ended; only the end where the start is not known. */
+/** When it started, and after how long it ended; only the end if the start is not known. */
 export function flightTimes({ type, attributes, occurredAtUs }: Event): [verb: string, times: string] {
   const ended = plainText(type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
   const startedAtUs = parseInstant(String(attributes.started_at ?? ''))?.us;
@@ -111,7 +114,7 @@ export function stepOf({ attributes }: Event): string {
   return parts.length > 0 ? `step ${parts.join(', ')}` : '';
 }
 
-/** What several Flights that failed in the same step need to say only once; else empty. */
+/** The step that several Flights failed in, which needs to be said only once; empty if it is not the same. */
 export function stepOfAll(events: readonly Event[]): string {
   const [step = '', ...others] = new Set(events.map(stepOf));
   return others.length === 0 && events.length > 1 ? step : '';
@@ -126,7 +129,10 @@ function counted({ occurredAtUs }: Event, events: number): string {
   return events > 1 ? `${events} ×, the last ${at}` : at;
 }
 
-/** An event without a message says so, or what it is, where one could take another message for its own. */
+/**
+ * The event's message if it is not said already. An event without one says so, or what it is, where another message
+ * could be taken for its own.
+ */
 function ownMessage(event: Event, said: string): string {
   const message = firstLine(event.message);
   if (message !== '') return message === said ? '' : message;
@@ -165,7 +171,7 @@ function idsOf(event: Event, shared: Labels): string[] {
 export function placeIds({ nest_id, bird_id, entity_id, entity_type }: Labels, shared: Labels): string[] {
   const ids = [
     ['Bird', bird_id, shared.bird_id],
-    // A notification about a Bird names it as its entity.
+    // A notification about a Bird names the Bird as its entity.
     [entity_type || 'entity', bird_id ? '' : entity_id, shared.entity_id],
     ['Nest', nest_id, shared.nest_id],
   ] as const;

@@ -4,18 +4,18 @@ import type { Readable } from './digest-view.ts';
 import { templateVariables } from './template-variables.ts';
 
 interface Filled<Name extends string> {
-  /** What the templates made; a text is missing where there is no template, or it failed. */
+  /** What the templates made; a text is missing if there is no template or it failed. */
   readonly texts: Readonly<Partial<Record<Name, string>>>;
-  /** For people: that a built-in text stands in the place of theirs. A text of JSON that was left with gaps says so itself. */
+  /** Says to people that a built-in text replaces theirs. A JSON text that was left with gaps says so itself. */
   readonly notes: readonly string[];
   /** Why the first of the templates failed. */
   readonly error?: string;
 }
 
 /**
- * Renders templates. One that fails costs its own text alone: the built-in one takes its place, with a note. Who reads
- * a template of JSON knows that shape alone, so it is tried once more with empty values first. All templates of a message
- * have one `limit` together, since they are rendered in one turn of the event loop.
+ * Renders people's templates. If one fails, only its own text is replaced by the built-in one, with a note. A JSON
+ * template is tried again with empty values first, since its reader knows no other form. All templates of a message
+ * share one `limit`, since they are rendered in one turn of the event loop.
  */
 export function filled<Name extends string>(
   templates: Readonly<Partial<Record<Name, Template | undefined>>>,
@@ -25,7 +25,7 @@ export function filled<Name extends string>(
 ): Filled<Name> {
   const given = (Object.entries(templates) as [Name, Template | undefined][]).filter(([, one]) => one);
   const texts: Partial<Record<Name, string>> = {};
-  // Templates are written for alerts.
+  // Templates are written for alerts, not for digests.
   if (given.length === 0 || notification.kind === 'digest') return { texts, notes: [] };
   const variables = templateVariables(notification, externalUrl);
   const errors: string[] = [];
@@ -48,7 +48,7 @@ export function filled<Name extends string>(
   return { texts, notes, ...(first !== undefined && { error: first }) };
 }
 
-/** The text with empty values where some are missing; undefined where that fails too. */
+/** The text with empty values where some are missing; undefined if that fails too. */
 function lenient(
   template: Template,
   variables: TemplateVariables,

@@ -2,18 +2,18 @@ import type { Cluster } from './alert-clusters.ts';
 import type { EventLine } from './event-line.ts';
 import { type Fitting, fitting, MAX_CLUSTERS } from './fitting.ts';
 
-/** How a part of a mail writes a cluster: what it is, and below that what happened. */
+/** Writes a cluster in one part of a mail: its head, and below that what happened. */
 export interface ClusterWriter {
   head(cluster: Cluster): string;
   line(line: EventLine): string;
-  /** That so many events are not listed. */
+  /** Says that so many events are not listed. */
   more(count: number): string;
   whole(head: string, lines: readonly string[], more: string): string;
 }
 
 /**
- * Writes the heads of as many clusters as fit first, then their lines. Each cluster has the same part of the room for
- * these, and what one does not need goes to the others: no cause loses its failures because another has many.
+ * Writes the heads of as many clusters as fit, then their lines. Each cluster gets an equal share of the room for
+ * lines, and what one does not need goes to the others. So no cause loses its failures because another one has many.
  */
 export function fittingClusters(
   clusters: readonly Cluster[],

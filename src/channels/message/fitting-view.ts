@@ -1,19 +1,19 @@
 /**
- * Cuts what stands above the lists of a mail to what has room in it: texts are capped by their characters, which
+ * Cuts what comes before the lists of a mail to the room that it has. Texts are capped by their characters, which
  * escaping makes up to six times as long.
  */
 
 import { fitting } from './fitting.ts';
 import type { MailView } from './message-view.ts';
 
-/** Bytes as written, with some for the markup of each; the lists below have the rest of the mail. */
+/** Bytes as written, including some markup for each; the lists below get the rest of the mail. */
 const ROOM = 20_000;
 const MAX_LINKS = 5_000;
 const MAX_NOTICES = 6_500;
 const MAX_LEAD = 3_000;
 const MAX_MESSAGE = 7_000;
 
-/** `write` makes a text as it stands in the mail. What is not there is counted, or shown by an ellipsis. */
+/** `write` encodes a text for the mail. What is left out is counted, or shown by an ellipsis. */
 export function fittingView(view: MailView, write: (text: string) => string): MailView {
   let room = ROOM;
   function kept<T>(items: readonly T[], written: (item: T) => string, maxBytes: number): T[] {

@@ -1,4 +1,4 @@
-/** How much a mail says at the most, so that it stays readable, and far below what mail programs cut. */
+/** The limits of a mail, which keep it readable, and far below the size that mail programs cut. */
 export const MAX_PART_BYTES = 30_000;
 export const MAX_CLUSTERS = 20;
 export const MAX_EVENTS = 12;
@@ -6,7 +6,7 @@ export const MAX_EVENTS = 12;
 export interface Fitting<T> {
   /** The first items, written. */
   readonly kept: readonly string[];
-  /** Bytes of them, each with a line end. */
+  /** Their bytes, each with a line end. */
   readonly bytes: number;
   /** The items that found no room. */
   readonly rest: readonly T[];

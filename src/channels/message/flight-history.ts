@@ -4,13 +4,16 @@ import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 export interface FlightHistory {
   /** `● ● ✕`: one mark for each. */
   readonly marks: readonly { readonly mark: string; readonly outcome: FlightOutcome }[];
-  /** `2 succeeded, then 1 failed`: the same in words, for who cannot see or does not know the marks; sums for many. */
+  /**
+   * `2 succeeded, then 1 failed`: the same in words, for people who cannot see or do not know the marks; totals if
+   * there are many.
+   */
   readonly words: string;
 }
 
 const MARKS: Readonly<Record<FlightOutcome, string>> = { succeeded: '●', failed: '✕', cancelled: '○' };
 
-/** More changes than that are not followed by anybody. */
+/** Nobody follows more changes than this. */
 const MAX_RUNS = 3;
 
 export function flightHistory(outcomes: readonly FlightOutcome[]): FlightHistory {

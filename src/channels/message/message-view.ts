@@ -1,6 +1,7 @@
 /**
- * What a mail says, before it is text or HTML: both are written from this. Everything in it is clean and capped, but
- * not escaped. It depends on the notification alone, so every try of a delivery says the same.
+ * Decides what a message says, before it is text, HTML or a chat's blocks, which are all written from this view.
+ * Everything in it is clean and capped, but not escaped. It depends on the notification alone, so every try of a
+ * delivery says the same.
  */
 
 import type { Labels } from '../../domain/alert/alert.ts';
@@ -40,29 +41,32 @@ export interface MailView {
   readonly headline: string;
   /** Where, since when, for how long. */
   readonly context: string;
-  /** What more there is to say of the only alert, a sentence each: what it means, or what ended it. */
+  /** More about the only alert, one sentence each: what it means, or what resolved it. */
   readonly lead: readonly string[];
-  /** The message of the only alert; empty lists for several. */
+  /** The message of the only alert; empty if there are several. */
   readonly message: readonly string[];
   readonly messageTitle: string;
-  /** Of the only alert; of several, the Nest and the Bird that all share. */
+  /** About the only alert; if there are several, the Nest and the Bird that all share. */
   readonly details: readonly (readonly [name: string, value: string])[];
-  /** Of the only alert's Bird. */
+  /** The history of the only alert's Bird. */
   readonly history?: FlightHistory;
-  /** Several alerts, those of one cause together. */
+  /** Several alerts, clustered by cause. */
   readonly clusters: readonly Cluster[];
-  /** Of several alerts, the way to each that fires. */
+  /** Links to each of several alerts that fires. */
   readonly each: readonly EachAlert[];
   /** Alerts that the notification counts but does not carry. */
   readonly alertsMore: number;
-  /** The page, which has everything; absent where it is no address to link to. */
+  /** The page, which has everything; absent if its address cannot be linked to. */
   readonly page?: string;
-  /** Of the only alert: new since the last mail, newest first, without the one that the details are of. */
+  /**
+   * Of the only alert: events that are new since the last mail, newest first, without the one that the details are
+   * about.
+   */
   readonly events: readonly EventLine[];
-  /** New ones that are not listed. */
+  /** New events that are not listed. */
   readonly eventsMore: number;
   readonly eventsTitle: string;
-  /** Titled lists: of a digest alone. */
+  /** Titled lists; only in digests. */
   readonly sections?: readonly Section[];
   /** What else people should know, a sentence each. */
   readonly notices: readonly string[];
@@ -72,7 +76,7 @@ export interface MailView {
 
 const MESSAGE_LINES = 8;
 const NOTICE_CODE_POINTS = 500;
-/** Reasons for a notification that bring nothing of another kind than the one before. */
+/** Reasons for which a notification brings nothing but more of the same. */
 const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
 const OWN_ANNOTATIONS = new Set([
   'summary',
@@ -138,12 +142,12 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   };
 }
 
-/** The event whose message is shown and whose Flight the details are of. */
+/** The event whose message is shown, and whose Flight the details are about. */
 function newestEventOf({ events }: NotifiedAlert): Event | undefined {
   return events.find(({ message }) => message !== '') ?? events[0];
 }
 
-/** Every other Flight, and what the message does not say. */
+/** The lines of all other Flights, and of events that say something else than the message. */
 function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<typeof eventLines> {
   const newest = newestEventOf(only);
   const [said = ''] = message;
@@ -188,7 +192,7 @@ function placeDetails(labels: Labels): Details {
   ];
 }
 
-/** Those that have a value. */
+/** The details that have a value. */
 function clean(details: Details): [string, string][] {
   return details
     .map(([name, value]): [string, string] => [

@@ -1,6 +1,6 @@
 import { escapeHtml } from './encode.ts';
 
-/** A titled list in a message: of a digest, which has several. Clean and capped, not escaped. */
+/** A titled list in a digest. Clean and capped, not escaped. */
 export interface Section {
   readonly title: string;
   readonly rows: readonly Row[];
@@ -9,7 +9,7 @@ export interface Section {
 }
 
 export interface Row {
-  /** What stands in front: a count, a duration, a region. */
+  /** What the row starts with: a count, a duration, a region. */
   readonly lead: string;
   readonly what: string;
   /** Empty for nothing. */

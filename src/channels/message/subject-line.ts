@@ -1,13 +1,13 @@
 /**
- * Subjects of mails: `[nestwatch] EU · Marketing / Translate blog: Flight failed`, `Re: ` and the same of what follows in
- * the thread, and of its end `Re: [nestwatch] [Recovered] EU · Marketing / Translate blog: Flight failed`.
+ * Writes subjects of mails: `[nestwatch] EU · Marketing / Translate blog: Flight failed`. What follows in the thread
+ * has `Re: ` before that, and the end `Re: [nestwatch] [Recovered] EU · Marketing / Translate blog: Flight failed`.
  *
- * A tired person sees that it is over without opening the mail, and the mails of a group stay together all the same: what
- * stands behind the brackets follows from the group's labels alone. Gmail puts a mail into a conversation
- * where its References name one of it and the subject is the same (Google Workspace Updates, 29 March 2019), for which it
- * looks neither at `Re:` nor at brackets at the beginning (as many have found, whose `[OK]` and `[Triggered]` became one
- * conversation). RFC 5256 leaves out the same. Outlook goes by References, and by `Thread-Topic`, which has the constant
- * part: what a subject ends with may be its topic (MS-OXCMAIL, 2.2.3.2.7).
+ * A tired person sees that it is over without opening the mail, and the mails of a group still stay together: the part
+ * after the brackets follows from the group's labels alone. Gmail adds a mail to a conversation if its References name
+ * a mail of it and the subject is the same (Google Workspace Updates, 29 March 2019). In that it ignores `Re:` and
+ * brackets at the beginning (as many have found whose `[OK]` and `[Triggered]` became one conversation), and so does
+ * RFC 5256. Outlook goes by References and by `Thread-Topic`, which has the constant part: a topic may be what a
+ * subject ends with (MS-OXCMAIL, 2.2.3.2.7).
  */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
@@ -22,17 +22,17 @@ const TOPIC_CODE_POINTS = 150;
 const END_CODE_POINTS = 70;
 const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
 
-/** `headline` is the title of the message. */
+/** The subject of a notification's mail. `headline` is the title of its message. */
 export function mailSubject(notification: GroupNotification, headline: string): string {
   const { threadPosition, summary } = notification;
-  // A summary is the only one of its thread, and says in one line what it has.
+  // A summary is the only mail of its thread, and its title says what it contains.
   if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
   const end = endOf(notification, headline);
   const parts = ['[nestwatch]', ...(end === '' ? [] : [`[${end}]`]), topicOf(notification)];
   return `${threadPosition > 0 ? 'Re: ' : ''}${parts.join(' ')}`;
 }
 
-/** What all subjects of a thread have in common: where, and what. Of the group's receiver where its labels say nothing. */
+/** What all subjects of a thread have in common: where, and what. If the group's labels say neither, its receiver. */
 export function topicOf(notification: GroupNotification): string {
   const { groupSort, groupLabels: own, receiver, summary } = notification;
   if (summary) return summaryTitle(summary);
@@ -42,9 +42,9 @@ export function topicOf(notification: GroupNotification): string {
     .filter(([name]) => !PLACE_LABELS.has(name))
     .map(([, value]) => short(value))
     .filter((value) => value !== '');
-  // Alerts of one group that has no labels may be about anything: all that stays the same is for whom they are.
+  // A group without labels may be about anything: only its receiver stays the same.
   const anything = others.length > 0 ? 'Alerts' : `Alerts for ${short(receiver)}`;
-  // A name of signs that nobody can see says nothing either.
+  // A name of invisible characters says nothing either.
   const what = kindWords(groupLabels.alertname ?? '') || (place ? '' : anything);
   const about = [place, what].filter((part) => part !== '').join(': ');
   return plainText(`${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`, TOPIC_CODE_POINTS);
@@ -54,7 +54,10 @@ function kindWords(alertname: string): string {
   return kindOf(alertname)?.words.firing ?? short(alertname);
 }
 
-/** How it ended, once nothing of the group fires any more; before that every subject of the thread is the same. */
+/**
+ * How it ended, once nothing of the group fires any more; empty before that, when all subjects of a thread are the
+ * same.
+ */
 function endOf(notification: GroupNotification, headline: string): string {
   const { status, groupLabels, groupSort, alerts, resolvedTotal } = notification;
   const [first] = alerts;
@@ -67,7 +70,7 @@ function endOf(notification: GroupNotification, headline: string): string {
   return plainText(end, END_CODE_POINTS).replaceAll('[', '(').replaceAll(']', ')');
 }
 
-/** The labels that all groups of one notification share. */
+/** The labels of the place that all alerts of one notification share. */
 function sharedPlace({ alerts }: GroupNotification): Labels {
   const shared = Object.entries(commonLabels(alerts));
   return Object.fromEntries(shared.filter(([name]) => PLACE_LABELS.has(name)));

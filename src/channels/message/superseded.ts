@@ -4,13 +4,13 @@ import { kindOf } from '../../domain/kinds/kinds.ts';
 
 /** An alert as people count it. */
 interface Counted {
-  /** With the messages and the beginning of the milder ones. */
+  /** With the messages and the start of the milder ones. */
   readonly alert: NotifiedAlert;
-  /** Of the same kind and subject; they became this one. */
+  /** Alerts of the same kind and subject that became this one. */
   readonly milder: readonly NotifiedAlert[];
 }
 
-/** An alert that became worse is left out beside what it became, where the same notification shows that. */
+/** Leaves out an alert that became worse if the same notification shows what it became. */
 export function asPeopleCount(alerts: readonly NotifiedAlert[]): readonly Counted[] {
   const ended = alerts.filter((alert) => alert.ending === 'superseded');
   if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));

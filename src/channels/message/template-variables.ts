@@ -1,4 +1,4 @@
-/** What people's templates may use of a notification: clean and capped, not escaped (each template does that). */
+/** The variables that people's templates may use: clean and capped, but not escaped (each template does that). */
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import type { TemplateVariables } from '../../templates/variables.ts';
 import { manyLines } from '../../text/plain-text.ts';

@@ -1,9 +1,9 @@
-/** A message in the time zone of its reader. What somebody else said stays as it is. */
+/** Converts the times of a message to the time zone of its reader. Quoted text stays as it is. */
 import { instantsIn } from '../../text/instant-words.ts';
 import type { EventLine } from './event-line.ts';
 import type { MailView } from './message-view.ts';
 
-/** `zone` is one that there is; without it the view stays in UTC. */
+/** `zone` must be a valid time zone; without it the view stays in UTC. */
 export function viewInZone(view: MailView, zone: string | undefined): MailView {
   if (zone === undefined) return view;
   const local = (text: string) => instantsIn(text, zone);

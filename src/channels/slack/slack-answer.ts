@@ -1,10 +1,10 @@
 /**
- * What Slack's answers mean. Slack says no with a status of 200, too: as a word in place of `ok` (incoming webhooks), or
- * as `{"ok": false, "error": "…"}` (its Web API, https://docs.slack.dev/apis/web-api/).
+ * Judges Slack's answers. Slack may refuse a message with status 200: by a word other than `ok` (incoming webhooks), or
+ * by `{"ok": false, "error": "…"}` (its Web API, https://docs.slack.dev/apis/web-api/).
  */
 import type { Outcome } from '../channel.ts';
 
-/** Errors of Slack's own, which pass. */
+/** Slack's own errors, which are temporary. */
 const PASSING: ReadonlySet<string> = new Set([
   ...['fatal_error', 'internal_error', 'request_timeout', 'rollup_error', 'service_unavailable'],
   ...['team_added_to_org', 'ratelimited', 'rate_limited', 'message_limit_exceeded'],
@@ -15,11 +15,14 @@ interface ApiAnswer {
   readonly error?: unknown;
   readonly channel?: unknown;
   readonly ts?: unknown;
-  /** Of services that take what Slack takes. */
+  /** From services that take the same messages as Slack. */
   readonly success?: unknown;
 }
 
-/** Of an incoming webhook, of Slack or of a service that takes the same (Mattermost, Rocket.Chat, Discord). */
+/**
+ * Judges the answer of an incoming webhook of Slack or of a service that takes the same (Mattermost, Rocket.Chat,
+ * Discord).
+ */
 export function judgeWebhook(body: string): Outcome {
   const text = body.trim();
   if (text === 'ok') return { kind: 'accepted' };
@@ -29,7 +32,7 @@ export function judgeWebhook(body: string): Outcome {
   return failure(typeof answer.error === 'string' ? answer.error : text);
 }
 
-/** Of a method of the Web API; `reference` is where the message stands. */
+/** Judges the answer of a method of the Web API. `reference` says where the message is. */
 export function judgeMethod(body: string): Outcome {
   const answer = asAnswer(body);
   if (answer?.ok !== true) return failure(typeof answer?.error === 'string' ? answer.error : body);
@@ -38,7 +41,7 @@ export function judgeMethod(body: string): Outcome {
   return { kind: 'accepted', ...(isPlaced && { reference: `${channel}/${ts}` }) };
 }
 
-/** Where a message stands: its channel's id and its time. */
+/** Where a message is: its channel's id and its timestamp. */
 export interface MessagePlace {
   readonly channel: string;
   readonly ts: string;

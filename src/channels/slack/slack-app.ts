@@ -1,14 +1,14 @@
 /**
- * Posts as a Slack app, by its token. With `update_message` a group has one message: each news changes it to what is true
- * now, and stands in its thread as well, so that nothing that was said is lost.
+ * Posts as a Slack app, by its token. With `update_message` a group has one message: each news updates it to the
+ * present state, and is also posted into its thread, so that nothing that was said is lost.
  *
- *   first news of a thread → chat.postMessage; where it stands, and of which thread it is, is kept with the delivery
+ *   first news of a thread → chat.postMessage; where the message is, and of which thread, is kept with the delivery
  *   later news             → chat.update of that message, then chat.postMessage into its thread
  *   a reminder             → chat.update alone
  *
- * Changing a message twice does no harm, so a try that is repeated posts into the thread last. Where the message is
- * gone or may not be changed any more, or Slack never accepted the first news, the news is a new message: nobody looks
- * at that of an earlier thread.
+ * Updating a message twice does no harm, so a repeated try posts into the thread last. The news becomes a new message
+ * if the former one is gone or may no longer be changed, if Slack never accepted the first news, or if the former
+ * message is of an earlier thread, which nobody looks at.
  */
 
 import type { Secret } from '../../secret.ts';
@@ -21,9 +21,9 @@ import type { SlackBody } from './slack-body.ts';
 
 export interface SlackApp {
   readonly token: Secret;
-  /** The method that changes a message. */
+  /** The method that updates a message. */
   readonly updateUrl: Secret;
-  /** Whether a group has one message that changes. */
+  /** Whether a group has one message that is updated. */
   readonly updatesMessage: boolean;
 }
 
@@ -31,7 +31,7 @@ interface AppIntegration extends PostIntegration {
   readonly app: SlackApp;
 }
 
-/** Slack's words for a message that cannot be changed: what is to be said is said anew. */
+/** Slack's words for a message that cannot be updated. Then the news is posted anew. */
 const UNCHANGEABLE =
   /: (?:message_not_found|cant_update_message|edit_window_closed|channel_not_found|is_inactive|thread_not_found)$/;
 
@@ -77,7 +77,7 @@ export async function sendAsApp(
   return outcome.kind === 'accepted' ? said : outcome;
 }
 
-/** With the thread behind the place of the message. */
+/** Appends the thread to the reference of the message. */
 function ofThread(outcome: Outcome, notification: Readable): Outcome {
   if (outcome.kind !== 'accepted' || outcome.reference === undefined || notification.kind !== 'group') {
     return outcome;
@@ -85,7 +85,9 @@ function ofThread(outcome: Outcome, notification: Readable): Outcome {
   return { ...outcome, reference: `${outcome.reference}/${notification.thread}` };
 }
 
-/** Where the message of the notification's own thread stands; undefined where it has none, or begins one. */
+/**
+ * Where the message of the notification's own thread is; undefined if there is none, or the notification begins one.
+ */
 function placeInThread(reference = '', notification: Readable): MessagePlace | undefined {
   if (notification.kind !== 'group' || notification.threadPosition === 0) return undefined;
   const end = `/${notification.thread}`;

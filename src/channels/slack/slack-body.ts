@@ -1,7 +1,7 @@
 /**
- * A message for a Slack incoming webhook, in Block Kit. All values are escaped, so that `<!channel>` and links in them
- * stay text, and `verbatim` keeps Slack from finding names and addresses in it.
- * Limits: https://docs.slack.dev/reference/block-kit/blocks and /messaging.
+ * Writes messages for Slack in Block Kit. All values are escaped, so that `<!channel>` and links in them stay text, and
+ * `verbatim` keeps Slack from looking for names and addresses in them. Limits:
+ * https://docs.slack.dev/reference/block-kit/blocks and /messaging.
  */
 import { escapedWithin, listWithin, within } from '../message/bounded.ts';
 import { type Readable, viewOf } from '../message/digest-view.ts';
@@ -12,7 +12,7 @@ import type { MailView } from '../message/message-view.ts';
 import { sectionText } from '../message/section.ts';
 
 export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_000 } as const;
-/** Far less than what the limits of the parts add up to: a message that people read. */
+/** Far less than the sum of the limits of all parts: people are to read the message. */
 const MAX_BYTES = 60_000;
 const FALLBACK_UNITS = 1_000;
 
@@ -21,7 +21,7 @@ export interface SlackBody {
   readonly username?: string;
   readonly icon_emoji?: string;
   readonly icon_url?: string;
-  /** Shown where blocks are not: in the notification of a phone. */
+  /** Shown where blocks are not, such as in notifications of phones. */
   readonly text: string;
   readonly mrkdwn: false;
   readonly link_names: false;
@@ -53,7 +53,7 @@ interface SlackStyle {
   readonly iconUrl: string;
 }
 
-/** Texts that stand in the place of the built-in ones; `text` is mrkdwn that is escaped already. */
+/** Texts that replace the built-in ones; `text` is mrkdwn that is already escaped. */
 interface SlackTexts {
   readonly title?: string;
   readonly text?: string;
@@ -95,7 +95,7 @@ export function slackBody(
   };
 }
 
-/** For mrkdwn: the three characters that Slack asks to escape. */
+/** Escapes for mrkdwn the three characters that Slack requires. */
 export function escapeSlack(point: string): string {
   if (point === '&') return '&amp;';
   if (point === '<') return '&lt;';
@@ -103,7 +103,7 @@ export function escapeSlack(point: string): string {
   return point;
 }
 
-/** Marks of code are replaced by their like: they would turn what follows into code, or end ours. */
+/** Escapes a text. Backticks are replaced by a lookalike: they would turn what follows into code, or end our code. */
 function escaped(text: string, maxUnits: number): string {
   return escapedWithin(text.toWellFormed().replaceAll('`', 'ˋ'), maxUnits, escapeSlack);
 }
@@ -143,7 +143,7 @@ function contentOf(view: MailView): Block[] {
   ];
 }
 
-/** A text of any length in as many sections as it takes, the first ones of which are sent. */
+/** Splits a text of any length into sections, of which the first ones are sent. */
 function sections(text: string): Block[] {
   const blocks: Block[] = [];
   let rest = text.toWellFormed().slice(0, SLACK_LIMITS.text).toWellFormed();
@@ -156,19 +156,21 @@ function sections(text: string): Block[] {
   return blocks;
 }
 
-/** Behind the last line end or else space that leaves a section full enough, so that no escape is torn. */
+/**
+ * Where to cut: after the last line end, or else space, that leaves a section full enough, so that no escape is torn.
+ */
 function cutAt(text: string): number {
   const part = text.slice(0, SLACK_LIMITS.section);
   for (const mark of ['\n', ' ', ';']) {
     const at = part.lastIndexOf(mark);
     if (at > SLACK_LIMITS.section / 2) return at + 1;
   }
-  // One word of this length: only an escape or a pair at the very end could be torn.
+  // The section is one word: only an escape or a surrogate pair at its very end could be torn.
   const torn = /&[a-z]{0,3}$/.exec(part);
   return torn ? torn.index : within(part, SLACK_LIMITS.section).length - (part.isWellFormed() ? 0 : 1);
 }
 
-/** Slack refuses the whole message for a text without any. */
+/** Whether the block has text: Slack refuses the whole message for one section without any. */
 function hasText(block: Block): boolean {
   return block.type !== 'section' || block.text.text.trim() !== '';
 }
@@ -198,7 +200,7 @@ function linksOf({ links }: MailView): Block[] {
   return [context(text)];
 }
 
-/** `|` would end the address. */
+/** Escapes an address; `|` would end it. */
 function linkTarget(url: string): string {
   return escaped(url.replaceAll('|', '%7C'), 600);
 }

@@ -23,11 +23,11 @@ import { slackBody } from './slack-body.ts';
 
 export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly kind: 'slack';
-  /** An incoming webhook, or with `app` the method that posts. */
+  /** The incoming webhook, or with `app` the method that posts. */
   readonly url: Secret;
   /** Absent for an incoming webhook. */
   readonly app?: SlackApp;
-  /** Empty for what the webhook itself says; so are the next three. */
+  /** Empty to use what the webhook is set up with; so are the next three. */
   readonly channel: string;
   readonly username: string;
   readonly iconEmoji: string;
@@ -156,7 +156,8 @@ function readShared(check: Check): Shared {
   const apiUrl = check.secret(['global'], 'slack_api_url', { mistake: mistakeInUrl });
   const appToken = check.secret(['global'], 'slack_app_token', {});
   const appUrl = urlAt(check, ['global', 'slack_app_url']) ?? DEFAULT_APP_URL;
-  // Before there were apps, a method of theirs stood in the place of a webhook: that says the same twice.
+  // Before there were apps, people gave the app's method as `slack_api_url`. That says the same twice, and excludes
+  // nothing.
   const isTwoWays =
     isGiven(check, ['global'], 'slack_api_url') &&
     isGiven(check, ['global'], 'slack_app_token') &&
@@ -197,7 +198,7 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
   };
 }
 
-/** An incoming webhook or an app, its own before that of `global`. */
+/** Reads where messages go: to an incoming webhook or an app. The entry's own has precedence over that of `global`. */
 function readWay(
   check: Check,
   path: Path,
@@ -213,7 +214,7 @@ function readWay(
     return undefined;
   }
   const isApp = hasToken || (!hasUrl && isGiven(check, ['global'], 'slack_app_token'));
-  // Credentials of its own stand in the place of `global`'s token: such a method is posted to like a webhook.
+  // Its own credentials replace the token of `global`: the method is then posted to like a webhook.
   if (isApp && !hasToken && http?.credentials) return { url: secret(shared.appUrl) };
   if (isApp) return readApp(check, path, appToken ?? shared.appToken, shared.appUrl);
   for (const key of ['update_message', 'app_url']) {

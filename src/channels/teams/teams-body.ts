@@ -1,7 +1,7 @@
 /**
- * A message for the Workflows webhook of Microsoft Teams: one adaptive card. Its texts are rich text runs, which read
- * no Markdown, so that text from outside makes no links; mentions would need entities, and there are none.
- * Limit: 28 kB (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
+ * Writes messages for the Workflows webhook of Microsoft Teams: one adaptive card. Its texts are rich text runs, which
+ * read no Markdown, so that text from outside makes no links. Mentions would need entities, and there are none. Limit:
+ * 28 kB (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
  */
 
 import type { Tone } from '../message/alert-clusters.ts';
@@ -13,11 +13,11 @@ import { historyLine } from '../message/flight-history.ts';
 import type { MailView } from '../message/message-view.ts';
 
 export const TEAMS_MAX_BYTES = 28_000;
-/** For what stands around the list of texts. */
+/** Room for everything but the list of texts. */
 const ENVELOPE_BYTES = 4_500;
 const RUN_UNITS = 4_000;
 const TITLE_UNITS = 300;
-/** Of single events below what they have in common. */
+/** The most single events in all clusters. */
 const MAX_LINES = 30;
 
 interface TeamsBody {
@@ -114,7 +114,7 @@ function contentOf(view: MailView): RichTextBlock[] {
   const clusters = view.clusters.slice(0, MAX_CLUSTERS);
   const alertsMore =
     view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
-  // So many of each cause that a card has room for all causes.
+  // As many of each cause as leave room for all causes.
   const perCluster = Math.max(1, Math.floor(MAX_LINES / clusters.length));
   const moreLines = (count: number) => (count > 0 ? [subtle(`… and ${count} more`)] : []);
   const events = view.events.slice(0, MAX_EVENTS);

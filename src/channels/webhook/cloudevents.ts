@@ -21,8 +21,8 @@ interface CloudEvent<Data = EventJson> {
 const BATCH = 100;
 
 /**
- * The notification's events in batches of up to 100, the oldest first. Of a group these are the events that are new in
- * it; a group that only resolves or repeats has none, and CloudEvents have nothing to say about it.
+ * The notification's events in batches of up to 100, oldest first. For a group these are its new events. A group that
+ * only resolves or repeats has none, and nothing is sent about it.
  */
 export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
   const events = notification.kind === 'forward' ? notification.events : newEvents(notification.alerts);
@@ -33,7 +33,7 @@ export function cloudEventBatches(notification: Exclude<Notification, DigestNoti
   return batches;
 }
 
-/** A digest as an event of its own. */
+/** A digest as one event. */
 export function digestEvent({ id, digest }: DigestNotification): CloudEvent<ReturnType<typeof digestJson>> {
   const subject = attribute(digest.name);
   return {
@@ -48,7 +48,7 @@ export function digestEvent({ id, digest }: DigestNotification): CloudEvent<Retu
   };
 }
 
-/** Each once, although two alerts of a group may share one. */
+/** The new events, each once, although two alerts of a group may share one. */
 function newEvents(alerts: readonly { readonly events: readonly Event[] }[]): Event[] {
   const oldestFirst = alerts.flatMap(({ events }) => events.toReversed());
   const byKey = new Map(oldestFirst.map((event) => [event.key, event]));
@@ -69,7 +69,7 @@ function cloudEvent(event: Event): CloudEvent {
   };
 }
 
-/** A context attribute holds no control characters, no noncharacters and no half of a pair (section 3.1). */
+/** A context attribute must not contain control characters, noncharacters or unpaired surrogates (section 3.1). */
 function attribute(text: string): string {
   return text.toWellFormed().replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '');
 }

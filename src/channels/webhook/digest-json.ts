@@ -4,7 +4,7 @@ import type { Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
 import { formatInstant } from '../../time/instant.ts';
 
-/** A digest for programs: instants are RFC 3339, durations seconds. */
+/** A digest for programs: times are in RFC 3339, durations in seconds. */
 export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
   const { flights, recovered, watch } = digest;
   return {
@@ -60,8 +60,8 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
 }
 
 /**
- * In Alertmanager's form a digest is a body without alerts, so that a receiver of alerts finds nothing to open or to
- * close; what it says stands in `digest`.
+ * A digest in Alertmanager's form: a body without alerts, so that a receiver of alerts finds nothing to open or close.
+ * The digest itself is in `digest`.
  */
 export function digestBody({ digest, receiver }: DigestNotification, externalUrl: string): object {
   return {

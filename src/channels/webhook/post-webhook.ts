@@ -1,5 +1,5 @@
 /**
- * Posts notifications to people's own endpoints, signed as Standard Webhooks describe
+ * Posts notifications to people's own endpoints, signed by the Standard Webhooks specification
  * (https://www.standardwebhooks.com).
  */
 import { createHmac } from 'node:crypto';
@@ -17,18 +17,18 @@ import { digestBody } from './digest-json.ts';
 
 export interface WebhookIntegration extends Integration {
   readonly kind: 'webhook';
-  /** A secret: the URL itself may hold a key. */
+  /** A secret, since the URL itself may contain a key. */
   readonly url: Secret;
   readonly format: 'alertmanager' | 'cloudevents' | 'template';
-  /** The body; with `format: template` alone. */
+  /** The body; only with `format: template`. */
   readonly template?: Template;
   /** Standard Webhooks signing secret (`whsec_…` or base64); null: not signed. */
   readonly secret: Secret | null;
-  /** Signs as well, while receivers change over from it to `secret`. */
+  /** Signs as well, while receivers change from it to `secret`. */
   readonly previousSecret?: Secret;
   readonly timeoutMs: number;
   readonly http?: HttpSettings;
-  /** Alerts in one message at the most; 0: no limit but our own. */
+  /** The most alerts in one message; 0 for no limit but our own. */
   readonly maxAlerts: number;
 }
 
@@ -49,7 +49,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
-        // A receiver takes any that fits: so a key can be changed without a moment of refusals.
+        // A receiver accepts the message if any signature fits, so a secret can be changed without refusals.
         ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
       },
     });
@@ -60,7 +60,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       const messages = webhookMessages(integration, notification, externalUrl);
       if (typeof messages === 'string') return { kind: 'nothing', why: messages };
       for (const [index, message] of messages.entries()) {
-        // Further batches have ids of their own, the same on every try as well.
+        // Further batches have their own ids, which are also the same on every try.
         const id = index === 0 ? attempt.id : `${attempt.id}.${index + 1}`;
         const outcome = await post(integration, id, message);
         if (outcome.kind !== 'accepted') return outcome;
@@ -113,9 +113,9 @@ export function webhookMessages(
 }
 
 /**
- * Of the standard's version 1. Node's HMAC takes a seventh of the time of its reference library, which the tests verify
- * this with. A secret is base64, with or without `whsec_`, as the standard has it; any other text is taken as it is,
- * byte by byte, so that a passphrase works too.
+ * A signature by version 1 of the standard. Node's HMAC takes a seventh of the time of the standard's reference
+ * library, by which the tests verify it. A secret is base64, with or without `whsec_`, as in the standard. Any other
+ * text is used as it is, byte by byte, so that a passphrase works too.
  */
 function signature(secret: string, id: string, timestamp: number, body: string): string {
   const base64 = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret;

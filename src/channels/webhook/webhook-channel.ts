@@ -99,7 +99,7 @@ function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookInt
   };
 }
 
-/** The template and the format that asks for one stand together. */
+/** The template and the format that requires it must be given together. */
 function checkFormat(check: Check, path: Path): void {
   const isTemplate = check.raw([...path, 'format']) === 'template';
   const hasTemplate = check.raw([...path, 'template']) !== undefined;

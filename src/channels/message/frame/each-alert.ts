@@ -1,4 +1,4 @@
-/** The way to each alert of a message about several: its page, and where it can be acknowledged. */
+/** Makes the links to each alert of a message about several: to its page, and to acknowledge it. */
 import { MAX_ACKNOWLEDGE_LINKS, type NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import { commonLabels, placeWithin } from '../alert-subject.ts';
@@ -8,14 +8,14 @@ export interface EachAlert {
   /** Its Bird or entity, with its Nest and region where those differ. */
   readonly name: string;
   readonly url: string;
-  /** Absent where it cannot be acknowledged by a link. */
+  /** Absent if no link can acknowledge it. */
   readonly acknowledgeUrl?: string;
 }
 
-/** Of the first that fire, more are reached by the page; empty where there is no page to link to. */
+/** Links to the first firing alerts; the page leads to more. Empty if there is no page to link to. */
 export function eachAlert(alerts: readonly NotifiedAlert[], externalUrl: string): readonly EachAlert[] {
   const open = alerts.filter(({ status }) => status === 'firing');
-  // The links of the whole message lead to the only one.
+  // If only one fires, the links of the whole message lead to it.
   if (open.length < 2) return [];
   const shared = commonLabels(alerts);
   return open.slice(0, MAX_ACKNOWLEDGE_LINKS).flatMap((alert) => {

@@ -1,4 +1,4 @@
-/** The title of a message about several alerts: what is new in it, and what goes on beside that. */
+/** Writes the title of a message about several alerts: what is new in it, and what else still fires. */
 import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/counts.ts';
@@ -12,9 +12,9 @@ type Counted = Pick<
 >;
 
 /**
- * Of a first message `Flight failed: 5 Birds, 2 causes, 1 resolved`; of a later one what is new in it:
- * `Flight failed: 2 new, 1 recovered, 3 still failing`, or `Recovered: Translate blog, 3 still failing`. Alerts of
- * several kinds are just `Alerts`.
+ * Of a first message: `Flight failed: 5 Birds, 2 causes, 1 resolved`. Of a later one, what is new in it: `Flight
+ * failed: 2 new, 1 recovered, 3 still failing`, or `Recovered: Translate blog, 3 still failing`. Alerts of several
+ * kinds are just called `Alerts`.
  */
 export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesOn: boolean): string {
   const { alerts, firingTotal, resolvedTotal } = counted;
@@ -30,7 +30,7 @@ export function headlineOf(counted: Counted, clusters: readonly Cluster[], goesO
   return `${oneOf(counting.map((alert) => stateWords(alert, goesOn)))}: ${counts.join(', ')}`;
 }
 
-/** True where the only news is that some recovered, while others still fire. */
+/** True if the only news is that some recovered, while others still fire. */
 export function isOnlyRecovery(counted: Counted): boolean {
   const over = counted.alerts.filter(({ status }) => status === 'resolved');
   return (
@@ -42,7 +42,7 @@ export function isOnlyRecovery(counted: Counted): boolean {
   );
 }
 
-/** A later message of its thread, of which something still fires, and that brings more than new events. */
+/** True for a later message of its thread that brings more than new events, while something still fires. */
 function isOfChanges({ threadPosition, firingTotal, reason }: Counted): boolean {
   return threadPosition > 0 && firingTotal > 0 && (reason === 'new_alerts' || reason === 'resolved');
 }
@@ -69,7 +69,7 @@ function newOf({ newTotal, alerts }: Counted): number {
   return newTotal ?? alerts.filter(({ isNew }) => isNew).length;
 }
 
-/** `still failing`, from the words of the only kind that goes on. */
+/** `still failing`, or what it is called for the only kind that still fires. */
 function stillWords(alerts: readonly NotifiedAlert[]): string {
   const going = alerts.filter(({ status, isNew }) => status === 'firing' && !isNew);
   const kinds = [...new Set(going.map(({ labels }) => labels.alertname ?? ''))];
@@ -84,13 +84,13 @@ function overWords(over: readonly NotifiedAlert[]): string {
   return recovered ? 'recovered' : 'over';
 }
 
-/** The words that all have in common. */
+/** The words, if they are the same for all. */
 function oneOf(all: readonly string[]): string {
   const [words = 'Alerts', ...others] = new Set(all);
   return others.length > 0 ? 'Alerts' : words;
 }
 
-/** `5 Birds` where each alert is about another Bird, else `5 alerts`. */
+/** `5 Birds` if each alert is about another Bird, otherwise `5 alerts`. */
 function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
   const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
   const noun = birds.size === alerts.length ? 'Bird' : 'alert';

@@ -1,4 +1,4 @@
-/** What a mail says of its only alert before it shows the message: what it means, or what ended it. */
+/** Writes what a mail says about its only alert before it shows the message: what it means, or what resolved it. */
 
 import type { NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import { dayAndTime } from '../../../text/instant-words.ts';
@@ -38,7 +38,7 @@ function severityOf({ labels }: NotifiedAlert): string {
   return plainText(labels.severity ?? 'warning', 40);
 }
 
-/** True when a summary has a word that the first two lines of the mail do not have. */
+/** True if the summary has a word that the first two lines of the mail do not have. */
 function saysMore(summary: string, alert: NotifiedAlert): boolean {
   const { nest, nest_id: nestId = '', region = '' } = alert.labels;
   const place = `${plainText(nest || `Nest ${nestId}`, NAME_CODE_POINTS)} ${regionName(region)}`;

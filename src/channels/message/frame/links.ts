@@ -9,7 +9,7 @@ export interface Link {
   readonly url: string;
 }
 
-/** Annotations that lead to the service's own application. */
+/** Annotations with links into the service's own application. */
 export const ADDRESSES = ['flight_url', 'bird_url', 'nest_url'] as const;
 const ADDRESS_WORDS = {
   flight_url: 'Flight in the service',
@@ -18,10 +18,10 @@ const ADDRESS_WORDS = {
 } as const;
 
 const MAX_RUNBOOKS = 3;
-/** More of an alert's id or of matchers make an address that nobody follows. */
+/** With a longer alert id or longer matchers, nobody could follow the link. */
 const MAX_SILENCED_UNITS = 2_000;
 
-/** Where people go from a message. What is not an address that a message may link to is left out. */
+/** The links of a message. Addresses that a message may not link to are left out. */
 export function linksOf(notification: GroupNotification, externalUrl: string): Link[] {
   const { alerts, groupLabels, firingTotal, summary } = notification;
   const open = alerts.filter(({ status }) => status === 'firing');
@@ -43,7 +43,7 @@ export function linksOf(notification: GroupNotification, externalUrl: string): L
   return linkableOf(links);
 }
 
-/** Those that a message may link to. */
+/** The links to addresses that a message may link to. */
 export function linkableOf(links: readonly Link[]): Link[] {
   return links.flatMap(({ text, url }) => {
     const href = linkable(url);
@@ -51,7 +51,7 @@ export function linkableOf(links: readonly Link[]): Link[] {
   });
 }
 
-/** The page of the only alert, also once it is over; of several the list of them; of a summary the overview. */
+/** The page of the only alert, even when it is resolved; of several the list of them; of a summary the overview. */
 function pageUrl(
   { alerts, groupLabels, summary }: Pick<GroupNotification, 'alerts' | 'groupLabels' | 'summary'>,
   externalUrl: string,
@@ -67,7 +67,7 @@ function pageUrl(
   return `${externalUrl}/alerts?${query}`;
 }
 
-/** The nearest thing that the alert is about: who follows it finds the others from there. */
+/** Links to the nearest thing that the alert is about, from where people find the rest. */
 function serviceLinks(annotations: Labels): Link[] {
   const [nearest] = ADDRESSES.flatMap((name) => {
     const url = labelOf(annotations, name);
@@ -76,11 +76,11 @@ function serviceLinks(annotations: Labels): Link[] {
   return nearest ? [nearest] : [];
 }
 
-/** The page that makes a silence, filled in: it shows what would be hidden, and asks. */
+/** The page that makes a silence, filled in. It shows what would be silenced, and asks. */
 function silenceUrl(externalUrl: string, name: 'alert' | 'matchers', value: string): string {
-  // No link would come of it: `linkable` refuses it.
+  // `linkable` would refuse it anyway.
   if (value.length > MAX_SILENCED_UNITS) return '';
-  // A slash may stand in a query as it is, which keeps the address readable.
+  // A slash is allowed in a query, and keeps the address readable.
   const query = new URLSearchParams({ [name]: value }).toString().replaceAll('%2F', '/');
   return `${externalUrl}/silence?${query}`;
 }

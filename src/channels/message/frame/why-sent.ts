@@ -1,4 +1,4 @@
-/** Why somebody gets a message, in one line at its end; and why nothing in it leads to the page, where that is so. */
+/** Says in one line at the end of a message why somebody gets it; and, if nothing in it links to the page, why. */
 import type { DigestNotification, GroupNotification } from '../../../domain/grouping/notification.ts';
 import { goQuote } from '../../../domain/matchers/matcher.ts';
 import { plainText } from '../../../text/plain-text.ts';
@@ -28,7 +28,7 @@ function groupWords(notification: GroupNotification, to: string): string {
   return `alerts with ${plainText(matchers, MATCHERS_CODE_POINTS)} go to ${to}`;
 }
 
-/** The matchers of the group's route, from the root down; empty for the root, undefined where the key does not say. */
+/** The matchers of the group's route, from the root down; empty for the root; undefined if the key does not tell. */
 function matchersOf({ groupSort, groupKey, groupLabels }: GroupNotification): string | undefined {
   const pairs = Object.entries(groupLabels)
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

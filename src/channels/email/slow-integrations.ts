@@ -1,27 +1,27 @@
 /**
- * Which integrations' mails are slow, as where the server looks at one recipient for a minute. All integrations of a
- * login share a few connections: one that holds each of them for long would have all others wait, again and again. So
- * one whose mail took long goes by other connections, until a mail of it is quick again.
+ * Knows which integrations' mails are slow, for example because the server examines one recipient for a minute. All
+ * integrations with the same login share a few connections. One that holds each of them for long would make the others
+ * wait again and again. So an integration whose mail was slow uses other connections until one of its mails is quick.
  */
 import type { Clock } from '../../time/clock.ts';
 import type { Attempt } from '../channel.ts';
 
-/** A mail takes a fraction of a second, and some seconds where the server looks into it. */
+/** A mail takes a fraction of a second, or some seconds if the server examines it. */
 const SLOW_MS = 10_000;
 
-interface SlowWays {
-  /** A mail that is to be sent. */
+interface SlowIntegrations {
+  /** Tracks a mail that is to be sent. */
   of(attempt: Pick<Attempt, 'receiver' | 'position'>): {
-    /** Whether the last of its integration was slow, or one of those under way is. */
+    /** Whether its integration's last mail was slow, or one that is under way is. */
     readonly isSlow: boolean;
-    /** A connection has taken it: what it waited for that says nothing of it. */
+    /** A connection has taken it. The wait for that says nothing about the integration. */
     begin(): void;
-    /** It is over, however it ended. */
+    /** The try has ended, with whatever outcome. */
     end(): void;
   };
 }
 
-export function createSlowWays(clock: Clock): SlowWays {
+export function createSlowIntegrations(clock: Clock): SlowIntegrations {
   const slow = new Set<string>();
   return {
     of({ receiver, position }) {

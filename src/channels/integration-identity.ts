@@ -1,19 +1,19 @@
 /**
- * By what an integration is known again when the configuration has changed: its kind, and whom it reaches. All else of
- * it may change, and so may its position among the others.
+ * Recognizes an integration after the configuration has changed: by its kind and by whom it reaches, written as one
+ * text, its *way*. Everything else about it may change, including its position.
  */
 import { createHash } from 'node:crypto';
 import { digestOfSecret, isSecret } from '../secret.ts';
 import type { Integration } from './receiver.ts';
 
-/** What says whom an integration reaches, whatever its channel. */
+/** The fields that say whom an integration reaches, in any channel. */
 const PLACE: ReadonlySet<string> = new Set([
   ...['to', 'toNestMembers', 'url', 'format', 'app', 'channel', 'routingKey', 'apiKey', 'keys', 'entry'],
 ]);
 
 const known = new WeakMap<readonly Integration[], readonly string[]>();
 
-/** By position. Nobody can tell from them what an address or a key is. */
+/** The way of each integration, by position. Addresses and keys cannot be recovered from it. */
 export function waysOf(integrations: readonly Integration[]): readonly string[] {
   const ways = known.get(integrations) ?? integrations.map(wayOf);
   known.set(integrations, ways);
@@ -35,8 +35,9 @@ function withoutSecrets(value: unknown): unknown {
 }
 
 /**
- * The integration that something was queued for at `position`, when its receiver had these ways: wherever it stands now.
- * One whose address was changed is taken for the one that is new; undefined for one that was taken out.
+ * The present integration for something that was queued for `position` when its receiver's integrations had these
+ * `ways`. An integration whose address has changed is taken to be a new one of the same kind. Undefined if it was
+ * removed.
  */
 export function integrationAt(
   integrations: readonly Integration[],
@@ -53,7 +54,8 @@ export function integrationAt(
     if (at !== undefined) free.delete(at);
     return at;
   };
-  // Each stands for one alone: those that are the same first, then those that are new, in their order.
+  // Each present integration stands for one former: first those that are the same, then, in order, those of the same
+  // kind.
   const same = ways.map((way) => take((one) => one === way));
   const places = same.map((at, index) => at ?? take((one) => kindOf(one) === kindOf(ways[index]!)));
   const at = places[position];

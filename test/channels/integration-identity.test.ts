@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { integrationAt, waysOf } from '../../src/channels/integration-identity.ts';
 import type { Integration } from '../../src/channels/receiver.ts';
-import { integrationAt, waysOf } from '../../src/channels/way.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from './sample-notifications.ts';
 
