@@ -1,17 +1,20 @@
-/** Whether the daemon is healthy and ready: for whoever restarts the process, and with reasons as JSON. */
+/**
+ * Answers whether the daemon is healthy and ready: by status code for what supervises the process, and with reasons
+ * as JSON.
+ */
 import type { Context, Hono } from 'hono';
 import type { Admission } from './access/admission.ts';
 import { faultJson } from './api/alert-json.ts';
 import { impairmentJson } from './api/health-json.ts';
 import type { WebOptions } from './web-options.ts';
 
-/** Faults that are listed at the most. */
+/** The most faults listed. */
 const SHOWN_FAULTS = 100;
 
-/** Whoever restarts the process asks here, whatever else is asked. */
+/** The supervisor of the process requests these. They are answered even if many other requests are waiting. */
 export const HEALTH_PATHS: ReadonlySet<string> = new Set(['/-/healthy', '/healthz', '/-/ready', '/readyz']);
 
-/** Open to everybody: whoever restarts the process must not need a token for it. */
+/** Open to everybody, since a supervisor must not need a token. */
 export function addHealth(app: Hono, options: WebOptions, admission: Admission): void {
   const { health } = options;
   const code = (isGood: boolean) => (isGood ? 200 : 503);
@@ -32,7 +35,7 @@ export function addHealth(app: Hono, options: WebOptions, admission: Admission):
   }
 }
 
-/** What impairs the watch and what was set aside; with names only for who may read. */
+/** What impairs the watch and what was set aside. Names are only included for those who may read. */
 async function details(c: Context, { store, clock, impairments, report }: WebOptions, admission: Admission) {
   const isOpen = await admission.mayRead(c);
   const nowUs = clock.nowUs();
@@ -44,7 +47,7 @@ async function details(c: Context, { store, clock, impairments, report }: WebOpt
     );
     return { impairments: named, set_aside: setAside };
   } catch (error) {
-    // Nothing is known of faults while the store does not answer.
+    // Faults are unknown while the store does not answer.
     report({ what: 'trouble', stage: 'store', error });
     return { impairments: named, set_aside: [] };
   }

@@ -1,23 +1,26 @@
-/** `GET /metrics`: Prometheus' text, or OpenMetrics where it is asked for, packed for whoever takes it packed. */
+/**
+ * Answers `GET /metrics` with Prometheus' text format, or OpenMetrics if requested, compressed if the client accepts
+ * that.
+ */
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
 
-/** Asks for all metrics. Rejects while nothing was answered yet; the text then comes in parts. */
+/** Renders all metrics, in parts. Rejects only before the first part. */
 export type Scrape = (format: 'text' | 'openmetrics') => Promise<{
   readonly contentType: string;
   readonly body: Iterable<string> | AsyncIterable<string>;
 }>;
 
-/** With 10,000 Birds this keeps below a megabyte; higher levels take half as long again for a tenth less. */
+/** With 10,000 Birds this stays below a megabyte. Higher levels take half as long again for a tenth less. */
 const GZIP_LEVEL = 4;
-/** Of what is packed in one piece: each is handed on by itself, which takes as long whatever its size. */
+/** The size of the compressed parts. Each part has a fixed cost, whatever its size. */
 const PACKED_BYTES = 65_536;
 
 const OPENMETRICS = 'application/openmetrics-text';
 
-/** `failed` hears of what fails once the text has begun. */
+/** `failed` is called if something fails after the text has begun. */
 export async function answerScrape(
   c: Context,
   scrape: Scrape,
@@ -32,7 +35,7 @@ export async function answerScrape(
   const { contentType, body } = await scrape(type === OPENMETRICS ? 'openmetrics' : 'text');
   const text = Readable.from(heard(body, failed), { objectMode: false });
   const isPacked = packing === 'gzip';
-  // What ends early or fails ends both; whoever asked then sees a connection that was cut.
+  // If one side ends early or fails, so does the other. The client then sees a truncated connection.
   const sent = isPacked
     ? pipeline(text, createGzip({ level: GZIP_LEVEL, chunkSize: PACKED_BYTES }), () => {})
     : text;
@@ -44,8 +47,8 @@ export async function answerScrape(
 }
 
 /**
- * Keeps the words of a failure from the library that serves it, which prints them. Who asked and leaves in the middle
- * is thrown in at the `yield`: that is no failure of ours.
+ * Reports a failure and ends the body, since the server library would print the error. If the client leaves early, an
+ * error is thrown at the `yield`; that is not our failure.
  */
 async function* heard(
   body: Iterable<string> | AsyncIterable<string>,

@@ -1,4 +1,4 @@
-/** The certificate of the daemon's own HTTPS, whose files may be replaced while it runs. */
+/** Serves the certificate of the daemon's HTTPS, whose files may be replaced at runtime. */
 import type { Server } from 'node:http';
 import type { Server as TlsServer } from 'node:tls';
 import type { ServerTls } from '../http/http-settings.ts';
@@ -10,14 +10,14 @@ export interface CertificateOptions {
   readonly minVersion?: NonNullable<ServerTls['minVersion']>;
 }
 
-/** What a server is opened with; the files are read. */
+/** The server's options. This reads the files. */
 export function certificateOf({ cert, key, minVersion }: ServerTls): CertificateOptions {
   return { cert: cert.reveal(), key: key.reveal(), ...(minVersion && { minVersion }) };
 }
 
 /**
- * Compares the files at each new connection, before its handshake. While one of the two is replaced they do not belong
- * together: the certificate of before stays until they do.
+ * Compares the files at each new connection, before its handshake. While only one of them has been replaced they do
+ * not match; then the previous certificate stays in use until they do.
  */
 export function watchCertificate(server: Server, tls: () => ServerTls, report: Report): void {
   let used = JSON.stringify(certificateOf(tls()));

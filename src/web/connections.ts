@@ -1,24 +1,27 @@
-/** What the daemon's own HTTP takes of connections, so that the watch keeps sockets, files and memory for itself. */
+/** Limits the connections to the daemon's HTTP interface, so that sockets, files and memory remain for the watch. */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { LIMITS, type LimitName } from '../limits.ts';
 
-/** When the server closes connections by itself, and how much of a request it reads before it knows what is asked. */
+/** When the server closes connections by itself, and how large the head of a request may be. */
 export const CONNECTION_BOUNDS = {
-  // Node refuses what reaches its bound.
+  // Node refuses a size equal to its limit.
   maxHeaderSize: LIMITS.request_head_bytes.most + 1,
-  /** From the connection, or the request before, until the head of a request is there, and until all of it is. */
+  /**
+   * The time until the head of a request has arrived, and until all of it has. It runs from the connection or the
+   * previous request.
+   */
   headersTimeout: 30_000,
   requestTimeout: 60_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
 };
 
-/** Where the system does not say how many files a process may open: the usual bound of a login shell. */
+/** Used if the system does not say how many files a process may open: the usual limit of a login shell. */
 const USUAL_OPEN_FILES = 1024;
 
-/** How a request is refused that is none, by the parser's or the server's code. */
+/** How malformed requests are answered, by the error code of the parser or server. */
 const REFUSALS: ReadonlyMap<string, readonly [status: string, sentence: string]> = new Map([
   [
     'HPE_HEADER_OVERFLOW',
@@ -30,10 +33,13 @@ const REFUSALS: ReadonlyMap<string, readonly [status: string, sentence: string]>
   ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'The request did not come in time.']],
 ]);
 
-/** Nothing moved on a connection for so long: its other end is gone, or does not read what it asked for. */
+/** If nothing moves on a connection for this long, the other end is gone or does not read the answer. */
 const STILL_MS = 60_000;
 
-/** Bounds what `server` takes; `reached` is called for each connection, and each head of a request, beyond. */
+/**
+ * Limits what `server` accepts. `reached` is called for each connection, and each head of a request, beyond the
+ * limit.
+ */
 export function boundConnections(
   server: Server,
   openFiles: number,
@@ -49,12 +55,13 @@ export function boundConnections(
 }
 
 /**
- * Closes a connection for each one beyond `most`: the one that has been without a request for longest, or else the one
- * whose answer takes longest. Were the new one refused, whoever holds `most` of them open would make the daemon look
- * dead, and what looks after containers would end it again and again.
+ * Closes one connection for each beyond `most`: the one that has been without a request longest, or else the one
+ * whose answer takes longest. If the new one were refused instead, anybody who holds `most` connections open would
+ * make the daemon look dead, and its supervisor would restart it again and again.
  */
 function takeAtMost(server: Server, most: number, reached: () => void): void {
-  // By their other ends, since with TLS a request has another socket than its connection. The longest there are first.
+  // By the address of the other end, since with TLS a request has a different socket than its connection. Longest
+  // first.
   const idle = new Map<string, Socket>();
   const asking = new Map<string, Socket>();
   server.on('connection', (socket: Socket) => {
@@ -90,9 +97,9 @@ function otherEnd({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }
 
-/** Counts the bytes of answers that `server` has written and nobody has read yet. */
+/** Returns a function that counts the bytes of answers that `server` has written and no client has read yet. */
 export function countUnread(server: Server): () => number {
-  // A request that comes before the answer to the one before is read waits in the same connection.
+  // Pipelined requests wait in the same connection until earlier answers were read.
   const answers = new Map<Duplex, Set<ServerResponse>>();
   server.on('request', ({ socket }, answer) => {
     const known = answers.get(socket);
@@ -111,7 +118,7 @@ export function countUnread(server: Server): () => number {
   };
 }
 
-/** Answers what never became a request, and closes its connection. */
+/** Answers data that never became a request, and closes its connection. */
 function refuse(code: string | undefined, socket: Duplex): void {
   if (!socket.writable) {
     socket.destroy();
@@ -123,14 +130,14 @@ function refuse(code: string | undefined, socket: Duplex): void {
   socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** A quarter of the files that may be open, and at least one connection. */
+/** A quarter of the files that may be open, but at least one connection. */
 export function mostConnections(openFiles: number): number {
   return Math.max(1, Math.min(LIMITS.web_connections.most, Math.floor(openFiles / 4)));
 }
 
-/** How many files the process may have open at once. */
+/** How many files the process may have open at the same time. */
 export function openFilesAllowed(): number {
-  // It would look up the names of all machines that the process is connected with.
+  // Without this the report would look up the names of all connected machines.
   Object.assign(process.report, { excludeNetwork: true });
   const report = process.report.getReport() as
     | { readonly userLimits?: { readonly open_files?: { readonly soft?: unknown } } }

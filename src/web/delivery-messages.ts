@@ -1,10 +1,10 @@
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 
-/** What the channels of the configuration know of messages, which the page itself does not. */
+/** Shows and tests messages by means of the configured channels, which the pages do not know. */
 export interface DeliveryMessages {
-  /** The message as it is sent; undefined where it cannot be shown. */
+  /** The message as it is sent; undefined if it cannot be shown. */
   messageOf(claimed: ClaimedDelivery): string | undefined;
-  /** What tries each integration of a receiver; none for a receiver that notifies nobody, or is not known. */
+  /** A test notification for each integration of a receiver; none if the receiver notifies nobody or is unknown. */
   testsOf(receiver: string, nowUs: number): { notification: GroupNotification; deliveries: Delivery[] }[];
 }

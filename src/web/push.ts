@@ -1,6 +1,6 @@
 /**
- * Tells open pages that something changed, by server-sent events: no more than one event a second for each, which says
- * nothing but that it is worth asking again. What it is about, a page reads by its own address and the reader's rights.
+ * Tells open pages that something changed, by server-sent events. Each page gets at most one event per second, and
+ * the event only says that it should ask again. So what a page learns depends on its address and its reader's rights.
  */
 import { LIMITS } from '../limits.ts';
 import type { Happening } from '../report.ts';
@@ -8,15 +8,15 @@ import type { Clock } from '../time/clock.ts';
 import { mostConnections } from './connections.ts';
 
 export interface Push {
-  /** Hears what is reported. */
+  /** Receives every report. */
   hear(happening: Happening): void;
-  /** The events from now on, as they are sent; undefined where too many follow already. */
+  /** The stream of events from now on; undefined if there are too many streams already. */
   open(): ReadableStream<Uint8Array> | undefined;
-  /** Ends all streams: their readers come back, if there is somebody to come back to. */
+  /** Ends all streams. Their readers reconnect if a daemon is there. */
   end(): void;
 }
 
-/** What pages show. Polls and requests are no news: they happen all the time. */
+/** The reports that change pages. Polls and requests are not among them, since they happen constantly. */
 const NEWS: ReadonlySet<Happening['what']> = new Set([
   'event',
   'flight',
@@ -33,26 +33,26 @@ const NEWS: ReadonlySet<Happening['what']> = new Set([
 
 const LEAST_GAP_MS = 1_000;
 
-/** Comments that keep proxies from closing a connection on which nothing is said; most wait for a minute. */
+/** The interval of comments that keep proxies from closing an idle connection. Most wait for a minute. */
 const HEARTBEAT_MS = 20_000;
 
 /**
- * What another replica does is not reported here: where several share the store, pages ask again so often. It is as often
- * as replicas look for what another one has left.
+ * If the store is shared, pages ask again at this interval, since the work of other replicas is not reported here. It
+ * equals the interval at which replicas look for what others have left to them.
  */
 const ELSEWHERE_MS = 5_000;
 
-/** Who has not read so many is not there any more. */
+/** A reader with this many unread events is considered gone. */
 const MOST_UNREAD = 20;
 
 const ENCODER = new TextEncoder();
 const CHANGE = ENCODER.encode('event: change\ndata: {}\n\n');
 const HEARTBEAT = ENCODER.encode(': \n\n');
-/** How long a reader waits before it comes back. */
+/** How long a reader waits before it reconnects. */
 const BEGIN = ENCODER.encode('retry: 3000\n\n');
 
 export function createPush(clock: Clock, openFiles: number, isShared = false): Push {
-  // Half of the connections are for those who ask.
+  // Half of the connections remain for requests.
   const most = Math.min(LIMITS.stream_clients.most, Math.floor(mostConnections(openFiles) / 2));
   const followers = new Set<ReadableStreamDefaultController<Uint8Array>>();
   let lastMs = Number.NEGATIVE_INFINITY;

@@ -1,6 +1,7 @@
 /**
- * All that the daemon's own HTTP answers: metrics, health, the JSON APIs and the pages. A request passes the guards in
- * the order in which they stand here: method, host, for a write the origin, then for everything but health the token.
+ * Assembles everything that the daemon answers over HTTP: metrics, health, the JSON APIs and the pages. A request
+ * passes the guards in the order in which they are added here: method, host, the origin for a write, and, except for
+ * health, the token.
  */
 import { Hono } from 'hono';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
@@ -34,10 +35,10 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', 'no-store'],
 ];
 
-/** How it stands with the server that an app answers for. */
+/** The state of the server. */
 interface Doors {
   readonly isClosing: () => boolean;
-  /** Of answers that nobody has read yet. */
+  /** The bytes of answers that no client has read yet. */
   readonly unreadBytes: () => number;
 }
 
@@ -90,7 +91,7 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors
   return app;
 }
 
-/** Whether whoever asked left in the middle of the body, which is no failure of ours; Node words it so. */
+/** Whether the client left in the middle of its body, which is not our failure. The message is Node's. */
 function hasLeft(error: Error): boolean {
   return error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET';
 }
@@ -100,12 +101,12 @@ function addHeaders(app: Hono, isClosing: () => boolean): void {
     await next();
     for (const [name, value] of SECURITY_HEADERS) c.header(name, value);
     if (c.get('isPublic')) for (const [name, value] of PUBLIC_HEADERS) c.header(name, value);
-    // A connection that is kept alive would hold up the end.
+    // A connection kept alive would delay the end of the process.
     if (isClosing()) c.header('connection', 'close');
   });
 }
 
-/** As Prometheus and Alertmanager answer it: 200, or 500 with what is wrong. */
+/** As Prometheus and Alertmanager answer it: 200, or 500 with the mistakes. */
 function addReload(app: Hono, { config, reload }: WebOptions): void {
   app.get('/-/reload', (c) => {
     c.header('allow', 'POST');
@@ -125,7 +126,7 @@ function addReload(app: Hono, { config, reload }: WebOptions): void {
 const NO_LIFECYCLE =
   'Not allowed: web.enable_lifecycle is not set. SIGHUP reads the configuration again, and so does a change of its file.';
 
-/** What there is, for a person who took a wrong address. */
+/** The addresses that exist, for a person with a wrong one. */
 const ADDRESSES = [
   ...['/', '/alerts', '/alerts/{id}', '/birds', '/birds/{region}/{id}', '/flights/{region}/{id}', '/nests'],
   ...[

@@ -1,16 +1,16 @@
-/** Applies matchers that somebody sent to alerts, without holding up everything else. */
+/** Applies a client's matchers to alerts without blocking other work. */
 import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import { refuse } from './asked/query.ts';
 
-/** After so long other work has its turn. */
+/** After this time other work gets a turn. */
 const TURN_MS = 20;
 
 /**
- * Those of the items that fit, in their order. Other work goes on in between. Throws `usage` once asking took longer
- * than its limit.
+ * The items that match, in their order. Other work runs in between. Throws `usage` if the evaluation exceeds its time
+ * limit.
  */
 export async function select<T>(
   items: readonly T[],

@@ -1,4 +1,4 @@
-/** Listens for HTTP, and closes what it has opened. What is answered stands in `routes.ts`. */
+/** Opens and closes the HTTP server. `routes.ts` answers the requests. */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -16,19 +16,19 @@ import { createGate } from './store-gate.ts';
 import type { WebOptions } from './web-options.ts';
 
 export interface Web {
-  /** With the port that it really has. */
+  /** With the actual port. */
   readonly url: string;
-  /** Hears what is reported, for the pages that are open. */
+  /** Receives every report, for the pages that are open. */
   hear(happening: Happening): void;
-  /** Answers from now on as another configuration says; it goes on to listen where it does. */
+  /** Answers by another configuration from now on. The address that it listens on does not change. */
   follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages'>): void;
-  /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
+  /** Accepts no more requests. Resolves when those in progress have ended or were cut off after `CLOSE_GRACE_MS`. */
   close(): Promise<void>;
 }
 
 const CLOSE_GRACE_MS = 2_000;
 
-/** Listens; rejects with `port_in_use` when another process does already. Port 0 takes a free one. */
+/** Starts to listen. Rejects with `port_in_use` if another process already does. Port 0 chooses a free port. */
 export async function openWeb(given: WebOptions): Promise<Web> {
   const options = throughGate(given);
   const { config, clock } = options;
@@ -59,7 +59,7 @@ export async function openWeb(given: WebOptions): Promise<Web> {
     follow(configured) {
       tls = configured.config.tls ?? tls;
       app = createApp({ ...options, ...configured }, doors, push);
-      // Who followed may not read any more.
+      // Readers of the streams may no longer have the right to read.
       push.end();
     },
     async close() {
@@ -75,11 +75,11 @@ export async function openWeb(given: WebOptions): Promise<Web> {
   };
 }
 
-/** What requests ask of the store and the stages takes turns with what the watch asks. */
+/** Makes requests take turns with the watch when they use the store and the stages. */
 function throughGate(options: WebOptions): WebOptions {
   const { store, metrics, impairments, report } = options;
   const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
-  // Whatever pages are asked for, a scrape says that the watch goes on.
+  // Scrapes have a gate of their own, so that they succeed whatever pages are requested.
   const [gate, scrapes] = [createGate(reached), createGate(reached)];
   return {
     ...options,
@@ -93,7 +93,7 @@ function throughGate(options: WebOptions): WebOptions {
   };
 }
 
-/** Whether it is HTTPS is decided once; `tls` gives the present certificate. */
+/** Whether it is HTTPS is fixed when the server starts; `tls` returns the current certificate. */
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
   if (!first) return createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;

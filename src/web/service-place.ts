@@ -1,4 +1,4 @@
-/** Of a Bird, a Flight or a Nest, what its address in the service's own application may be made from. */
+/** Collects what the links of a Bird, Flight or Nest into the service's own application need. */
 import type { BirdOverview, FlightOverview, NestOverview } from '../store/bird-store.ts';
 
 type Nest = Pick<NestOverview, 'region' | 'nestId' | 'nest'>;

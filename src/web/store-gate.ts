@@ -1,20 +1,22 @@
 /**
- * Lets few requests at once ask the store and the stages. Transactions take turns in the order in which they were asked
- * for: without this the watch would wait behind everything that thousands of requests ask.
+ * Limits how many requests use the store and the stages at the same time. Transactions run in the order in which they
+ * were requested, so without this limit the watch would wait behind thousands of requests.
  */
 import { LIMITS } from '../limits.ts';
 
-/** Runs work as soon as there is room; rejects with `BusyError` where too much waits already. It must not be nested. */
+/** Runs work as soon as there is room. Rejects with `BusyError` if too much is waiting. Must not be nested. */
 export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
 
-/** One that is under way and one that is next: more would gain nothing, since the store does one after another. */
+/**
+ * One in progress and one that is next. More would gain nothing, since the store runs one transaction after another.
+ */
 const AT_ONCE = 2;
 
 export class BusyError extends Error {
   override readonly name = 'BusyError';
 }
 
-/** `reached` is called for each that is refused. */
+/** `reached` is called for each refused request. */
 export function createGate(reached: () => void): Gate {
   const waiting: (() => void)[] = [];
   let running = 0;
@@ -25,7 +27,7 @@ export function createGate(reached: () => void): Gate {
         reached();
         throw new BusyError('Too many requests wait already: ask again in a moment.');
       }
-      // Who leaves hands its place on.
+      // The finished work passes its place on.
       await new Promise<void>((resolve) => waiting.push(resolve));
     } else running += 1;
     try {

@@ -1,4 +1,4 @@
-/** What the daemon's own HTTP is put together from: what the process has, and what it knows of the stages. */
+/** Defines what the daemon's HTTP interface needs from the process and its stages. */
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
@@ -15,11 +15,11 @@ import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {
   readonly config: WebConfig;
-  /** How many files the process may have open at once. */
+  /** How many files the process may have open at the same time. */
   readonly openFiles: number;
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly store: Store;
-  /** Whether other processes use it at the same time. */
+  /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;
   readonly status: () => StatusView;
   readonly metrics: Scrape;
@@ -29,34 +29,34 @@ export interface WebOptions {
   readonly links: AcknowledgeLinks;
   readonly serviceLinks: ServiceLinks;
   readonly messages: DeliveryMessages;
-  /** Gives an unused UUID. */
+  /** Returns a new UUID. */
   readonly newId: () => string;
-  /** Called after something was written that the stages have to look at: silences, deliveries put back. */
+  /** Called after a write that the stages have to look at, such as a silence or a retried delivery. */
   readonly changed: () => void;
-  /** Has a region asked at once that is only probed now and then. */
+  /** Sends a request to a region at once, even if it is down and only probed from time to time. */
   readonly probe: (region: string) => void;
-  /** Asks the service for the log of a Flight. */
+  /** Requests the log of a Flight from the service. */
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
-  /** Reads the configuration again; it never rejects. */
+  /** Reads the configuration again; never rejects. */
   readonly reload: () => Promise<Reloaded>;
   readonly clock: Clock;
   readonly report: Report;
 }
 
 export interface Health {
-  /** False when only a restart can help. */
+  /** False if only a restart can help. */
   readonly healthy: boolean;
-  /** False while its work stands still, although it may go on by itself; true while it has only just started. */
+  /** False while the work is interrupted, even if it may resume by itself. True while the process is only starting. */
   readonly working: boolean;
-  /** False while it does not yet, or not now, do its work. */
+  /** False if it does not do its work, yet or at present. */
   readonly ready: boolean;
   /** Why not, one sentence each. */
   readonly reasons: readonly string[];
 }
 
 interface Reloaded {
-  /** Why it was refused; empty where it is in force. */
+  /** Why the configuration was refused; empty if it is in force. */
   readonly mistakes: readonly string[];
-  /** Keys that changed and change nothing before a restart. */
+  /** Keys whose new values take effect only after a restart. */
   readonly needsRestart: readonly string[];
 }

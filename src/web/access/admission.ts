@@ -1,4 +1,4 @@
-/** The doors of the daemon's HTTP that ask who somebody is, and write down what they change. */
+/** Authenticates and authorizes requests, and records those that change something. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { WebConfig } from '../../config/sections/web-section.ts';
@@ -11,7 +11,7 @@ import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './ide
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** Who asks: known behind the door. */
+    /** The sender of the request; set once the request was admitted. */
     identity: Identity;
   }
 }
@@ -27,9 +27,9 @@ interface AdmissionOptions {
 type Refuse = (c: Context, status: 401 | 403 | 429, message: string) => Response;
 
 export interface Admission {
-  /** Whether the asker may read, for what is open to everybody with less in it. */
+  /** Whether the sender may read. For answers that are open to everybody but contain less for strangers. */
   mayRead(c: Context): Promise<boolean>;
-  /** Lets in who may do what they ask for; for all that is added to `app` after it. */
+  /** Admits only senders who may do what they request, to everything that is added to `app` afterwards. */
   addDoor(app: Hono, refuse: Refuse): void;
 }
 
@@ -43,7 +43,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
       address: addressOf(c),
     });
 
-  // Who has a signed link may use it without credentials, for what it is signed for.
+  // A signed link needs no credentials for what it is signed for.
   const hasLink = (c: Context) =>
     c.req.path === '/acknowledge' && Boolean(links.read(c.req.query('link') ?? '', clock.nowUs()));
 
@@ -92,7 +92,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
     try {
       await store.transaction((tx) => tx.writes.add(write));
     } catch (error) {
-      // What was asked for is done, or not; the log has it.
+      // The answer stays the same, and the log has the record.
       report({ what: 'trouble', stage: 'store', error });
     }
   }
@@ -102,10 +102,10 @@ const NEEDED = 'A token is needed: as Authorization: Bearer, or as the password 
 const OR_USER = ' People come with their own name and password.';
 
 const MAX_ACTION = 500;
-/** Of the body of a request; a silence with a comment has less. */
+/** The most that is recorded of a request's body. A silence with a comment has less. */
 const MAX_ASKED = 2_000;
 
-/** A link is as good as a token for what it is signed for. */
+/** A link is as good as a token for what it is signed for, so it is not recorded. */
 function queryOf(c: Context): string {
   const { searchParams } = new URL(c.req.url);
   if (searchParams.has('link')) searchParams.set('link', 'secret');

@@ -1,10 +1,10 @@
 /**
- * Which hosts and origins a request may name. On loopback only who asks for this machine by a name of its own: a page
- * from elsewhere that points its own name at 127.0.0.1 is turned away.
+ * Decides which hosts and origins a request may name. On loopback, only this machine's own names are accepted. So a
+ * website that lets its own name point to 127.0.0.1 (DNS rebinding) is refused.
  */
 import { isIP } from 'node:net';
 
-/** The hosts that a request may name; undefined when any may, because the address is not on loopback. */
+/** The hosts that a request may name; undefined if any may, because the daemon does not listen on loopback. */
 export function allowedHosts(host: string, externalUrl: string): ReadonlySet<string> | undefined {
   const own = bare(host);
   if (own !== 'localhost' && own !== '::1' && !own.startsWith('127.')) return undefined;
@@ -19,7 +19,7 @@ export function isAllowedHost(allowed: ReadonlySet<string>, header: string | und
 
 const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 
-/** What a browser says of where a request comes from; programs say nothing of it. */
+/** What a browser says about the source of a request. Programs send none of this. */
 interface RequestSource {
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
@@ -30,10 +30,10 @@ interface RequestSource {
 }
 
 /**
- * Why a request that would change something is turned away, as a sentence; undefined when it may go on. A page from
- * elsewhere can make a browser send a form with the person's password, so a form must say that it comes from here.
- * Programs send JSON and no origin: a browser would ask first whether it may send that to another place, and is not
- * answered.
+ * Why a request that would change something is refused, as a sentence; undefined if it is accepted. A page of another
+ * origin can make a browser send a form with the person's password, so a form must prove that it comes from here.
+ * Programs send JSON and no origin. For a page of another origin to send JSON, the browser would first ask for
+ * permission, and gets none.
  */
 export function mistakeInOrigin(source: RequestSource, externalUrl: string): string | undefined {
   const { origin, fetchSite, host, contentType } = source;
@@ -46,8 +46,9 @@ export function mistakeInOrigin(source: RequestSource, externalUrl: string): str
 }
 
 /**
- * Why a reading request is turned away, as a sentence; undefined when it may go on. A page from elsewhere cannot see the
- * answer, but could make the browsers of all who open it ask without end. It may lead a person here by a link.
+ * Why a reading request is refused, as a sentence; undefined if it is accepted. A page of another origin cannot see
+ * the answer, but it could make the browsers of all its readers send endless requests. It may lead a person here by a
+ * link.
  */
 export function mistakeInReading(source: RequestSource, externalUrl: string): string | undefined {
   const { origin, fetchSite, fetchMode, fetchDestination, host } = source;
@@ -61,8 +62,8 @@ const FOREIGN =
   'This was sent by a page of another origin: open nestwatch itself, or set web.external_url to the address that people use.';
 
 /**
- * The origin of `external_url`, or the address by which this machine was asked. A name that is not configured is not
- * enough: whoever owns it could let it point here.
+ * Whether it is the origin of `external_url`, or the address in the request's `Host` header. A name that is not
+ * configured is not accepted, since its owner could let it point here.
  */
 function isOwnOrigin(origin: string, host: string | undefined, externalUrl: string): boolean {
   const url = URL.parse(origin);

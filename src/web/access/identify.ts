@@ -1,7 +1,7 @@
 /**
- * Who asks, and what they may. By the header of a trusted proxy, a token (as `Authorization: Bearer`, or as the password of
- * any user, so that a browser can ask for it), or the password of a user. Secrets are read at each request, so that
- * a rotated file counts at once.
+ * Determines who sends a request and what they may do: by the header of a trusted proxy, a token (as `Authorization:
+ * Bearer`, or as the password of any user, so that a browser can ask for it), or the password of a user. Secrets are
+ * read at each request, so a rotated file takes effect at once.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { SCOPES, type Scope } from '../../config/sections/access-section.ts';
@@ -11,17 +11,17 @@ import { MAX_AUTHOR_LENGTH } from '../asked/silence-request.ts';
 import { createPasswordCheck } from './password-check.ts';
 
 export interface Identity {
-  /** Of a person, or of a token; empty where nobody was asked. */
+  /** The name of a person or token; empty if no credentials are required. */
   readonly name: string;
   readonly by: 'proxy' | 'user' | 'token' | 'link' | 'nobody_asked';
   readonly scopes: ReadonlySet<Scope>;
 }
 
-/** What of a request says who asks. */
+/** What a request says about its sender. */
 interface Credentials {
   readonly authorization: string | undefined;
   readonly header: (name: string) => string | undefined;
-  /** Of the other end of the connection. */
+  /** The address of the other end of the connection. */
   readonly address: string;
 }
 
@@ -30,13 +30,13 @@ type Identified = Identity | 'unknown' | 'busy';
 
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 
-/** Of whom nobody was asked. */
+/** The identity if no credentials are required. */
 export const ANYBODY: Identity = { name: '', by: 'nobody_asked', scopes: EVERYTHING };
 
-/** Who has a signed link, for what it is signed for. */
+/** The identity of somebody with a signed link, only for what the link is signed for. */
 export const BEARER_OF_LINK: Identity = { name: '', by: 'link', scopes: EVERYTHING };
 
-/** A hash that no password fits, so that an unknown name takes as long as a known one. */
+/** A hash that no password matches, so that an unknown name takes as long as a known one. */
 const NOBODYS_HASH = `$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
 
 export function createIdentifier({
@@ -53,7 +53,7 @@ export function createIdentifier({
 
   function byToken(given: Buffer): Identity | undefined {
     const digest = digestOf(given);
-    // Digests have one length and all are compared, so the comparison takes the same time for every guess.
+    // All digests have the same length and all are compared, so the time is the same for every guess.
     const fitting = tokens.filter(({ token }) => timingSafeEqual(digest, digestOf(token.reveal())));
     const [found] = fitting;
     return found && { name: found.name, by: 'token', scopes: found.scopes };
@@ -76,7 +76,7 @@ export function createIdentifier({
     const name = proxy?.isTrusted(address) ? plainText(header(proxy.header) ?? '', MAX_AUTHOR_LENGTH) : '';
     if (proxy && name !== '') return { name, by: 'proxy', scopes: proxy.scopes };
     const [, scheme = '', rest = ''] = /^(\S+) +(.+)$/.exec(authorization ?? '') ?? [];
-    // A header arrives as one character a byte, whatever its text was.
+    // A header arrives as one character per byte, whatever its encoding.
     if (/^bearer$/i.test(scheme)) return byToken(Buffer.from(rest, 'latin1')) ?? 'unknown';
     const pair = /^basic$/i.test(scheme) ? pairOf(rest) : undefined;
     return pair ? byPassword(pair) : 'unknown';
@@ -96,13 +96,13 @@ function pairOf(base64: string): Pair | undefined {
 
 const digestOf = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
-/** The scope that a request needs; a route that nobody thought of here needs one all the same. */
+/** The scope that a request needs. It covers every route, even one that is added later. */
 export function scopeFor(method: string, path: string): Scope {
   if (method !== 'GET' && method !== 'HEAD') return 'write';
   return path === '/metrics' ? 'metrics' : 'read';
 }
 
-/** A person's own name in place of the one that was typed: a token's holder may speak for somebody. */
+/** A person's authenticated name replaces the typed one. The holder of a token may act for somebody else. */
 export function signedBy({ by, name }: Identity, typed: string): string {
   return by === 'proxy' || by === 'user' ? name : typed;
 }

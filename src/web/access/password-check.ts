@@ -1,17 +1,17 @@
 /**
- * Compares passwords with their hashes, which costs memory and a thread each time: one after another, with few that
- * wait. A password that fitted is remembered, so that a browser does not wait at every page.
+ * Compares passwords with their hashes. Each comparison takes memory and a thread, so they run one after another and
+ * only a few may wait. A correct password is remembered, so that a browser does not wait at every page.
  */
 import { createHash } from 'node:crypto';
 import { isPasswordOf } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 
 export interface PasswordCheck {
-  /** `busy` where too many wait already. */
+  /** `busy` if too many are already waiting. */
   check(user: string, password: string, hash: string): Promise<'fits' | 'wrong' | 'busy'>;
 }
 
-/** Passwords that are remembered, as digests. */
+/** The most passwords remembered, as digests. */
 const MAX_REMEMBERED = 100;
 
 export function createPasswordCheck(): PasswordCheck {

@@ -1,6 +1,6 @@
 /**
- * What is refused before anybody is asked who they are: other methods and hosts than ours, what pages of other origins
- * ask for, and large bodies.
+ * Refuses requests that need no authentication to be refused: other methods and hosts than ours, requests by pages of
+ * other origins, and large bodies.
  */
 import type { Context, Hono, MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -24,7 +24,10 @@ export function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   if (hosts) app.use(onlyHosts(hosts));
 }
 
-/** Refuses what pages of other origins ask for, and large bodies: a badge is shown by any page. */
+/**
+ * Refuses requests by pages of other origins, and large bodies. Badges are added before this, since any page may show
+ * them.
+ */
 export function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
   app.use(onlyOwnOrigins(externalUrl));
   app.use(
@@ -75,7 +78,7 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
   };
 }
 
-/** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
+/** An error in the form that the client reads: JSON for the APIs, a line of text elsewhere. */
 export function answerRefusal(
   c: Context,
   status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 500 | 503,

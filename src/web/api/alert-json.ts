@@ -1,4 +1,4 @@
-/** What several answers of the JSON API show in the same way. */
+/** Formats what several answers of the JSON API share. */
 
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
@@ -8,13 +8,13 @@ import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
 
-/** An instant for JSON; 0 stands for none. */
+/** An instant for JSON; 0 means none. */
 export const instantJson = (us: number) => (us === 0 ? null : formatInstant(us));
 
-/** Go's zero time: how Alertmanager writes that an alert has not ended. */
+/** Go's zero time, with which Alertmanager marks an alert that has not ended. */
 const NOT_ENDED = '0001-01-01T00:00:00Z';
 
-/** Alertmanager's shape, with the state and the count of events beside it. */
+/** Alertmanager's format, with the state and the number of events in addition. */
 export function alertJson(alert: Alert, externalUrl: string) {
   return {
     id: alert.id,
@@ -47,7 +47,7 @@ export function deliveryJson(delivery: Delivery) {
 
 const MAX_FAULT_LENGTH = 300;
 
-/** Something that was set aside, as the JSON answers show it. */
+/** A fault that was set aside, for the JSON API. */
 export function faultJson({ sort, name, reason, sinceUs }: FaultRecord) {
   return {
     sort,

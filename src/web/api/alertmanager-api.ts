@@ -1,6 +1,6 @@
 /**
- * Alertmanager's API v2, as its openapi.yaml describes it, for amtool, Grafana and karma. Alerts are not taken here:
- * they come from the watched service alone. Errors are plain JSON strings.
+ * Serves Alertmanager's API v2, as its openapi.yaml describes it, for amtool, Grafana and karma. Alerts cannot be
+ * posted: they only come from the watched service. Errors are plain JSON strings.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { type Context, Hono } from 'hono';
@@ -67,7 +67,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
       return { muting, routed: await readRoutedAlerts(tx, muting, alerting) };
     });
 
-  // Of thousands of routes it is long work, and the same for as long as the configuration is in force.
+  // Rendering thousands of routes takes long, and the result is the same while a configuration is in force.
   let original: string | undefined;
 
   api.get('/status', (c) => {
@@ -179,7 +179,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   return api;
 }
 
-/** What it is to show an alert, beside comparisons with silences. */
+/** The work of showing an alert, in units of a comparison with a silence. */
 const SHOWING_WORK = 50;
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
@@ -203,7 +203,7 @@ async function bodyOf(c: Context): Promise<unknown> {
   }
 }
 
-/** Each `filter` is a matcher or several; all must fit. */
+/** Each `filter` is one or more matchers, and all must match. */
 function readMatchers(search: URLSearchParams, name = 'filter'): Matcher[] {
   try {
     return parseFilters(search.getAll(name));
@@ -213,7 +213,7 @@ function readMatchers(search: URLSearchParams, name = 'filter'): Matcher[] {
   }
 }
 
-/** By `receiver`, an expression for the name, and `receiver_matchers`, for the labels. */
+/** Reads `receiver`, a regular expression for the name, and `receiver_matchers`, for the labels. */
 function readReceiver(search: URLSearchParams, { receivers }: AlertingConfig): (name: string) => boolean {
   const fits = readReceiverName(search);
   const matchers = readMatchers(search, 'receiver_matchers');
@@ -237,18 +237,18 @@ function receiverLabels({ name, labels }: Receiver): Labels {
   return { ...labels, name };
 }
 
-/** What go-openapi, by which Alertmanager reads its flags, takes for true; all else is false. */
+/** The values that go-openapi, with which Alertmanager reads its flags, takes for true. Everything else is false. */
 const TRUE: ReadonlySet<string> = new Set([
   ...['true', '1', 'yes', 'ok', 'y', 'on', 'selected', 'checked', 't', 'enabled'],
 ]);
 
-/** True where it is not given, as all of Alertmanager's flags are; of several the last counts. */
+/** True by default, like all of Alertmanager's flags. If a flag is repeated, the last one counts. */
 function readFlag(search: URLSearchParams, name: string): boolean {
   const value = search.getAll(name).at(-1) || 'true';
   return TRUE.has(value.toLowerCase());
 }
 
-/** Every alert that fires has been processed, so `unprocessed` says nothing of any. */
+/** Every firing alert has been processed, so `unprocessed` affects none. */
 function readAlertFilter(search: URLSearchParams): (alert: GettableAlert) => boolean {
   const matchers = readMatchers(search);
   const active = readFlag(search, 'active');
@@ -262,7 +262,7 @@ function readAlertFilter(search: URLSearchParams): (alert: GettableAlert) => boo
     (inhibited || status.inhibitedBy.length === 0);
 }
 
-/** By their labels, then their receiver; the same labels may stand in groups of several routes. */
+/** Sorted by labels, then by receiver. Groups of several routes may have the same labels. */
 async function groupsOf(
   routed: readonly RoutedAlert[],
   muting: Muting,
@@ -313,7 +313,7 @@ async function groupsOf(
 
 const STATES: readonly SilenceState[] = ['active', 'pending', 'expired'];
 
-/** Active ones by their end, then pending ones by their start, then expired ones, the latest first. */
+/** Active silences by their end, then pending ones by their start, then expired ones, latest first. */
 function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
   const rank = (one: Silence) => STATES.indexOf(silenceState(one, nowUs));
   const within = [
@@ -326,7 +326,7 @@ function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
   );
 }
 
-/** The filters that nestwatch's own lists have, beside Alertmanager's; undefined where none is given. */
+/** The filters of nestwatch's own lists, in addition to Alertmanager's; undefined if none is given. */
 function readOwnFilter(
   search: URLSearchParams,
   regions: readonly { readonly region: string }[],
@@ -338,7 +338,7 @@ function readOwnFilter(
   return readFilter(readQuery(own, FILTERS), names, nowUs);
 }
 
-/** Whether the silence has all these matchers among its own. */
+/** Whether all these matchers are among the silence's own. */
 function hasMatchers({ matchers }: Silence, filter: readonly string[]): boolean {
   if (filter.length === 0) return true;
   const own = new Set(matchers.map(formatMatcher));

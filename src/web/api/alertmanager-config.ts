@@ -1,7 +1,7 @@
 /**
- * The configuration as Alertmanager would write it, for clients that load it: the route tree, the receivers'
- * names, the inhibitions and the time intervals. Integrations are left out, as they hold secrets; so is what only nestwatch
- * knows, and labels of routes, which make clients older than them refuse all of it.
+ * Writes the configuration as Alertmanager would, for clients that load it: the route tree, the receivers' names, the
+ * inhibitions and the time intervals. Integrations are left out because they hold secrets. What only nestwatch knows
+ * is left out too, and so are labels of routes: clients that are older than these refuse the whole file.
  */
 import { stringify } from 'yaml';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
@@ -59,13 +59,13 @@ function intervalYaml({ times, weekdays, daysOfMonth, months, years, location }:
   };
 }
 
-/** Of a minute of the day, up to `24:00`. */
+/** From the minute of the day, up to `24:00`. */
 function clockTime(minute: number): string {
   const two = (number: number) => String(number).padStart(2, '0');
   return `${two(Math.floor(minute / 60))}:${two(minute % 60)}`;
 }
 
-/** Alertmanager refuses a bare `0` where it stands without a unit. */
+/** Alertmanager refuses a bare `0` without a unit. */
 function goDuration(ms: number): string {
   return ms === 0 ? '0s' : formatDuration(ms);
 }

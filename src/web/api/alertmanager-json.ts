@@ -1,4 +1,6 @@
-/** Alertmanager's API v2 in JSON: the shapes of its openapi.yaml, and what nestwatch adds to them. */
+/**
+ * Formats alerts and silences for Alertmanager's API v2: the shapes of its openapi.yaml, with nestwatch's additions.
+ */
 
 import type { Labels } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
@@ -8,7 +10,10 @@ import { alertPath } from '../../http/page-path.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
 import { formatDuration } from '../../time/duration.ts';
 
-/** Alertmanager gives an alert that is not renewed this long; its clients take one whose end is past as over. */
+/**
+ * How long Alertmanager keeps an alert that is not renewed. Its clients take an alert as resolved once its end has
+ * passed.
+ */
 const RESOLVE_TIMEOUT_US = 300_000_000;
 
 export function gettableAlert(
@@ -27,7 +32,7 @@ export function gettableAlert(
     updatedAt: dateTime(alert.updatedAtUs),
     generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
     labels: alert.labels,
-    // Ours: the id by which it is acknowledged.
+    // An addition of nestwatch: the id by which the alert is acknowledged.
     id: alert.id,
   };
 }
@@ -52,7 +57,7 @@ export function gettableSilence(silence: Silence, nowUs: number) {
     endsAt: dateTime(silence.endsAtUs),
     matchers: silence.matchers.map(matcherJson),
     startsAt: dateTime(silence.startsAtUs),
-    // Ours: windows, and the alert that is acknowledged.
+    // Additions of nestwatch: the recurring windows, and the acknowledged alert.
     ...(recurrence && {
       recurrence: {
         cron: recurrence.cron,

@@ -1,4 +1,4 @@
-/** Alerts in the JSON API: as people look for them, and one with all that is known of it. */
+/** Serves alerts in the JSON API: a filtered list, and one alert with everything known about it. */
 import type { Hono } from 'hono';
 import type { Alert, AlertState } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
@@ -16,7 +16,7 @@ import type { ApiOptions } from './api-options.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
-/** Events of each alert of a list, as in a notification; fewer where that would be more in all. */
+/** The most events of each alert in a list, as in a notification; fewer if the list would have too many in total. */
 const MAX_EVENTS = 20;
 const MAX_EVENTS_IN_ALL = 200;
 
@@ -54,7 +54,7 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
     }));
     return c.json({ alerts: list, ...(next !== undefined && { next }) });
   });
-  // An id has slashes of its own, which a client may have encoded or not.
+  // An id contains slashes, which a client may or may not have encoded.
   api.get('/alerts/*', async (c) => {
     const { pathname } = new URL(c.req.url);
     const id = idOfPath(/\/alerts\/(.+)$/.exec(pathname)?.[1] ?? '');
@@ -68,7 +68,7 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
   });
 }
 
-/** Of the present, or last, episode of each. */
+/** The newest events of the current or last episode of each alert. */
 async function newestEvents(
   tx: Transaction,
   alerts: readonly { readonly alert: Alert }[],

@@ -13,7 +13,7 @@ import type { DeliveryMessages } from '../delivery-messages.ts';
 import type { Push } from '../push.ts';
 import type { StatusView } from '../status-view.ts';
 
-/** What the JSON API is put together from; each part takes what it needs. */
+/** What the JSON API needs. Each part takes a selection of it. */
 export interface ApiOptions {
   readonly store: Store;
   readonly status: () => StatusView;
@@ -30,6 +30,6 @@ export interface ApiOptions {
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
   readonly push: Push;
-  /** Called after deliveries were put back. */
+  /** Called after deliveries were queued again. */
   readonly changed: () => void;
 }

@@ -1,6 +1,6 @@
 /**
- * The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries that are put
- * back and alerts that are acknowledged or ended by hand.
+ * Serves the JSON API: what the store and the stages know, in snake_case. It only reads, except that it can retry
+ * dead deliveries, and acknowledge or resolve alerts.
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
@@ -36,7 +36,7 @@ export function createApi(options: ApiOptions): Hono {
   return api;
 }
 
-/** Faults that are listed at the most. */
+/** The most faults listed. */
 const SHOWN_FAULTS = 100;
 
 function addHealth(api: Hono, options: ApiOptions): void {
@@ -47,11 +47,11 @@ function addHealth(api: Hono, options: ApiOptions): void {
   });
 }
 
-/** Server-sent events for pages that are open: each says that something changed. */
+/** Server-sent events for open pages. Each event says that something changed. */
 function addStream(api: Hono, { push, report }: ApiOptions): void {
   api.get('/stream', (c) => {
     readQuery(search(c.req.url), []);
-    // What ends here would hold up the end of the process if it were kept.
+    // A connection kept alive would delay the end of the process.
     const headers = { 'content-type': 'text/event-stream', connection: 'close', 'x-accel-buffering': 'no' };
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     const events = push.open();
@@ -98,7 +98,7 @@ async function countWaiting(tx: Transaction, { alerting, recurrences, clock }: A
   return countFiring(tx, await loadMuting(tx, alerting, recurrences, nowUs), nowUs);
 }
 
-/** Null while the store does not answer, which is just when these answers are asked for. */
+/** Null while the store does not answer, since that is when these answers are needed most. */
 async function unlessFailing<T>(
   { store, report }: ApiOptions,
   read: (tx: Transaction) => Promise<T>,
@@ -121,7 +121,7 @@ function addEvents(api: Hono, { store, status, clock }: ApiOptions): void {
   });
 }
 
-/** Each by itself: one that has ended meanwhile does not keep the others from it. */
+/** Each alert separately, so that one that has ended meanwhile does not affect the others. */
 function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
   api.post('/alerts/acknowledge', async (c) => {
     const { ids, author: typed, comment } = readSigned(await c.req.text());
@@ -186,7 +186,7 @@ function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions
   });
 }
 
-/** Those that it lists. */
+/** The events listed in a notification. */
 function eventsOf(notification: Notification): readonly Event[] {
   if (notification.kind === 'forward') return notification.events;
   return notification.kind === 'group' ? notification.alerts.flatMap(({ events }) => events) : [];
@@ -202,8 +202,8 @@ function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
 }
 
 /**
- * A key has slashes of its own, which a client may have encoded or not. In its place may stand a short id, the id of an
- * alert, a Bird, a Flight or a delivery, or a link to a page: then the newest event of that is explained.
+ * A key contains slashes, which a client may or may not have encoded. Instead of a key, a short id, the id of an
+ * alert, Bird, Flight or delivery, or a link to a page may be given. Then the newest event of that is explained.
  */
 function addExplain(
   api: Hono,
@@ -320,7 +320,7 @@ function regionJson(view: RegionView) {
   };
 }
 
-/** On the store's clock. `own` is the one that answers. */
+/** Instants are on the store's clock. `own` is the replica that answers. */
 function replicaJson(
   { replica, name, version, startedUs, state, isAlerting, regions }: ReplicaView,
   own: number | undefined,

@@ -1,4 +1,4 @@
-/** Birds, Flights and Nests as the JSON API shows them. */
+/** Formats Birds, Flights and Nests for the JSON API. */
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';

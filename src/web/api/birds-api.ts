@@ -1,4 +1,4 @@
-/** Birds, Flights and Nests in the JSON API: in pages, and each by itself with all that is known of it. */
+/** Serves Birds, Flights and Nests in the JSON API: in pages, and each separately with everything known about it. */
 import type { Hono } from 'hono';
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../../domain/alert/flight-step.ts';
@@ -27,7 +27,7 @@ interface BirdsOptions {
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
 }
 
-/** Birds are given by the thousand where nobody says how many. */
+/** The default limit of Birds is high. */
 const BIRDS = 1_000;
 const OTHERS = 100;
 

@@ -7,7 +7,7 @@ import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
 
-/** The steps in the order in which an event takes them. */
+/** The steps, in the order in which an event takes them. */
 export function explanationJson(explanation: Explanation, rules: readonly Rule[], externalUrl: string) {
   const { event, alerts, suppressions, forwards, waiting } = explanation;
   return {
@@ -22,7 +22,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
     rules: explanation.rules.map(({ kind, rule }) => ({
       alertname: kind,
       rule,
-      // The default rules stand behind the configured ones, one of each kind.
+      // The default rules follow the configured ones, one of each kind.
       built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
       threshold: rule === null ? null : thresholdOf(rules[rule]),
     })),
@@ -70,7 +70,7 @@ function mentionJson({ notification, isListed, deliveries }: Mention) {
   };
 }
 
-/** One fact is enough for kinds that count none. */
+/** For kinds that do not count, one fact is enough. */
 function thresholdOf(rule: Rule | undefined): number {
   return rule && 'threshold' in rule && typeof rule.threshold === 'number' ? rule.threshold : 1;
 }

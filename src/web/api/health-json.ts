@@ -1,10 +1,10 @@
-/** The one health answer as JSON. */
+/** Formats the health answer as JSON. */
 import type { HealthAnswer } from '../../health/health.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import type { FiringCounts } from '../../operator/count-firing.ts';
 import { formatInstant } from '../../time/instant.ts';
 
-/** `alerts` is null while the store does not answer: then nobody knows whether all is quiet. */
+/** `alerts` is null while the store does not answer. Then it is unknown whether all is quiet. */
 export function healthJson({ impairments, space }: HealthAnswer, alerts: FiringCounts | null) {
   return {
     quiet: impairments.length === 0 && alerts?.unacknowledged === 0,

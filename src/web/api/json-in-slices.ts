@@ -1,10 +1,10 @@
-/** The JSON of an answer of any length, written a slice at a time: between two of them the event loop turns. */
+/** Writes JSON of any length in slices, and lets the event loop run between them. */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 
-/** Characters written in a row, which takes a millisecond. */
+/** The characters written without a pause, which takes a millisecond. */
 const SLICE_LENGTH = 256 * 1024;
 
-/** Slices put together in a row, which takes some milliseconds. */
+/** The slices joined without a pause, which takes some milliseconds. */
 const COPIED_AT_ONCE = 16;
 
 export class JsonInSlices {
@@ -18,7 +18,7 @@ export class JsonInSlices {
     await turnOfEventLoop();
   }
 
-  /** Adds a list whose items are added one by one. */
+  /** Adds a list, item by item. */
   async addList<T>(items: readonly T[], add: (item: T) => Promise<void>): Promise<void> {
     for (const [index, item] of items.entries()) {
       await this.add(index === 0 ? '[' : ',');
@@ -27,7 +27,7 @@ export class JsonInSlices {
     await this.add(items.length === 0 ? '[]' : ']');
   }
 
-  /** All that was added. */
+  /** Everything that was added. */
   async whole(): Promise<Uint8Array<ArrayBuffer>> {
     this.#write();
     const whole = new Uint8Array(this.#written.reduce((sum, { length }) => sum + length, 0));

@@ -1,4 +1,4 @@
-/** Reads the parameters of a request. Everything that cannot be meant is refused with `usage`, which becomes a 400. */
+/** Reads the parameters of a request. Invalid ones are refused with `usage`, which becomes a 400. */
 import { NestwatchError } from '../../errors.ts';
 import { parseInstant } from '../../time/instant.ts';
 
@@ -6,7 +6,7 @@ const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 export const MAX_VALUE_LENGTH = 500;
 
-/** The parameters that were given, each once; a name that is not allowed is an error, as it may be misspelt. */
+/** The given parameters. A repeated or unknown one is an error, since it may be misspelt. */
 export function readQuery<Name extends string>(
   search: URLSearchParams,
   allowed: readonly Name[],
@@ -37,13 +37,13 @@ export function oneOf<Choice extends string>(
   return choice;
 }
 
-/** Undefined where it was not given. */
+/** Undefined if it was not given. */
 export function flag(name: string, value: string | undefined): boolean | undefined {
   const given = oneOf(name, value, ['true', 'false']);
   return given === undefined ? undefined : given === 'true';
 }
 
-/** Microseconds of an RFC 3339 instant. */
+/** An RFC 3339 instant, in microseconds. */
 export function instant(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   // A plus sign that was not encoded arrives as a space.
@@ -59,7 +59,7 @@ export function limit(value: string | undefined): number {
   return number;
 }
 
-/** What of a request cannot be meant, for whoever words it: pages do so in the language of their reader. */
+/** What is invalid in a request, without its wording: pages say it in the reader's language. */
 export type QueryMistake =
   | { readonly says: 'choice'; readonly name: string; readonly choices: string }
   | { readonly says: 'instant'; readonly name: string }
@@ -77,7 +77,7 @@ export class QueryError extends NestwatchError {
   }
 }
 
-/** In English, as the API says it. */
+/** In English, for the API. */
 export function sayMistake(mistake: QueryMistake): string {
   switch (mistake.says) {
     case 'choice':

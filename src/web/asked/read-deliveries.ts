@@ -1,9 +1,9 @@
-/** Reads what a list of deliveries is asked for, by page or API. */
+/** Reads the query of a list of deliveries, for pages and API. */
 import { DELIVERY_STATES, type DeliveryQuery } from '../../store/outbox-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 
-/** Throws `usage` for what cannot be meant. */
+/** Throws `usage` for invalid values. */
 export function readDeliveryQuery(
   search: URLSearchParams,
   regions: readonly string[],

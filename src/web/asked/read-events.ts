@@ -1,10 +1,10 @@
-/** Reads what a list of events is asked for, by page or API. */
+/** Reads the query of a list of events, for pages and API. */
 import { FEEDS } from '../../domain/alert/event.ts';
 import type { EventQuery } from '../../store/event-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 
-/** Throws `usage` for what cannot be meant. */
+/** Throws `usage` for invalid values. */
 export function readEventQuery(
   search: URLSearchParams,
   regions: readonly string[],

@@ -20,10 +20,10 @@ export const FILTERS = [
 export type FilterName = (typeof FILTERS)[number];
 
 /**
- * `zone` is the time zone of instants without an offset: UTC where it is not given.
+ * `zone` is the time zone of instants without an offset; UTC if it is not given.
  *
- * `regions` are those that are watched: another one is more often a misspelling than a question about the past. Throws
- * `usage` for what cannot be meant.
+ * `regions` are the watched ones. Another region is refused, since it is more often a misspelling than a question
+ * about the past. Throws `usage` for invalid values.
  */
 export function readFilter(
   given: Partial<Record<FilterName, string>>,
@@ -42,11 +42,11 @@ export function readFilter(
   return { region, nest, bird, flight, name, severity, text, sinceUs, untilUs };
 }
 
-/** An instant, also without its seconds or its time of day, or how long ago it was. */
+/** An instant, possibly without its seconds or time of day, or a duration before now. */
 function readSince(name: string, value: string | undefined, zone: string, nowUs: number): number | undefined {
   if (value === undefined) return undefined;
   const ms = parseDuration(value);
-  // What is longer ago than the store can tell is before all that it holds.
+  // A duration too long to represent means the beginning of everything stored.
   if (ms !== undefined) return Math.max(nowUs - ms * 1000, Number.MIN_SAFE_INTEGER);
   return parseWallTime(value, zone) ?? instant(name, value);
 }

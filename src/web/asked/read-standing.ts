@@ -1,13 +1,13 @@
-/** Reads what pages and API are asked about Birds, Flights and Nests. */
+/** Reads the queries about Birds, Flights and Nests, for pages and API. */
 import { type BirdQuery, type FlightQuery, type NestQuery, STANDINGS } from '../../store/bird-store.ts';
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 
 interface Asked {
-  /** Regions that are watched. */
+  /** The watched regions. */
   readonly regions: readonly string[];
   readonly nowUs: number;
-  /** How many are shown where nobody says it. */
+  /** How many are shown if the request does not say. */
   readonly limit: number;
 }
 
@@ -28,7 +28,7 @@ export function readFlightQuery(search: URLSearchParams, asked: Asked): FlightQu
   return { ...paged(given, region, asked), ...filter, status: given.status };
 }
 
-/** Flights are counted of the last 24 hours. */
+/** Flights are counted over the last 24 hours. */
 export function readNestQuery(search: URLSearchParams, asked: Asked): NestQuery {
   const given = readQuery(search, [...FILTERS, ...PAGED]);
   const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);

@@ -1,4 +1,4 @@
-/** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
+/** Reads a silence that is to be created: Alertmanager's `postableSilence`, with our `recurrence` in addition. */
 import * as z from 'zod';
 import { createMatchers, type Matcher } from '../../domain/matchers/matcher.ts';
 import { type MatcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts';
@@ -9,7 +9,7 @@ import { parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { refuse } from './query.ts';
 
-/** The ids of the 500 Birds of a group have room in one expression. */
+/** One expression can hold the ids of the 500 Birds of a group. */
 const MAX_VALUE_LENGTH = 10_000;
 export const MAX_COMMENT_LENGTH = 2_000;
 export const MAX_AUTHOR_LENGTH = 200;
@@ -30,14 +30,14 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Half a surrogate pair would make every list of silences unreadable for clients that are strict about JSON. */
+/** Half a surrogate pair would make every list of silences unreadable for clients with a strict JSON parser. */
 const text = (maxLength: number) =>
   z
     .string()
     .max(maxLength)
     .transform((given) => given.toWellFormed());
 
-/** Others than these are passed over, as Alertmanager does. */
+/** Other keys are ignored, as in Alertmanager. */
 const postableSilence = z.object({
   id: z.string().optional(),
   matchers: z

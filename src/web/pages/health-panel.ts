@@ -1,4 +1,4 @@
-/** How the page says whether all is well: its headline, tone and title, and the list of what impairs the watch. */
+/** Renders the health answer: headline, tone and title, and the list of what impairs the watch. */
 import { html } from 'hono/html';
 import { type Said, sayFinding } from '../../health/finding.ts';
 import type { Impairment, ImpairmentSeverity } from '../../health/impairment.ts';
@@ -13,20 +13,20 @@ export interface Standing {
   readonly impairments: readonly Impairment[];
   /** Undefined while the store does not answer. */
   readonly alerts: FiringCounts | undefined;
-  /** Severities of the alerts that wait for a person. */
+  /** The severities of the alerts that wait for a person. */
   readonly severities: readonly string[];
-  /** Of these alerts, those that mail what is said here anyway. */
+  /** How many of these alerts are `WatchImpaired`, which only repeats the impairments. */
   readonly echoes: number;
 }
 
 const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
 
-/** `All quiet` when, and only when, nothing impairs the watch and nothing fires that nobody has taken up. */
+/** `All quiet` if and only if nothing impairs the watch and no firing alert waits for a person. */
 export function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): string {
   const { words } = page;
   const waiting = (alerts?.unacknowledged ?? 0) - (impairments.length > 0 ? echoes : 0);
   const firing = waiting > 0 ? [words.health.active(waiting)] : [];
-  // What ends by itself is said where nothing else is to be said.
+  // Impairments that end by themselves are only named if there is nothing else.
   const [gravest, ...others] =
     waiting > 0 ? impairments.filter(({ severity }) => severity !== 'info') : impairments;
   const isGrave = gravest?.severity === 'critical';
@@ -52,7 +52,7 @@ function said(page: Page, { finding }: Impairment): Said {
   return sayFinding(page.words.findings, finding, (us) => exactly(page, us));
 }
 
-/** Nothing where nothing impairs the watch. */
+/** Empty if nothing impairs the watch. */
 export function healthPanel(
   page: Page,
   impairments: readonly Impairment[],
@@ -80,7 +80,7 @@ ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
 </li>`;
 }
 
-/** What was set aside, so that a person can take it away. */
+/** What was set aside, so that a person can remove it. */
 function faults(setAside: readonly FaultRecord[]): Html {
   const items = setAside.map(({ sort, name, reason }) => {
     const what = plainText(`${sort.replace('_', ' ')} ${name}`, NAME_LENGTH);
@@ -89,7 +89,7 @@ function faults(setAside: readonly FaultRecord[]): Html {
   return html`<ul>${items}</ul>`;
 }
 
-/** Where more is to be seen. */
+/** Links to details. */
 function links({ root, words }: Page, { reason, receiver }: Impairment): Html {
   if (reason !== 'deliveries_dead' && reason !== 'receivers_failing') return html``;
   const query = new URLSearchParams({

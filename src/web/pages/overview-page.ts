@@ -1,6 +1,6 @@
 /**
- * The page: how the watch stands, for people. It is whole without JavaScript. Everything from outside passes through
- * `plainText`, and `html` escapes whatever is put into it.
+ * Renders the overview page: the status of the watch, for people. It works without JavaScript. Everything from
+ * outside passes through `plainText`, and `html` escapes what is inserted.
  */
 import { html } from 'hono/html';
 import type { Alert } from '../../domain/alert/alert.ts';
@@ -101,7 +101,7 @@ function asJson({ words }: Page, path: string): Html {
   return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
 }
 
-/** Of the shown alerts that nobody has taken up. */
+/** Those of the shown alerts that nobody has taken up. */
 function waitingAlerts({ firing }: PageView): Alert[] {
   return firing
     .filter(({ silencedBy, isInhibited }) => silencedBy.length === 0 && !isInhibited)
@@ -117,7 +117,7 @@ function leadOf(page: Page, { status, alerts }: PageView): Html {
   }`;
 }
 
-/** When the stream was read that was read longest ago: what is said of all holds until then. */
+/** When the stream that has waited longest was read: every statement about all streams holds up to then. */
 function lastCheck(page: Page, regions: readonly RegionView[]): Html {
   const { words } = page;
   const unread = regions.filter((region) => oldestReadUs(region) === 0);
@@ -128,7 +128,7 @@ function lastCheck(page: Page, regions: readonly RegionView[]): Html {
   return html`${words.health.allRead} ${when(page, Math.min(...regions.map(oldestReadUs)))}.`;
 }
 
-/** 0 where something was never read, or there is nothing to read. */
+/** 0 if something was never read, or if there is nothing to read. */
 function oldestReadUs({ reads }: RegionView): number {
   const polled = reads.filter(({ streams }) => streams > 0);
   return polled.length === 0 ? 0 : Math.min(...polled.map((one) => one.oldestReadUs));
@@ -141,10 +141,10 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
     ? html`${now}<noscript> · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a></noscript>`
     : html`${now} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
-/** How often the browser asks again. */
+/** How often a browser reloads the page. */
 const REFRESH_SECONDS = 10;
 
-/** Says which configuration is in force where it is not the one of the file. */
+/** Says which configuration is in force, if it is not the file's. */
 function configurationNotice(page: Page, configuration: ConfigurationView): Html {
   const { mistakes, needsRestart, readAtUs } = configuration;
   const words = page.words.overview;

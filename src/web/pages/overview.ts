@@ -1,4 +1,4 @@
-/** What the page shows, read from the store in one transaction so that its parts fit together. */
+/** Reads what the overview page shows, in one transaction, so that its parts are consistent. */
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
@@ -18,24 +18,24 @@ import { type ShownSilences, shownSilences } from './silences/silence-view.ts';
 
 export interface PageView {
   readonly nowUs: number;
-  /** Whether the browser is to ask again by itself. */
+  /** Whether the browser reloads the page by itself. */
   readonly isLive: boolean;
   readonly status: StatusView;
-  /** Whether whoever reaches the page may read all and silence. */
+  /** Whether everybody who can reach the page may read everything and silence alerts. */
   readonly isOpen: boolean;
-  /** What impairs the watch, the gravest first. */
+  /** What impairs the watch, gravest first. */
   readonly impairments: readonly Impairment[];
-  /** Firing, the severest first; at most `SHOWN_ALERTS`. */
+  /** Firing alerts, most severe first; at most `SHOWN_ALERTS`. */
   readonly firing: readonly ShownAlert[];
   readonly alerts: FiringCounts | undefined;
   /** The latest few. */
   readonly resolved: readonly Alert[];
   readonly events: readonly Event[];
   readonly deliveries: readonly Delivery[];
-  /** The latest few of what failed and was set aside. */
+  /** The latest few faults that were set aside. */
   readonly setAside: readonly FaultRecord[];
   readonly silences: ShownSilences;
-  /** Those that share the store; none where a process has it to itself. */
+  /** The processes that share the store; empty if this process has its store to itself. */
   readonly replicas: readonly ReplicaView[];
 }
 
@@ -45,7 +45,7 @@ const SHOWN_EVENTS = 20;
 const SHOWN_DELIVERIES = 10;
 const SHOWN_FAULTS = 5;
 const SHOWN_SILENCES = 50;
-/** Alerts looked at, the severest first, to show those before others that nothing hides. */
+/** How many of the most severe alerts are examined, so that those that nothing hides can be shown first. */
 const READ_ALERTS = 200;
 
 interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen' | 'impairments'> {
@@ -85,7 +85,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
   });
 }
 
-/** Those that nothing hides before the others; each in their order. */
+/** Alerts that nothing hides before the others, each in their order. */
 async function waitingFirst(
   tx: Transaction,
   alerts: readonly Alert[],

@@ -1,4 +1,4 @@
-/** The pages for people: the overview here, and the others each in its room. */
+/** Serves the pages for people: the overview here, the others from their folders. */
 import { Hono } from 'hono';
 import { isOpenToAll } from '../../config/sections/web-section.ts';
 import { isStoreFailure } from '../../errors.ts';
@@ -45,7 +45,7 @@ function addOverview(
       recurrences,
     };
     const view = await readPageView(store, asked).catch((error: unknown) => {
-      // A store that fails is just when somebody looks.
+      // A failing store is when people look at the page.
       if (!isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });
       return storelessView(asked);

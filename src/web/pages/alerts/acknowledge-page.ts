@@ -1,4 +1,7 @@
-/** The page behind the links in messages, and the page's own button: it asks before an alert is acknowledged. */
+/**
+ * Renders the page that asks for confirmation before an alert is acknowledged. Links in messages and the page's
+ * button lead here.
+ */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
@@ -9,15 +12,15 @@ import { silenceWords } from '../frame/page-words.ts';
 import { alertSheet, signatureForm } from './alert-sheet.ts';
 
 interface AcknowledgePage {
-  /** Undefined when it is no longer known. */
+  /** Undefined if it is no longer known. */
   readonly alert: Alert | undefined;
-  /** True when the episode that was meant still lasts. */
+  /** Whether the requested episode still lasts. */
   readonly isOpen: boolean;
   readonly lastEvent: Event | undefined;
   readonly acknowledgement: Silence | undefined;
-  /** Where the form is sent, with which alert it means. */
+  /** Where the form is sent, including which alert it is about. */
   readonly action: string;
-  /** Whether the asker may see the other pages. */
+  /** Whether the reader may see the other pages. */
   readonly hasHome: boolean;
   readonly author: string;
   readonly comment: string;

@@ -1,4 +1,4 @@
-/** An alert in a list: what, where, since when, what was said last, and what can be done about it. */
+/** Renders an alert in a list: what, where, since when, the last message, and what can be done about it. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
@@ -40,7 +40,7 @@ ${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}
 </li>`;
 }
 
-/** Whether it is acknowledged, silenced, inhibited or over. */
+/** Whether it is acknowledged, silenced, inhibited or resolved. */
 export function mutePills(
   { words }: Page,
   { alert, silencedBy, isInhibited }: Omit<ShownAlert, 'lastEvent'>,
@@ -54,7 +54,7 @@ export function mutePills(
   return html`${pills.map((text) => html`<span class="pill quiet">${text}</span>`)}`;
 }
 
-/** What can be done about an alert that fires: each leads to a page that asks first. */
+/** What can be done about a firing alert. Each link leads to a page that asks for confirmation. */
 export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
@@ -69,7 +69,7 @@ ${isResolvable(alert) ? button(`resolve?${query}&began=${startsAtUs}`, resolve, 
 ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began=${startsAtUs}`, askAgain, `${askAgain}:`) : ''}`;
 }
 
-/** For how long it has fired. */
+/** How long it has been firing. */
 export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
   const lasted = words.time.soFar((nowUs - startsAtUs) / 1000);

@@ -1,4 +1,4 @@
-/** The page of one alert: what it says, its events and episodes, who was notified, and what can be done about it. */
+/** Renders one alert: its content, events and episodes, who was notified, and what can be done about it. */
 import { html } from 'hono/html';
 import type { Labels } from '../../../domain/alert/alert.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
@@ -68,7 +68,7 @@ ${episodeSection(page, record)}
   });
 }
 
-/** For an id of which nothing is known. */
+/** For an unknown id. */
 export function renderUnknownAlertPage(page: Page): Html {
   const { words } = page;
   return frame({
@@ -148,10 +148,10 @@ function namesSection(page: Page, title: string, names: Labels): Html | string {
   return html`<h2>${title}</h2><dl class="sheet">${rows}</dl>`;
 }
 
-/** Annotations that nestwatch writes, as far as no template of a rule stands in their place. */
+/** Annotations that nestwatch writes, unless a rule's template replaces them. */
 const OWN_SENTENCES: ReadonlySet<string> = new Set(['summary', 'resolved_by', 'flapping', 'switched_off']);
 
-/** Only a link to a runbook, which stands in the configuration, is one that may be followed. */
+/** Only the link to a runbook, which is in the configuration, is clickable. */
 function linked(name: string, value: string): Html | string {
   const text = plainText(value, TEXT_LENGTH);
   const isLink = name === 'runbook_url' && /^https?:\/\//.test(text);

@@ -1,4 +1,4 @@
-/** The pages of alerts, and those that ask before one is acknowledged or resolved. */
+/** Serves the pages of alerts, and those that ask for confirmation before an alert is acknowledged or resolved. */
 import type { Context, Hono } from 'hono';
 import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
 import { idOfPath } from '../../../http/page-path.ts';
@@ -128,13 +128,13 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
   });
 }
 
-/** An alert, and the episode of it that is meant; without one, the present episode. */
+/** An alert and the requested episode; without one, the current episode. */
 interface Requested {
   readonly id: string;
   readonly startsAtUs?: number;
 }
 
-/** The alert that a request is about, by a signed link or by its id; a link names the episode as well. */
+/** The alert of a request, by a signed link or by its id. A link names the episode as well. */
 function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested {
   const link = c.req.query('link');
   if (link === undefined) return ofOverview(c);
@@ -143,7 +143,7 @@ function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested
   return episode;
 }
 
-/** An alert with its last event; `isOpen` while the episode that is meant still fires. */
+/** An alert with its last event; `isOpen` while the requested episode still fires. */
 function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
   return store.transaction(async (tx) => {
     const alert = await tx.alerts.find(id);
@@ -153,14 +153,14 @@ function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
   });
 }
 
-/** The alert that the overview names, with the episode that it showed. */
+/** The alert that the overview links to, with the episode that it showed. */
 function ofOverview(c: Context): Requested {
   const began = c.req.query('began');
   const id = c.req.query('alert') ?? '';
   return began === undefined ? { id } : { id, startsAtUs: Number(began) };
 }
 
-/** The same page, from wherever it is: a relative address that a proxy's path does not break. */
+/** The address of the same page. It is relative, so that it also works under a proxy's path. */
 function actionOf(page: 'acknowledge' | 'resolve', c: Context): string {
   return `${page}${new URL(c.req.url).search}`;
 }

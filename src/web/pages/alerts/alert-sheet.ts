@@ -1,4 +1,4 @@
-/** What the pages that ask before something is done to an alert have in common: the alert, and who does it. */
+/** Renders what the confirmation pages of alerts share: the alert, and a form for who does it. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
@@ -10,7 +10,7 @@ import { type Html, when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
 
 export interface AlertSheet {
-  /** True when the episode that was meant still lasts. */
+  /** Whether the requested episode still lasts. */
   readonly isOpen: boolean;
   readonly lastEvent: Event | undefined;
 }
@@ -33,11 +33,11 @@ ${message ? html`<p class="message">${message}</p>` : ''}
 }
 
 interface SignatureForm {
-  /** Where it is sent, with which alert it means. */
+  /** Where the form is sent, including which alert it is about. */
   readonly action: string;
   readonly author: string;
   readonly comment: string;
-  /** What is asked for beside the name. */
+  /** The label of the second field, besides the name. */
   readonly why: string;
   readonly button: string;
 }

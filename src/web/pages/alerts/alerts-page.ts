@@ -1,4 +1,4 @@
-/** The page of all alerts: those that fire by their causes, or each by itself; and those that are over. */
+/** Renders the page of all alerts: firing ones by cause or separately, and resolved ones. */
 import { html } from 'hono/html';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath } from '../../../http/page-path.ts';
@@ -12,18 +12,18 @@ import { type Html, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
 import { alertItem, lasting, mutePills } from './alert-item.ts';
 
-/** One line of the page: a cause with several alerts, or an alert. */
+/** One line of the page: a cause with several alerts, or a single alert. */
 export type AlertsEntry =
   | { readonly cause: Cause; readonly latest: readonly Omit<ShownAlert, 'lastEvent'>[] }
   | { readonly alert: ShownAlert };
 
 export interface AlertsView {
-  /** What the address asks for. */
+  /** The parameters of the address. */
   readonly given: URLSearchParams;
   readonly regions: readonly string[];
   readonly entries: readonly AlertsEntry[];
   readonly next: string | undefined;
-  /** All that fire, whatever is asked for. */
+  /** The number of all firing alerts, whatever the filters. */
   readonly firingTotal: number;
   readonly problem: string;
 }

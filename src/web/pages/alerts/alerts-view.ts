@@ -1,4 +1,4 @@
-/** What the page of all alerts shows, as its address asks for it. */
+/** Reads what the page of all alerts shows, by its address. */
 import type { Muting } from '../../../domain/muting/muting.ts';
 import { alertOfEpisode } from '../../../operator/alert-record.ts';
 import { readEnded } from '../../../operator/ended-episodes.ts';
@@ -13,10 +13,10 @@ interface AlertsQuery extends AlertQuery {
   readonly isSilenced: boolean | undefined;
 }
 
-/** Entries of one page: alerts, or causes with some of their alerts. */
+/** The entries of one page: alerts, or causes with some of their alerts. */
 const SHOWN = 50;
 
-/** Throws `usage` for what cannot be meant. */
+/** Throws `usage` for invalid values. */
 export function readAlertsQuery(
   given: URLSearchParams,
   regions: readonly string[],
@@ -53,7 +53,8 @@ export async function readEntries(tx: Transaction, muting: Muting, query: Alerts
   if (state === 'firing' && isSilenced === undefined && cause === undefined) {
     return readCauses(tx, muting, query);
   }
-  // An alert is let go of soon after its end, which stays. What belongs to a Flight only the alert itself knows.
+  // Alerts are deleted soon after they are resolved, but their episodes are kept. Only the alerts themselves know
+  // their Flights.
   if (state === 'resolved' && query.flight === undefined) return readOver(tx, query);
   const { alerts, next } = await readAlerts(tx, muting, query, isSilenced);
   return { entries: alerts.map((alert) => ({ alert })), next };
@@ -67,7 +68,7 @@ async function readOver(tx: Transaction, query: AlertsQuery): Promise<Entries> {
   return { entries, next };
 }
 
-/** Where a cause has one alert, that stands in its place. */
+/** A cause with a single alert is replaced by the alert. */
 async function readCauses(tx: Transaction, muting: Muting, query: AlertsQuery): Promise<Entries> {
   const { causes, next } = await tx.alerts.causes(query);
   const all = await showAlerts(

@@ -1,4 +1,4 @@
-/** The page behind the page's own button: it asks before an alert is ended by hand. */
+/** Renders the page that asks for confirmation before an alert is resolved by hand. The page's button leads here. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
@@ -10,12 +10,12 @@ import { MESSAGE_LENGTH } from '../frame/page-words.ts';
 import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
 
 interface ResolvePage extends AlertSheet {
-  /** Undefined when it is no longer known. */
+  /** Undefined if it is no longer known. */
   readonly alert: Alert | undefined;
   readonly action: string;
   readonly author: string;
   readonly comment: string;
-  /** What has to be changed first; empty for nothing. */
+  /** What has to be corrected first; empty for nothing. */
   readonly problem: string;
 }
 

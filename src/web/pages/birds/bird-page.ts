@@ -1,4 +1,4 @@
-/** The page of one Bird: how it stands, its last Flights, how long they took and why they failed, its alerts and log. */
+/** Renders one Bird: its status, last Flights, their durations and failures, its alerts and log. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
@@ -34,7 +34,7 @@ import {
   statusWords,
 } from './standing-words.ts';
 
-/** `address`: of the Bird in the service's own application. */
+/** `address`: the Bird's in the service's own application. */
 export function renderBirdPage(page: Page, report: BirdReport, address: string | undefined): Html {
   const { words } = page;
   const { bird } = report;
@@ -148,7 +148,7 @@ function startedCell(page: Page, { startedAtUs }: FlightOverview): Html | string
   return startedAtUs > 0 ? when(page, startedAtUs) : words.flight.notKnown;
 }
 
-/** Empty where it is not known. */
+/** Empty if unknown. */
 function took({ words }: Page, flight: FlightOverview): string {
   const us = durationUs(flight);
   return us === undefined ? '' : words.time.took(us / 1000);

@@ -1,4 +1,4 @@
-/** The pages of Birds, Flights and Nests. */
+/** Serves the pages of Birds, Flights and Nests. */
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
@@ -109,7 +109,7 @@ interface Asked {
   readonly limit: number;
 }
 
-/** What `/birds/{region}/{id}` names: an id may have slashes, which a proxy may have decoded. */
+/** What `/birds/{region}/{id}` names. An id may contain slashes, which a proxy may have decoded. */
 function thingOf(
   c: Context,
   folder: string,

@@ -1,4 +1,4 @@
-/** The list of Birds, and that of Nests: those in trouble first. */
+/** Renders the lists of Birds and of Nests, those in trouble first. */
 import { html } from 'hono/html';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { publicPath } from '../../../http/page-path.ts';
@@ -21,9 +21,9 @@ import {
 } from './standing-words.ts';
 
 export interface ListView<Item> {
-  /** What the address asks for. */
+  /** The parameters of the address. */
   readonly given: URLSearchParams;
-  /** Regions that are watched. */
+  /** The watched regions. */
   readonly regions: readonly string[];
   readonly items: readonly Item[];
   readonly next: string | undefined;
@@ -31,7 +31,7 @@ export interface ListView<Item> {
   readonly problem: string;
 }
 
-/** What the service calls the statuses of a Bird. */
+/** The statuses of a Bird at the service. */
 const STATUSES = ['active', 'unpublished', 'suspended'];
 
 export function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
@@ -62,7 +62,7 @@ export function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   });
 }
 
-/** `isPublic`: whether everybody may see how a Nest of that name and id stands. */
+/** `isPublic`: whether everybody may see the status of the Nest with that name and id. */
 export function renderNestsPage(
   page: Page,
   view: ListView<NestOverview>,
@@ -94,7 +94,7 @@ export function renderNestsPage(
   });
 }
 
-/** The part of a page that its items make. */
+/** The table of a page. */
 function table<Item>(
   { given, items, next, problem }: ListView<Item>,
   title: string,

@@ -1,4 +1,4 @@
-/** The page of one Flight: how it ended, at which step and with which error, and who was notified of that. */
+/** Renders one Flight: how it ended, at which step and with which error, and who was notified. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
@@ -22,15 +22,15 @@ import {
 } from '../frame/page-words.ts';
 import { birdTitle, flightTitle, flightTone, inService, nestLink } from './standing-words.ts';
 
-/** The whole of what an entry may say. */
+/** The full length that a message may have. */
 const ERROR_LENGTH = 40_000;
-/** Of each of a hundred entries of a log. */
+/** For each of up to a hundred log entries. */
 const STEP_LENGTH = 1_000;
 
 interface Beside {
-  /** Of the Flight in the service's own application. */
+  /** The Flight's address in the service's own application. */
   readonly address: string | undefined;
-  /** Its log, where somebody asks for it. */
+  /** Its log, if requested. */
   readonly log: FlightLog | undefined;
 }
 
@@ -101,7 +101,7 @@ function errorSection({ words }: Page, { flight, event }: FlightReport): Html | 
   return html`<h2>${words.flight.error}</h2><p class="sheet empty">${event ? words.flight.noError : words.flight.noEvent}</p>`;
 }
 
-/** The log is read from the service only when it is asked for. */
+/** The log is read from the service only on request. */
 function logSection(page: Page, log: FlightLog | undefined): Html {
   const { words } = page;
   const title = html`<h2 id="log">${words.flight.log}</h2>`;

@@ -1,4 +1,4 @@
-/** How Birds and Flights are named, marked and linked to on all of their pages. */
+/** Decides how Birds and Flights are named, marked and linked on all of their pages. */
 import { html } from 'hono/html';
 import { birdPath, flightPath } from '../../../http/page-path.ts';
 import type { ShownBird } from '../../../operator/taken-up.ts';
@@ -16,7 +16,7 @@ const TONES: Readonly<Record<Standing, Tone>> = {
   well: 'good',
 };
 
-/** Alerts of which somebody takes care are not red. */
+/** Alerts that somebody has taken up are not red. */
 export function standingTone({ standing, isTakenUp }: ShownBird): Tone {
   return isTakenUp ? 'quiet' : TONES[standing];
 }
@@ -35,7 +35,7 @@ export function birdLink({ root, words }: Page, { region, birdId, name }: BirdOv
   return html`<a href="${root}${birdPath(region, birdId)}"><bdi>${birdTitle(words, name, birdId)}</bdi></a>`;
 }
 
-/** The Birds of a Nest. */
+/** The list of a Nest's Birds. */
 export function nestPath(region: string, nestId: string): string {
   return `birds?${new URLSearchParams({ region, nest: nestId })}`;
 }
@@ -47,14 +47,14 @@ export function nestLink({ root, words }: Page, { region, nestId, nest }: NestPl
   return html`<a href="${root}${nestPath(region, nestId)}"><bdi>${name}</bdi></a>`;
 }
 
-/** A link to the service's own application, where its address is known. */
+/** A link to the service's own application, if its address is known. */
 export function inService({ words }: Page, address: string | undefined): Html | string {
   return address === undefined
     ? ''
     : html` · <a href="${address}" rel="noreferrer">${words.birds.inService}</a>`;
 }
 
-/** `failed`, linked to the Flight; a status that is not known today as it is. */
+/** `failed`, linked to the Flight. An unknown status is shown unchanged. */
 export function flightLink(page: Page, region: string, flightId: string, status: string): Html {
   const tone = flightTone(status);
   return html`<a class="text ${tone}" href="${page.root}${flightPath(region, flightId)}">${statusWords(page.words, status)}</a>`;
@@ -64,7 +64,7 @@ export function statusWords({ flight }: Words, status: string): string {
   return isKnown(flight.words, status) ? flight.words[status] : plainText(status, NAME_LENGTH) || '?';
 }
 
-/** What the service says of a Bird. */
+/** The status of a Bird at the service. */
 export function birdStatus({ birdStatuses }: Words, status: string): string {
   return isKnown(birdStatuses, status) ? birdStatuses[status] : plainText(status, NAME_LENGTH);
 }
@@ -87,7 +87,7 @@ const MARKS: ReadonlyMap<string, string> = new Map([
   ['active', '…'],
 ]);
 
-/** `● ● ✕`, the oldest first; those who hear the page hear counts. */
+/** `● ● ✕`, oldest first. Screen readers get counts instead. */
 export function flightMarks({ words }: Page, statuses: readonly string[]): Html {
   if (statuses.length === 0) return html`<span class="soft">${words.birds.never}</span>`;
   const marks = statuses.map((status) => {
@@ -114,7 +114,7 @@ export function countWords({ birds }: Words, statuses: readonly string[]): strin
     .join(', ');
 }
 
-/** `97.5 %`; empty where none ended. */
+/** `97.5 %`; empty if none ended. */
 export function percent({ time }: Words, ratio: number | undefined): string {
   return ratio === undefined ? '' : time.percent(ratio);
 }

@@ -1,4 +1,4 @@
-/** The configuration that is in force, without its secrets, and who asked for which change of what. */
+/** Serves the pages of the configuration in force, without secrets, and of the recorded writes. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stringify } from 'yaml';
@@ -12,11 +12,11 @@ import { frame, heading } from '../frame/page-frame.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';
 import { renderWritesPage } from './writes-page.ts';
 
-/** Beyond it, `nestwatch config show` has the whole. */
+/** Beyond this, `nestwatch config show` shows the rest. */
 const TEXT_LENGTH = 200_000;
 
 export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions): void {
-  // Of thousands of receivers it is long work, and the same for as long as the configuration is in force.
+  // Rendering thousands of receivers takes long, and the result is the same while a configuration is in force.
   let text: string | undefined;
 
   pages.get('/writes', async (c) => {

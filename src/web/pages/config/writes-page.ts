@@ -1,4 +1,4 @@
-/** Who asked for which change, the newest first. */
+/** Renders who requested which change, newest first. */
 import { html } from 'hono/html';
 import type { WriteRecord } from '../../../report.ts';
 import { plainText } from '../../../text/plain-text.ts';

@@ -1,4 +1,4 @@
-/** What was sent, to whom and how that ended, the newest first; and a test of a receiver. */
+/** Renders what was sent to whom, and with which outcome, newest first; also the test of a receiver. */
 import { html } from 'hono/html';
 import { deliveryPath } from '../../../http/page-path.ts';
 import { DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';

@@ -1,4 +1,7 @@
-/** One delivery: what it says, to whom, how each of its tries ended as far as that is kept, and trying it again. */
+/**
+ * Renders one delivery: its content and receiver, the outcome of each attempt as far as stored, and a button to retry
+ * it.
+ */
 import { html } from 'hono/html';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import { alertPath, eventPath } from '../../../http/page-path.ts';
@@ -21,7 +24,7 @@ const TEXT_LENGTH = 40_000;
 const SHOWN = 50;
 
 interface DeliveryView extends ClaimedDelivery {
-  /** As it is sent; undefined where it cannot be shown. */
+  /** As it is sent; undefined if it cannot be shown. */
   readonly message: string | undefined;
 }
 
@@ -78,7 +81,7 @@ export function renderUnknownDeliveryPage(page: Page): Html {
   });
 }
 
-/** The alerts or events that it notifies of. */
+/** The alerts or events in the notification. */
 function aboutList(page: Page, notification: Notification): Html {
   const { root, words } = page;
   if (notification.kind === 'digest') {

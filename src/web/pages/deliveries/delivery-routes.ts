@@ -1,4 +1,4 @@
-/** The pages of deliveries; they send again what was given up, and try a receiver. */
+/** Serves the pages of deliveries. They can retry dead deliveries and test a receiver. */
 import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import type { OutboxStore } from '../../../store/outbox-store.ts';

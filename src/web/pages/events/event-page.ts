@@ -1,4 +1,4 @@
-/** The page of one event: what it says, and its way from the service to people, or why it went no further. */
+/** Renders one event: its content, and its way from the service to people, or why it went no further. */
 import { html } from 'hono/html';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { alertPath, birdPath, deliveryPath, flightPath } from '../../../http/page-path.ts';
@@ -48,7 +48,7 @@ ${detailSection(page, explanation)}
   });
 }
 
-/** For a key, a short id or another id of which no event is kept. */
+/** For a key, short id or other id without a stored event. */
 export function renderUnknownEventPage(page: Page): Html {
   const { words } = page;
   return frame({

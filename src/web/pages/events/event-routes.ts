@@ -1,4 +1,4 @@
-/** The timeline of events, and each with its explanation. */
+/** Serves the timeline of events, and each event with its explanation. */
 import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';

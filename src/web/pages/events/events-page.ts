@@ -1,4 +1,4 @@
-/** The timeline of events, the newest first. */
+/** Renders the timeline of events, newest first. */
 import { html } from 'hono/html';
 import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';

@@ -1,4 +1,4 @@
-/** What alerts say, and in whose words: those of the service, or those of nestwatch, which are English. */
+/** Renders the messages of alerts, marked by whether the service or nestwatch wrote them; the latter are in English. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
@@ -7,7 +7,7 @@ import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 import { MESSAGE_LENGTH } from './page-words.ts';
 
-/** What the service said last, or else what nestwatch says of the alert; undefined for nothing. */
+/** The service's last message, or else nestwatch's own; undefined if there is none. */
 export function alertMessage(page: Page, alert: Described, said = ''): Html | undefined {
   const { summary = '', description = '' } = alert.annotations;
   const fromService = plainText(said || (hasOwnDescription(alert) ? '' : description), MESSAGE_LENGTH);
@@ -18,14 +18,14 @@ export function alertMessage(page: Page, alert: Described, said = ''): Html | un
 
 type Described = Pick<Alert, 'labels' | 'annotations'>;
 
-/** Whether its description is a sentence of nestwatch's own, where that of other kinds is what the service said. */
+/** Whether the description is nestwatch's own sentence. In alerts of other kinds it is the service's message. */
 export function hasOwnDescription({ labels }: Described): boolean {
   return kindOf(labels.alertname ?? '')?.words.hasOwnDescription === true;
 }
 
 /**
- * A sentence that nestwatch itself wrote into an alert: in English, as messages send it, whatever the language of the
- * page. Who hears the page, or has it translated, must know (WCAG 2.2, 3.1.2).
+ * A sentence that nestwatch wrote into an alert. It is in English, as in messages, whatever the language of the page.
+ * Screen readers and translators must know this (WCAG 2.2, 3.1.2).
  */
 export function english({ words }: Page, sentence: string): Html {
   return words.language === 'en' ? html`<bdi>${sentence}</bdi>` : html`<bdi lang="en">${sentence}</bdi>`;

@@ -1,17 +1,17 @@
-/** A table that a narrow screen shows as cards: there each cell has its column's name beside it. */
+/** Renders a table that becomes cards on a narrow screen, where each cell shows its column's name. */
 import { html } from 'hono/html';
 import type { Html } from './page-frame.ts';
 
 export interface Column<Row> {
   readonly title: string;
   readonly cell: (row: Row) => Html | string;
-  /** A number: it stands at the right. */
+  /** Whether it is a number, which is aligned right. */
   readonly isNumber?: boolean;
 }
 
-/** The first column names the row. `caption` is heard, not seen. */
+/** The first column names the row. `caption` is only for screen readers. */
 export function dataTable<Row>(caption: string, columns: readonly Column<Row>[], rows: readonly Row[]): Html {
-  // The roles keep a table a table for those who hear it, where the style makes blocks of its cells.
+  // The roles preserve the table for screen readers where the style turns cells into blocks.
   const heads = columns.map(
     ({ title, isNumber }) => html`<th scope="col" role="columnheader"${numeric(isNumber)}>${title}</th>`,
   );

@@ -1,4 +1,4 @@
-/** The form by which people narrow a list down: every list of the pages has it, with the fields that apply to it. */
+/** Renders the filter form of every list, with the fields that apply to it. */
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { plainText } from '../../../text/plain-text.ts';
@@ -15,9 +15,9 @@ export interface FilterField {
   readonly label: string;
   /** What may be typed; for fields without `choices`. */
   readonly hint?: string;
-  /** What can be chosen, beside what holds where nothing is. */
+  /** What can be chosen, besides no choice. */
   readonly choices?: readonly Choice[];
-  /** What holds where nothing is chosen, if that is not all. */
+  /** What applies without a choice, if it is not everything. */
   readonly any?: string;
 }
 
@@ -26,12 +26,12 @@ interface Choice {
   readonly text: string;
 }
 
-/** Those that a configuration mostly uses. */
+/** The usual severities of configurations. */
 export const SEVERITIES: readonly string[] = ['critical', 'warning', 'info'];
 
 type FieldName = Exclude<FilterName, 'zone'>;
 
-/** A field that many lists have; `choices` where it can be chosen. */
+/** A field that many lists have, with `choices` if it is a selection. */
 export function filterField(page: Page, name: FieldName, choices?: readonly Choice[]): FilterField {
   const { list } = page.words;
   const hints: Partial<Readonly<Record<FieldName, string>>> = {
@@ -47,7 +47,7 @@ export function filterField(page: Page, name: FieldName, choices?: readonly Choi
   return { name, label, ...(choices && { choices }), ...(hint !== undefined && { hint }) };
 }
 
-/** The field by which every list is narrowed down to a region. */
+/** The field for the region, which every list has. */
 export function regionField(page: Page, regions: readonly string[]): FilterField {
   return filterField(
     page,
@@ -56,7 +56,7 @@ export function regionField(page: Page, regions: readonly string[]): FilterField
   );
 }
 
-/** The fields of what an alert, or an alert that a silence hides, is about: how severe it is, and of what kind. */
+/** The fields for the severity and kind of an alert, or of alerts that a silence hides. */
 export function alertFields(page: Page): readonly FilterField[] {
   const { words } = page;
   const severities = SEVERITIES.map((value) => ({ value, text: severityWord(words, value) }));
@@ -64,14 +64,14 @@ export function alertFields(page: Page): readonly FilterField[] {
   return [filterField(page, 'severity', severities), filterField(page, 'name', kinds)];
 }
 
-/** Whether the address asks for less than all there is. */
+/** Whether the address asks for less than everything. */
 export function isNarrowed(given: URLSearchParams): boolean {
   return [...given].some(([name, value]) => name !== 'zone' && value !== '');
 }
 
 /**
- * `given` is what the address asks for. A filter that it names has a field, also where the list usually has none;
- * other parameters that are no field of the form end with it.
+ * `given` are the parameters of the address. A filter among them gets a field even if the list usually has none.
+ * Parameters that are not fields of the form are dropped when it is sent.
  */
 export function filterForm(page: Page, usual: readonly FilterField[], given: URLSearchParams): Html {
   const { words } = page;
@@ -93,8 +93,8 @@ ${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}<
 }
 
 /**
- * In which zone instants are typed: in the reader's own, but in that of the address where it has one. What an address
- * says without a zone is in UTC.
+ * The time zone in which instants are typed: the reader's own, unless the address has one. Instants in an address
+ * without a zone are in UTC.
  */
 function typedZone({ zone, query }: Page): string {
   const given = new URLSearchParams(query);

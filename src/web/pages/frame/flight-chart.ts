@@ -1,13 +1,13 @@
 /**
- * Charts of Flights, drawn on the server. The page says the same in a sentence and a table.
- * How a Flight ended is told by the shape as well as by the colour.
+ * Draws charts of Flights on the server. The page shows the same as a sentence and a table. The shape, and not only
+ * the colour, tells how a Flight ended.
  */
 import { html } from 'hono/html';
 import type { Html } from './page-frame.ts';
 
 export interface Bar {
   readonly status: string;
-  /** Undefined where it is not known. */
+  /** Undefined if unknown. */
   readonly lastedUs: number | undefined;
   readonly title: string;
   readonly href: string;
@@ -16,10 +16,10 @@ export interface Bar {
 const WIDTH = 8;
 const UP = 40;
 const DOWN = 16;
-/** So that also the shortest is seen. */
+/** The least height, so that even the shortest is visible. */
 const LEAST = 5;
 
-/** Bars, the oldest first. They are for the eye and the mouse alone: a sentence and a table stand beneath them. */
+/** Bars, oldest first. They are hidden from screen readers, since a sentence and a table follow. */
 export function flightBars(bars: readonly Bar[]): Html {
   const longestUs = Math.max(1, ...bars.map((bar) => bar.lastedUs ?? 0));
   const drawn = bars.map((bar, index) => {
@@ -35,16 +35,16 @@ ${drawn}</svg>`;
 
 const KINDS = { succeeded: true, failed: true, cancelled: true, active: true };
 
-/** Where a bar begins from the top, and its height. */
+/** The top and height of a bar. */
 function extent({ status, lastedUs = 0 }: Bar, longestUs: number): [y: number, height: number] {
   if (status === 'failed') return [UP, DOWN];
-  // Cancelled ones and those under way say nothing by how long they took.
+  // The duration of cancelled and active Flights says nothing.
   const height = status === 'succeeded' ? LEAST + (UP - LEAST) * (lastedUs / longestUs) : LEAST;
   const rounded = Math.round(height * 10) / 10;
   return [UP - rounded, rounded];
 }
 
-/** A line of values, the oldest first, of which there are two at least. */
+/** A line of at least two values, oldest first. */
 export function sparkline(values: readonly number[], words: string): Html {
   const most = Math.max(1, ...values);
   const points = values.map((value, index) => `${index},${Math.round((1 - value / most) * 200) / 10}`);

@@ -1,4 +1,4 @@
-/** Forms of the pages: what they send, and what a person has to change in it. */
+/** Reads the forms of the pages, and says what a person has to correct. */
 import type { Context } from 'hono';
 import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
@@ -12,13 +12,13 @@ export async function fieldsOf(c: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
 }
 
-/** As it was typed, but for blanks around it, and with the name of who is logged in. */
+/** The trimmed texts. The name is that of the authenticated person, if there is one. */
 export function signatureOf(c: Context, fields: URLSearchParams): Signature {
   const text = (name: string) => (fields.get(name) ?? '').trim();
   return { createdBy: signedBy(c.get('identity'), text('author')), comment: text('comment') };
 }
 
-/** Throws `usage` with what a person has to change. */
+/** Throws `usage` with what a person has to correct. */
 export function checkSignature({ mistakes }: Words, { createdBy, comment }: Signature): void {
   if (createdBy === '') throw refuse(mistakes.noName);
   if (createdBy.length > MAX_AUTHOR_LENGTH || comment.length > MAX_COMMENT_LENGTH) {
@@ -29,7 +29,7 @@ export function checkSignature({ mistakes }: Words, { createdBy, comment }: Sign
 /** It may repeat what was typed. */
 const MAX_PROBLEM_LENGTH = 1_000;
 
-/** What a person has to change; empty when it worked. */
+/** What a person has to correct; empty if it worked. */
 export async function problemOf({ mistakes }: Words, act: () => Promise<void>): Promise<string> {
   try {
     await act();

@@ -1,4 +1,4 @@
-/** A page that lists something: its filters, the list, and links to the next ones. */
+/** Renders a page that lists something: filters, list, and links to further pages. */
 import { html } from 'hono/html';
 import { type FilterField, filterForm } from './filter-form.ts';
 import type { Page } from './page.ts';
@@ -11,15 +11,15 @@ interface ListPage {
   readonly lead: string;
   /** The address of the same list as JSON. */
   readonly json: string;
-  /** What the address asks for. */
+  /** The parameters of the address. */
   readonly given: URLSearchParams;
   readonly fields: readonly FilterField[];
-  /** What is wrong with the filters; empty for nothing. Beside it no list is shown. */
+  /** What is wrong with the filters; empty for nothing. If it is set, no list is shown. */
   readonly problem: string;
-  /** The list, or the sentence that nothing is on it. */
+  /** The list, or a sentence that it is empty. */
   readonly list: Html;
   readonly next: string | undefined;
-  /** What stands below the list. */
+  /** Comes below the list. */
   readonly below?: Html | string;
 }
 

@@ -1,4 +1,4 @@
-/** What all pages share: head, navigation and search, and how times and places are shown. */
+/** Renders what all pages share: head, navigation and search, and how times and places are shown. */
 import { html, raw } from 'hono/html';
 import type { Page } from './page.ts';
 import { SCRIPT } from './page-script.ts';
@@ -7,7 +7,7 @@ import { regionWord, type Tone } from './page-words.ts';
 
 export type Html = ReturnType<typeof html>;
 
-/** The entries of the navigation, each with where it leads. */
+/** The entries of the navigation, with their addresses. */
 const SECTIONS = [
   ['overview', ''],
   ['alerts', 'alerts'],
@@ -23,20 +23,20 @@ export type Section = (typeof SECTIONS)[number][0];
 interface Frame {
   readonly title: string;
   readonly tone: Tone;
-  /** A `<header>` with the `<h1>`, and a `<main id="main">`, to which the first link of the page leads. */
+  /** A `<header>` with the `<h1>`, and a `<main id="main">`, the target of the page's first link. */
   readonly body: Html;
   readonly page: Page;
-  /** False for those who may see this one page alone: there is no navigation. */
+  /** False for readers who may only see this page. Then there is no navigation. */
   readonly hasNavigation?: boolean;
   /** The entry of the navigation that the page belongs to. */
   readonly section?: Section;
-  /** Whether the page changes by itself while it is open. */
+  /** Whether the page updates itself while it is open. */
   readonly isLive?: boolean;
-  /** Without a script, after how many seconds the browser asks for it again. */
+  /** After how many seconds a browser without scripts reloads the page. */
   readonly refreshSeconds?: number;
-  /** Stands at the end of the page, before what every page says there. */
+  /** Comes at the end of the page, before the common footer. */
   readonly footing?: Html;
-  /** What is searched for, to be searched for again. */
+  /** The text of the search box. */
   readonly searched?: string;
 }
 
@@ -83,11 +83,11 @@ function navigation(page: Page, here: Section | undefined, searched: string): Ht
 interface Heading {
   readonly title: Html | string;
   readonly tone?: Tone;
-  /** Beneath the title. */
+  /** Below the title. */
   readonly lead?: Html | string;
-  /** Where a program finds the same. */
+  /** The address of the same content for programs. */
   readonly json?: string;
-  /** What has to be changed first; empty for nothing. */
+  /** What has to be corrected first; empty for nothing. */
   readonly problem?: string;
 }
 
@@ -101,7 +101,7 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>`;
 }
 
-/** The end of a page: in which zone its times are, and the other languages that it could be in. */
+/** The end of a page: the time zone of its times, and links to the other languages. */
 function foot(page: Page, footing: Html | string, isLive: boolean): Html {
   const { words, zone, languages, query } = page;
   const others = [...languages.values()].filter(({ language }) => language !== words.language);
@@ -110,39 +110,39 @@ function foot(page: Page, footing: Html | string, isLive: boolean): Html {
     chosen.set('lang', language);
     return html` · <a href="?${chosen}" lang="${language}" hreflang="${language}">${name}</a>`;
   });
-  // Only the script shows it, which it is for.
+  // The script shows the button, which is useless without it.
   const pause = html` · <button type="button" class="plain" data-own="pause" aria-pressed="false" hidden>${words.frame.pause}</button>`;
   return html`<footer>${footing}${words.frame.times(zone)}${links}${isLive ? pause : ''}</footer>`;
 }
 
-/** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
+/** `EU · Marketing / Translate blog`. Names keep the writing direction of their script. */
 export function where({ words }: Page, region: string, place: string): Html {
   const name = regionWord(words, region);
   return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
 }
 
-/** A relative time that shows the exact one when pointed at. */
+/** A relative time, with the exact one as tooltip. */
 export function when(page: Page, us: number): Html {
   return timed(page, us, page.words.time.ago(us, page.nowUs));
 }
 
-/** Words that stand for an instant, which show it in UTC when pointed at. */
+/** Words for an instant, with the time in UTC as tooltip. */
 export function timed({ words }: Page, us: number, shown: string): Html {
   const title = words.time.instant(us, 'UTC');
   return html`<time datetime="${isoTime(us)}" title="${title}">${shown}</time>`;
 }
 
-/** An instant in the reader's zone, which shows it in UTC when pointed at. */
+/** An instant in the reader's zone, with the time in UTC as tooltip. */
 export function at(page: Page, us: number): Html {
   return timed(page, us, exactly(page, us));
 }
 
-/** An instant in the reader's zone, where no markup can stand. */
+/** An instant in the reader's zone, for places without markup. */
 export function exactly({ words, zone }: Page, us: number): string {
   return words.time.instant(us, zone);
 }
 
-/** A sentence of the catalogue, whose `code` is marked by backticks. */
+/** A sentence of the catalogue whose `code` is marked by backticks. */
 export function marked(sentence: string): Html {
   const parts = sentence.split('`');
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
@@ -157,7 +157,7 @@ const ICON_COLOURS: Readonly<Record<Tone, string>> = {
   quiet: '#8a949c',
 };
 
-/** A dot in the colour of the whole, so that a tab among many shows it. */
+/** A dot in the colour of the overall status, which identifies the tab among others. */
 function icon(tone: Tone): string {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;

@@ -1,8 +1,8 @@
 /**
- * The one script of the pages, which are whole without it. It tells the server the reader's time zone by a cookie, and
- * keeps a page up to date: whenever the stream of `/api/v1/stream` says that something changed, it asks for the page
- * again and changes in place what differs. Elements that stay the same stay the same elements, so that the focus, a
- * selection, the scroll position and opened details are kept; a form that somebody is filling in is left alone.
+ * The only script of the pages, which also work without it. It tells the server the reader's time zone by a cookie,
+ * and keeps a page up to date. When the stream `/api/v1/stream` says that something changed, it fetches the page
+ * again and changes only what differs. Elements that stay the same are not replaced, so the focus, a selection, the
+ * scroll position and opened details are kept. A form that somebody is filling in is left alone.
  */
 import { createHash } from 'node:crypto';
 
@@ -40,7 +40,7 @@ export const SCRIPT = `(() => {
     const wanted = [...now.childNodes];
     let at = old.firstChild;
     for (const [index, child] of wanted.entries()) {
-      // What went away stands in the way; what is needed later stays.
+      // Removes obsolete elements in the way, but keeps those that are needed later.
       while (at && !isAlike(at, child) && !wanted.slice(index).some((later) => isAlike(at, later))) {
         const gone = at;
         at = at.nextSibling;
@@ -79,13 +79,13 @@ export const SCRIPT = `(() => {
         if (document.title !== now.title) document.title = now.title;
         document.querySelector('link[rel=icon]').href = now.querySelector('link[rel=icon]').href;
         updateChildren(document.body, now.body);
-        // An element that was moved has lost it.
+        // An element loses the focus when it is moved.
         if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
         document.documentElement.dataset.updated = String(Number(document.documentElement.dataset.updated ?? 0) + 1);
       }
-    } catch {} // The next one may work.
+    } catch {} // The next attempt may succeed.
     lastMs = clockMs();
-    // A page that takes long is asked for less often.
+    // A page that takes long to load is fetched less often.
     gapMs = Math.max(LEAST_GAP_MS, 10 * (lastMs - beganMs));
     isAsking = false;
     plan(isDue ? gapMs : source?.readyState === 2 ? WITHOUT_STREAM_MS : ASK_ANYWAY_MS);
@@ -101,7 +101,7 @@ export const SCRIPT = `(() => {
     else plan(Math.max(0, lastMs + gapMs - clockMs()));
   }
 
-  // A browser has few connections to one server: only pages that are seen hold one.
+  // A browser opens few connections to one server, so only visible pages hold one.
   function follow() {
     source?.close();
     source = undefined;
@@ -123,10 +123,11 @@ export const SCRIPT = `(() => {
   addEventListener('pagehide', () => source?.close());
   addEventListener('pageshow', (event) => event.persisted && follow());
 
-  // Something may have changed since the page was made; in another zone it is made anew at once.
+  // Something may have changed since the page was rendered. If its time zone was another one, it is fetched again at
+  // once.
   if (zone === document.body.dataset.zone) lastMs = clockMs();
   follow();
 })();`;
 
-/** The one script that a page may run, as its content security policy names it. */
+/** The only script that a page may run, for its content security policy. */
 export const SCRIPT_HASH = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;

@@ -188,5 +188,5 @@ a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visib
 footer { color: var(--soft); font-size: .8125rem; padding-top: 2rem; padding-bottom: 2.5rem; }
 `;
 
-/** The one style that the page may use, as its content security policy names it. */
+/** The only style that the page may use, for its content security policy. */
 export const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

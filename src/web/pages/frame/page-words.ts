@@ -1,4 +1,4 @@
-/** How the page says things: for people who run automations, not for those who run monitors. */
+/** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
 import type { Labels } from '../../../domain/alert/alert.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
@@ -7,7 +7,7 @@ import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
 import type { Words } from '../words/english.ts';
 
-/** Longest name and message that are shown, in code points. */
+/** The longest name and message shown, in code points. */
 export const NAME_LENGTH = 80;
 export const MESSAGE_LENGTH = 300;
 
@@ -18,14 +18,14 @@ interface Place {
   readonly birdId: string;
 }
 
-/** `Marketing / Translate blog`, with ids where names are unknown; empty for what concerns a whole region. */
+/** `Marketing / Translate blog`, with ids if names are unknown; empty for what concerns a whole region. */
 export function placeName({ nest, nestId, bird, birdId }: Place): string {
   const nestName = plainText(nest, NAME_LENGTH) || (nestId && `Nest ${nestId}`);
   const birdName = plainText(bird, NAME_LENGTH) || (birdId && `Bird ${birdId}`);
   return [nestName, birdName].filter(Boolean).join(' / ');
 }
 
-/** Where an alert is, from its labels. */
+/** The place of an alert, from its labels. */
 export function alertPlace(labels: Labels): string {
   const place = placeName({
     nest: labels.nest ?? '',
@@ -33,7 +33,7 @@ export function alertPlace(labels: Labels): string {
     bird: labels.bird ?? '',
     birdId: labels.bird_id ?? '',
   });
-  // What is about a Bird is named by it already.
+  // The entity of a Bird's alert is the Bird itself.
   const entity = labels.bird_id ? '' : plainText(labels.entity_name ?? '', NAME_LENGTH);
   return [place, entity].filter(Boolean).join(' / ');
 }
@@ -42,7 +42,7 @@ export function alertTitle({ kind }: Words, alertname: string): string {
   return kind(alertname) ?? plainText(alertname, NAME_LENGTH);
 }
 
-/** A severity of a configuration's own stays as it is. */
+/** A severity that only the configuration knows is shown unchanged. */
 export function severityWord({ severities }: Words, severity: string): string {
   return isKnown(severities, severity) ? severities[severity] : plainText(severity, NAME_LENGTH);
 }
@@ -52,12 +52,12 @@ export function isKnown<Known extends object>(known: Known, name: string): name 
   return Object.hasOwn(known, name);
 }
 
-/** A region as people say it. */
+/** The region's name for people. */
 export function regionWord({ frame }: Words, region: string): string {
   return region === 'all' ? frame.allRegions : regionName(region);
 }
 
-/** Who it is and why, for an alert that it hides. */
+/** Who silenced or acknowledged an alert, and why. */
 export function silenceWords({ silences, frame }: Words, { alertId, createdBy, comment }: Silence): string {
   const by = createdBy || frame.somebody;
   const what = alertId === null ? silences.whatSilenced(by) : silences.whatAcknowledged(by);

@@ -1,4 +1,4 @@
-/** What every page knows of the request that it answers. */
+/** What every page knows about its request. */
 import type { Context } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { isZone } from '../../../text/zone-time.ts';
@@ -9,17 +9,17 @@ import { ZONE_COOKIE } from './page-script.ts';
 
 export interface Page {
   /**
-   * What leads from this page to where nestwatch is served: empty, or `../` for each step. Every address in a page
-   * begins with it, so that a proxy's path breaks none.
+   * The relative path from this page to the root of the site: empty, or `../` for each folder. Every address in a
+   * page begins with it, so that it also works under a proxy's path.
    */
   readonly root: string;
   readonly nowUs: number;
   readonly words: Words;
-  /** The time zone of the reader, as far as it is known; otherwise UTC. */
+  /** The reader's time zone, if known; otherwise UTC. */
   readonly zone: string;
-  /** All languages that the page could be in. */
+  /** All languages that the page is available in. */
   readonly languages: Languages;
-  /** What the address asks for. */
+  /** The query of the address. */
   readonly query: string;
 }
 
@@ -39,7 +39,7 @@ function zoneOf(named: string | undefined): string {
   return named !== undefined && isZone(named) ? named : 'UTC';
 }
 
-/** `../` for each folder that the path lies in. */
+/** `../` for each folder of the path. */
 export function rootFrom(pathname: string): string {
   return '../'.repeat(Math.max(0, pathname.split('/').length - 2));
 }

@@ -3,8 +3,8 @@ import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 
 /**
- * Links to the first and to the next page of a list, with its filters kept. `given` is what the address of this page
- * asks for; `next` is the cursor of what comes after it.
+ * Links to the first and the next page of a list, with the same filters. `given` are the parameters of this page;
+ * `next` is the cursor of the next one.
  */
 export function pager({ words }: Page, given: URLSearchParams, next: string | undefined): Html {
   const isFirst = !given.has('cursor');

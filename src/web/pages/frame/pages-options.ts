@@ -14,7 +14,7 @@ import type { Clock } from '../../../time/clock.ts';
 import type { DeliveryMessages } from '../../delivery-messages.ts';
 import type { StatusView } from '../../status-view.ts';
 
-/** What the pages are put together from; each takes what it needs. */
+/** What the pages need. Each takes a selection of it. */
 export interface PagesOptions {
   readonly config: WebConfig;
   readonly store: Store;
@@ -28,7 +28,7 @@ export interface PagesOptions {
   readonly links: AcknowledgeLinks;
   readonly serviceLinks: ServiceLinks;
   readonly messages: DeliveryMessages;
-  /** Called after deliveries were queued, or put back. */
+  /** Called after deliveries were queued, for the first time or again. */
   readonly changed: () => void;
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   readonly clock: Clock;

@@ -1,11 +1,13 @@
-/** A badge: the name of a Nest and how it stands, as an image for other pages. It loads nothing, and needs no style. */
+/**
+ * Draws a badge with the name and status of a Nest, as an image for other pages. It loads nothing and needs no style.
+ */
 import { html } from 'hono/html';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Html } from '../frame/page-frame.ts';
 import type { Words } from '../words/english.ts';
 import type { PublicNest, PublicState } from './public-status.ts';
 
-/** White text on each has a contrast of 4.5 and more. */
+/** White text has a contrast of at least 4.5 on each. */
 const COLOURS: Readonly<Record<PublicState, string>> = {
   well: '#1a7f4b',
   failing: '#c02b2b',
@@ -36,12 +38,12 @@ ${label(said, left + PADDING, right)}
 `;
 }
 
-/** The text takes the width that was counted for it, whatever font there is. */
+/** The text is stretched to its computed width, whatever the font. */
 function label(text: string, x: number, width: number): Html {
   return html`<text x="${x}" y="14" textLength="${width - 2 * PADDING}" lengthAdjust="spacingAndGlyphs">${text}</text>`;
 }
 
-/** Roughly what Verdana takes; letters of other scripts, and emoji, are as wide as they are high. */
+/** Roughly the width in Verdana. Characters of other scripts, and emoji, are as wide as they are high. */
 function widthOf(text: string): number {
   const points = [...text];
   const wide = points.filter((point) => point > '\u2E7F').length;

@@ -1,4 +1,4 @@
-/** The public page of a Nest: how it stands in one line, since when, and its Birds by name or only counted. */
+/** Renders the public page of a Nest: its status in one line, since when, and its Birds by name or only counted. */
 import { html } from 'hono/html';
 import type { Page } from '../frame/page.ts';
 import { frame, type Html, when } from '../frame/page-frame.ts';

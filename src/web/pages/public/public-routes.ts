@@ -1,6 +1,6 @@
 /**
- * The only pages that everybody may see, also where `web.auth` is set, and whichever page shows the badge. Nothing else
- * stands at `/public/`, and nothing here writes.
+ * Serves the only pages that everybody may see even if `web.auth` is set, and the badge that any page may show.
+ * Nothing else is under `/public/`, and nothing here writes.
  */
 import { type Context, Hono } from 'hono';
 import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
@@ -16,12 +16,12 @@ import { createPublicStatus, KEPT_SECONDS } from './public-status.ts';
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** The answer is for everybody, and may be kept and shown anywhere. */
+    /** Whether the answer is public, and may be cached and embedded anywhere. */
     isPublic: boolean;
   }
 }
 
-/** In the place of what other answers have. */
+/** Replaces the headers of other answers. */
 export const PUBLIC_HEADERS: readonly (readonly [string, string])[] = [
   ['cache-control', `public, max-age=${KEPT_SECONDS}`],
   ['cross-origin-resource-policy', 'cross-origin'],

@@ -1,6 +1,7 @@
 /**
- * What everybody may know of a Nest: its name, how it and its Birds stand, and since when. Errors, ids, people and all
- * other Nests stop here. However many ask, the store is read once a minute for each public Nest at the most.
+ * Reads what everybody may know about a Nest: its name, and its and its Birds' status and since when. Errors, ids,
+ * people and all other Nests are left out. The store is read at most once a minute for each public Nest, however many
+ * people ask.
  */
 import { isPublicNest, type PublicStatusConfig } from '../../../config/sections/web-section.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
@@ -12,23 +13,23 @@ import { plainText } from '../../../text/plain-text.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { StatusView } from '../../status-view.ts';
 
-/** `unknown`: the watch is interrupted, so that nobody can say. */
+/** `unknown`: the watch is interrupted. */
 export type PublicState = 'well' | 'failing' | 'unknown';
 
 export interface PublicBird {
   readonly name: string;
   readonly state: 'well' | 'failing' | 'off';
-  /** Of one that fails; 0 where that is not known. */
+  /** Of a failing Bird; 0 if unknown. */
   readonly sinceUs: number;
 }
 
 export interface PublicNest {
   readonly name: string;
   readonly state: PublicState;
-  /** Of a Nest that is not well; 0 where that is not known. */
+  /** Of a Nest that is not well; 0 if unknown. */
   readonly sinceUs: number;
   readonly counts: { readonly well: number; readonly failing: number; readonly off: number };
-  /** Those that fail first; absent where Birds are only counted. */
+  /** Failing ones first; absent if Birds are only counted. */
   readonly birds?: readonly PublicBird[];
 }
 
@@ -39,13 +40,13 @@ interface Options {
   readonly clock: Clock;
 }
 
-/** Undefined for a Nest that is not public, or not there. */
+/** Undefined for a Nest that is not public or does not exist. */
 export type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | undefined>;
 
-/** For how long an answer is kept. */
+/** How long an answer is cached. */
 export const KEPT_SECONDS = 60;
 const NAME_LENGTH = 80;
-/** What makes it unknown how Birds stand; that nobody is notified does not. */
+/** Impairments that make the status of Birds unknown. It is still known if only notifications fail. */
 const BLINDING = new Set([
   'store_failing',
   'region_unauthorized',
@@ -87,12 +88,16 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
   };
 }
 
-/** One read for all who ask within a minute, also while it is under way. After one that failed the value before stands. */
+/**
+ * Shares one read among all who ask within a minute, even while it is in progress. After a failed read the previous
+ * value stays.
+ */
 function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
   let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined;
   let good: Promise<T> | undefined;
   return () => {
-    // Not by the time of day: set back, that would keep an answer for as long.
+    // Measured on the monotonic clock: if the wall clock were set back, an answer would be cached for that much
+    // longer.
     if (last && clock.monotonicMs() < last.untilMs) return last.value;
     const before = good;
     const value = read().then(
@@ -144,13 +149,13 @@ async function readNest(
   };
 }
 
-/** All Birds of the Nest, those that fail first. */
+/** All Birds of the Nest, failing ones first. */
 async function birdsOf(tx: Transaction, region: string, nestId: string): Promise<BirdOverview[]> {
   const own: BirdOverview[] = [];
   let cursor: string | undefined;
   do {
     const page = await tx.birds.page({ regions: [region], nest: nestId, limit: 1_000, cursor });
-    // What is asked for is an id, or a part of a name.
+    // The filter accepts an id or part of a name, so other Nests may match.
     own.push(...page.birds.filter((bird) => bird.nestId === nestId));
     cursor = page.next;
     await tx.pause();

@@ -1,4 +1,4 @@
-/** What is found for the words of the search box, sort by sort. */
+/** Renders the results of a search, grouped by sort. */
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';

@@ -1,4 +1,7 @@
-/** The search box of every page: an id or a link leads to its page at once, words to lists of what has them. */
+/**
+ * Serves the search box of every page. An id or a link leads to its page directly; words lead to lists of what
+ * contains them.
+ */
 import type { Hono } from 'hono';
 import { alertPath, birdPath, deliveryPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { findReference, type Reference } from '../../../operator/find-reference.ts';
@@ -7,7 +10,7 @@ import { pageOf } from '../frame/page.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';
 import { type Found, renderSearchPage } from './search-page.ts';
 
-/** Of each sort. */
+/** The most results of each sort. */
 const LISTED = 10;
 
 export function addSearch(pages: Hono, { store, status, clock }: PagesOptions): void {
@@ -19,7 +22,7 @@ export function addSearch(pages: Hono, { store, status, clock }: PagesOptions): 
     const { nowUs } = page;
     const meant = await store.transaction((tx) => findReference(tx, text, regions));
     if (meant) return c.redirect(pathOf(meant), 303);
-    // Each by itself, so that other work has its turn in between.
+    // In separate transactions, so that other work gets a turn in between.
     const { alerts } = await store.transaction((tx) =>
       tx.alerts.page({ text, order: 'severest', nowUs, limit: LISTED }),
     );

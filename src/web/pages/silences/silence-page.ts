@@ -1,4 +1,4 @@
-/** The page that makes a silence: it shows what would be hidden before it is made. */
+/** Renders the page that creates a silence. It first shows what would be hidden. */
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
@@ -24,10 +24,10 @@ import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */
 export interface SilenceForm {
-  /** One or more in each line. */
+  /** One or more per line. */
   readonly matchers: string;
   readonly start: string;
-  /** The time zone in which `start` is typed. */
+  /** The time zone of `start`. */
   readonly zone: string;
   readonly duration: string;
   readonly author: string;
@@ -40,7 +40,7 @@ export interface SilenceForm {
 const DEFAULT_DURATION = '2h';
 const DEFAULT_WINDOW = '1h';
 
-/** `zone` is the reader's. A link that says when it starts, and in no zone, means UTC. */
+/** `zone` is the reader's. If a link has a start but no zone, the start is in UTC. */
 export function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
@@ -56,7 +56,7 @@ export function readSilenceForm(c: Context, given: URLSearchParams, zone: string
   };
 }
 
-/** The matchers that mean this alert and its like: what it is about, without what may change while it fires. */
+/** Matchers for this alert and similar ones: its subject, without what may change while it fires. */
 export function matchersFor(labels: Labels): string {
   const names = [
     'alertname',
@@ -76,7 +76,7 @@ export function matchersFor(labels: Labels): string {
     .join('\n');
 }
 
-/** Throws `usage` for text that is no matcher. */
+/** Throws `usage` for invalid matchers. */
 export function readFormMatchers({ mistakes }: Words, text: string): Matcher[] {
   try {
     return parseMatcherLists(text.split('\n').filter((line) => line.trim() !== ''));
@@ -86,7 +86,7 @@ export function readFormMatchers({ mistakes }: Words, text: string): Matcher[] {
   }
 }
 
-/** Throws `usage` with what a person has to change. */
+/** Throws `usage` with what a person has to correct. */
 export function requestOf(words: Words, form: SilenceForm, nowUs: number): SilenceRequest {
   const { mistakes } = words;
   const matchers = readFormMatchers(words, form.matchers);
@@ -100,7 +100,7 @@ export function requestOf(words: Words, form: SilenceForm, nowUs: number): Silen
   return { matchers, ...times, createdBy: form.author, comment: form.comment };
 }
 
-/** From when on such a silence would hide something; undefined for never. Throws `usage` as `requestOf` does. */
+/** From when on such a silence would hide something; undefined for never. Throws `usage` like `requestOf`. */
 export function firstHidingUs(
   words: Words,
   form: SilenceForm,
@@ -141,14 +141,14 @@ function durationOf(text: string, mistake: string): number {
 
 interface SilencePage {
   readonly form: SilenceForm;
-  /** What has to be changed first; empty for nothing. */
+  /** What has to be corrected first; empty for nothing. */
   readonly problem: string;
-  /** The alerts that fire and that the form's matchers fit. */
+  /** The firing alerts that the form's matchers match. */
   readonly hidden: readonly RoutedAlert[];
   readonly recurrences: Recurrences;
 }
 
-/** What was typed, for its fields: a link may have filled them. */
+/** What was typed, made safe to show in the form: a link may have filled it in. */
 function shownForm(form: SilenceForm): SilenceForm {
   const fields = Object.entries(form).map(([name, text]) => [
     name,
@@ -227,7 +227,7 @@ function preview(
     fromUs = firstHidingUs(all, form, nowUs, recurrences);
     matchers = readFormMatchers(all, form.matchers);
   } catch {
-    // The problem stands above the form.
+    // The problem is shown above the form.
     return { title: words.preview, shown: nothing(words.correct) };
   }
   if (matchers.length === 0) return { title: words.preview, shown: nothing(words.nameOne) };

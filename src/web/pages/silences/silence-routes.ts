@@ -23,12 +23,12 @@ import { shownSilences } from './silence-view.ts';
 import { chosenMatchers, renderSilencesPage } from './silences-page.ts';
 
 const LISTED = 200;
-/** Of the silences that are over. */
+/** The most expired silences listed. */
 const LISTED_EXPIRED = 50;
-/** To choose from. */
+/** The most Nests to choose from. */
 const LISTED_NESTS = 500;
 
-/** The pages that list, make and end silences. */
+/** The pages that list, create and end silences. */
 export function addSilencing(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, silenceEditor, clock } = options;
 
@@ -111,7 +111,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   });
 
   pages.post('/expire-silence', async (c) => {
-    // A silence that is not known any more is over as well.
+    // A silence that no longer exists has ended as well.
     await silenceEditor.expire((await fieldsOf(c)).get('id') ?? '');
     return c.redirect('silences', 303);
   });

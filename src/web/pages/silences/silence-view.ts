@@ -1,4 +1,4 @@
-/** Silences as the page and its forms speak of them. */
+/** Renders silences for the pages and their forms. */
 import { html } from 'hono/html';
 import { formatMatcher } from '../../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../../domain/muting/silence.ts';
@@ -17,19 +17,19 @@ import {
 } from '../frame/page-words.ts';
 import type { Words } from '../words/english.ts';
 
-/** A silence with how many alerts that fire it concerns now. */
+/** A silence, with the number of firing alerts that it hides now. */
 export interface ShownSilence {
   readonly silence: Silence;
   readonly hides: number;
 }
 
-/** As many of these as are looked at by a person, in the order in which they end, and how many there are. */
+/** The silences that are shown, in the order of their ends, and the number of all of them. */
 export interface ShownSilences {
   readonly shown: readonly ShownSilence[];
   readonly total: number;
 }
 
-/** Of the silences that are not over, acknowledgements come last: they belong to their alerts. */
+/** Among the silences that have not expired, acknowledgements come last, since they belong to their alerts. */
 export function shownSilences(
   silences: readonly Silence[],
   routed: readonly RoutedAlert[],
@@ -77,7 +77,7 @@ ${hides > 0 ? html`<span class="pill warn">${silences.hides(hides)}</span>` : ''
 }
 
 function matcherText(words: Words, { matchers, alertId }: Silence): string {
-  // An acknowledgement names every label of its alert: its name and place say it shorter.
+  // An acknowledgement has a matcher for every label of its alert. The alert's name and place are shorter.
   const labels = Object.fromEntries(matchers.map(({ name, value }) => [name, value]));
   return alertId === null
     ? plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)
@@ -86,7 +86,7 @@ function matcherText(words: Words, { matchers, alertId }: Silence): string {
 
 const SHOWN_PREVIEW = 20;
 
-/** The alerts that fire and would be hidden. */
+/** The firing alerts that would be hidden. */
 export function previewList({ words }: Page, hidden: readonly RoutedAlert[]): Html {
   if (hidden.length === 0) {
     return html`<p class="sheet empty">${words.silences.hidesNothing}</p>`;

@@ -1,4 +1,4 @@
-/** All silences, and the beginning of a new one by choices, for those who do not know matchers. */
+/** Renders all silences, and a form that starts a new one by choices, for people who do not know matchers. */
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { formatMatcher } from '../../../domain/matchers/matcher.ts';
@@ -28,14 +28,14 @@ import { type ShownSilences, silenceItem } from './silence-view.ts';
 
 export interface SilencesView {
   readonly silences: ShownSilences;
-  /** The latest of those that are over. */
+  /** The latest expired ones. */
   readonly expired: readonly Silence[];
   readonly regions: readonly string[];
-  /** Names of Nests, to choose from. */
+  /** Names of Nests to choose from. */
   readonly nests: readonly string[];
-  /** What the address asks for. */
+  /** The parameters of the address. */
   readonly given: URLSearchParams;
-  /** What is wrong with it; empty for nothing. */
+  /** What is wrong with them; empty for nothing. */
   readonly problem: string;
 }
 
@@ -68,7 +68,7 @@ function fieldsOf(page: Page, { regions }: SilencesView): FilterField[] {
   ];
 }
 
-/** Leads to the page that shows the matchers that the choices make, and what they hide. */
+/** Leads to the page that shows the resulting matchers, and which alerts they hide. */
 function choiceForm({ root, words }: Page, { regions, nests }: SilencesView): Html {
   const select = (
     name: string,
@@ -122,7 +122,7 @@ function columnsOf(page: Page): Column<Silence>[] {
 /** The labels that can be chosen. */
 const CHOSEN = ['alertname', 'severity', 'region', 'nest', 'bird'];
 
-/** The matchers that the choices of the form make, one in each line; empty where none was made. */
+/** The matchers for the choices, one per line; empty if nothing was chosen. */
 export function chosenMatchers(given: URLSearchParams): string {
   return CHOSEN.flatMap((name) => {
     const value = given.get(name)?.trim();

@@ -1,4 +1,4 @@
-/** The words of the pages in English. A language is one file: what has the same shape can stand in its place. */
+/** The words of the pages in English. Each language is one file of the same shape. */
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
@@ -54,23 +54,23 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
 };
 
 export const ENGLISH = {
-  /** The language as `lang` of a page names it. */
+  /** The language tag for `lang`. */
   language: 'en',
-  /** The language in its own words. */
+  /** The name of the language in that language. */
   name: 'English',
 
   time: {
     ago,
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
-    /** For how long something has lasted that still does: behind `for`. */
+    /** How long something has lasted until now; follows `for`. */
     soFar: (ms: number): string => durationWords(ms, 'one unit'),
     exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
-    /** How long from now on. */
+    /** How long from now. */
     within: (ms: number): string => `in ${durationWords(ms, 'one unit')}`,
     /** An instant to the second, with its zone. */
     instant: (us: number, zone: string): string => (zone === 'UTC' ? exactTime(us) : exactZoneTime(us, zone)),
-    /** Never 100 while one failed. */
+    /** Never 100 if one failed. */
     percent: (ratio: number): string => `${Math.floor(ratio * 1000) / 10} %`,
   },
 
@@ -149,9 +149,9 @@ export const ENGLISH = {
     tries: (count: number): string => howMany(count, 'attempt'),
   },
 
-  /** What alerts say that they are about; a kind that is not known today says its own name. */
+  /** What an alert is about, by its kind; undefined for an unknown kind. */
   kind: (alertname: string): string | undefined => kindOf(alertname)?.words.firing,
-  /** What happened, by the type of an event. */
+  /** What happened, by the type of the event. */
   eventType: (type: string): string | undefined => EVENT_TYPES.get(type),
   suppression: (reason: string): string =>
     isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' '),
@@ -611,7 +611,7 @@ export const ENGLISH = {
     ended: (ending: string): string => ENDINGS.get(ending) ?? '',
   },
 
-  /** Of pages and badges that everybody may see. */
+  /** For pages and badges that everybody may see. */
   open: {
     states: { well: 'All Birds are well', failing: 'Some Birds are failing', unknown: 'Currently unknown' },
     blind: 'The watch is interrupted. This is the last known state.',
@@ -635,5 +635,5 @@ export const ENGLISH = {
   },
 };
 
-/** What a language has to say. */
+/** What every language has to provide. */
 export type Words = typeof ENGLISH;

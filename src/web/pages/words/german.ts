@@ -1,4 +1,4 @@
-/** The words of the pages in German. Bird, Nest and Flight are the service's own names and stay as they are. */
+/** The words of the pages in German. Bird, Nest and Flight are names of the service and are not translated. */
 import type { AlertKind } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import type { FindingWords } from '../../../health/finding.ts';
@@ -19,12 +19,12 @@ function count(value: number, one: string, many: string): string {
   return `${number(value)} ${PLURAL.select(value) === 'one' ? one : many}`;
 }
 
-/** Words that follow a number, without it. */
+/** Words that follow a number, without the number. */
 function form(value: number, one: string, many: string): string {
   return PLURAL.select(value) === 'one' ? one : many;
 }
 
-/** `12 min`, `3 Tage`; with `days` as they stand behind a preposition. */
+/** `12 min`, `3 Tage`; `days` is the form of `Tage` that the preposition requires. */
 function duration({ count: value, unit }: { count: number; unit: Unit }, days = 'Tage'): string {
   return unit === 'd' ? count(value, 'Tag', days) : `${number(value)} ${unit}`;
 }
@@ -258,7 +258,7 @@ const FINDINGS: FindingWords = {
   },
 };
 
-/** With the full stop of a sentence, which may have brought its own. */
+/** Adds the full stop of a sentence, unless the text already ends with one. */
 function ended(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

@@ -1,11 +1,11 @@
-/** Which language a page is in: the one that its reader chose, else the first that their browser asks for. */
+/** Chooses the language of a page: the one that the reader chose, or else the first that the browser asks for. */
 import type { Context, Hono } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import { parseAccept } from 'hono/utils/accept';
 import { ENGLISH, type Words } from './english.ts';
 import { GERMAN } from './german.ts';
 
-/** By the tag that `lang` of a page and `Accept-Language` name them by; the first is that of everybody else. */
+/** By the tag used in `lang` and `Accept-Language`. The first is the default. */
 export type Languages = ReadonlyMap<string, Words>;
 
 export const LANGUAGES: Languages = new Map([ENGLISH, GERMAN].map((words) => [words.language, words]));
@@ -15,14 +15,14 @@ const YEAR_SECONDS = 31_536_000;
 
 declare module 'hono' {
   interface ContextVariableMap {
-    /** The words of the language that a page is in. */
+    /** The words in the language of the page. */
     words: Words;
-    /** All languages that there are. */
+    /** All available languages. */
     languages: Languages;
   }
 }
 
-/** Settles the language of every page, and takes `?lang=de` as a choice that is kept. */
+/** Determines the language of every page, and stores the choice `?lang=de`. */
 export function addLanguages(pages: Hono, languages: Languages): void {
   pages.use(async (c, next) => {
     const chosen = c.req.query('lang');
@@ -54,12 +54,12 @@ export function wordsFor(
   return languages.get(tag ?? '') ?? first!;
 }
 
-/** For all of the host, since behind a proxy nobody here knows the path that people see. */
+/** For the whole host, since behind a proxy the path that people see is unknown here. */
 function keep(c: Context, language: string): void {
   setCookie(c, COOKIE, language, { path: '/', maxAge: YEAR_SECONDS, sameSite: 'Lax', httpOnly: true });
 }
 
-/** The same address without the choice; relative, so that a proxy's path does not break it. */
+/** The same address without the choice. It is relative, so that it also works under a proxy's path. */
 function withoutChoice(c: Context): string {
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('lang');
