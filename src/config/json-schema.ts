@@ -15,7 +15,7 @@ export function configJsonSchema(): Record<string, unknown> {
   return { title: 'nestwatch configuration', ...schema };
 }
 
-/** Shows a default that is filled in after parsing: shapes hold it as `preset`, because zod drops a foreign `default`. */
+/** Shapes hold defaults that are filled in after parsing as `preset`, because zod drops a foreign `default`. */
 function showPreset(schema: z.core.JSONSchema.BaseSchema): void {
   if (schema.preset === undefined) return;
   schema.default = schema.preset as z.core.JSONSchema.BaseSchema['default'];

@@ -28,7 +28,7 @@ const MOST_UNPROVEN_AT_ONCE = 2;
 const SLOW_MS = 1_000;
 /** As short as the TTL of most names. */
 const KEPT_MS = 60_000;
-/** Most recent first; a receiver's redirects may name any number of hosts. */
+/** The most names remembered, the latest ones: a receiver's redirects may name any number of hosts. */
 const MAX_NAMES = 1_000;
 
 interface Question {

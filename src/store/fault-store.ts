@@ -19,7 +19,7 @@ export interface FaultStore {
   note(faults: readonly Fault[], nowUs: number, againUs?: number): Promise<Fault[]>;
   /** Ends these faults: what failed works again. */
   mend(sort: FaultSort, names: readonly string[]): Promise<void>;
-  /** The names set aside now; with `againByUs`, those to be tried again by then. */
+  /** The names set aside now; with `againByUs`, without those that are tried again only later. */
   names(sort: FaultSort, againByUs?: number): Promise<string[]>;
   /**
    * Called at each start: what waits to be tried again is due at once, and faults that are evaluated anyway are

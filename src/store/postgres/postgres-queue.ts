@@ -29,7 +29,7 @@ const TRIES_TOGETHER = 2;
 const TRIES_BESIDE_OTHERS = 4;
 
 const BEGIN = 'BEGIN ISOLATION LEVEL SERIALIZABLE';
-/** Whoever locks a table first sees everything that was committed before it got the lock. */
+/** A transaction that begins with a table lock sees everything that was committed before it got the lock. */
 const BESIDE_OTHERS = `${BEGIN}; LOCK TABLE server IN ROW SHARE MODE`;
 const WITHOUT_OTHERS = `${BEGIN}; LOCK TABLE server IN EXCLUSIVE MODE`;
 
