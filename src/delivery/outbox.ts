@@ -8,18 +8,16 @@
  *                        ▼ │
  *                 retry, ambiguous      claimed again when they are due
  *
- * **At least once.** A claim, with its attempt counted, is committed before the first byte is sent. Every try carries
- * the same id, by which a receiver can drop repeats. If the process dies, what it had leased may have been sent: it
- * becomes ambiguous at the next start.
- *
- * **Independently.** Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
- * other.
- *
- * **In order.** Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
- * A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`). A batch of
- * forwarded events that fails like that is split in halves (`halve-batch.ts`).
- *
- * Where several replicas send, one whose tries fail leaves deliveries to the others (`defer-to-replicas.ts`).
+ * - *At least once.* A claim, with its attempt counted, is committed before the first byte is sent. Every try carries
+ *   the same id, by which a receiver can drop repeats. What a process that died had leased may have been sent: it
+ *   becomes ambiguous at the next start.
+ * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
+ *   other.
+ * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
+ *   A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`), and a batch of
+ *   forwarded events that does is split in halves (`halve-batch.ts`).
+ * - *By any replica.* Where several replicas send, one whose tries fail leaves deliveries to the others
+ *   (`defer-to-replicas.ts`).
  */
 
 import type { Pace } from '../channels/channel.ts';
@@ -81,7 +79,7 @@ export interface DeliveryOptions extends AttemptOptions {
 export interface Senders {
   /** The number under which deliveries are claimed; undefined while none may be. */
   holder(): number | undefined;
-  /** Whether a try may be begun: this replica certainly keeps its leases until the try has ended. */
+  /** Whether a try may be begun, because it will have ended when another replica may repeat it. */
   mayBegin(): boolean;
   /** Whether others send as well. */
   hasOthers(): boolean;

@@ -3,8 +3,8 @@ import type { Lease } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
 
 /**
- * The store as the owner of a duty uses it: every transaction shows the lease first. Where that has ended nothing of the
- * transaction happens, `lost` is called, and the transaction rejects with `lease_lost`.
+ * The store for the owner of a duty: every transaction presents the lease first. If the lease was lost, nothing of the
+ * transaction is committed, `lost` is called, and the transaction rejects with `lease_lost`.
  */
 export function fencedStore(store: Store, lease: Lease, lost: () => void): Store {
   return {

@@ -1,7 +1,7 @@
 /**
- * A region that this replica reads while it owns it. What it looks like meanwhile, everybody may ask at any replica: the
- * owner shows it every few seconds in the store, and the others answer by that. By that they also know whether the owner
- * reaches it (`relief.ts`).
+ * A region that replicas share: this replica reads it while it owns its duty. All replicas can tell how it stands: the
+ * owner reports that to the store every few seconds, and the others answer from the report. The report also tells them
+ * whether the owner reaches the region (`takeover.ts`).
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import type { Report } from '../report.ts';
@@ -9,14 +9,17 @@ import { regionDuty } from '../store/ownership-store.ts';
 import type { Store, Wakes } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
-import { type ReaderStanding, relieve } from './relief.ts';
+import { type OwnerTrouble, watchOwner } from './takeover.ts';
 
 type Snapshot = ReturnType<WatchedRegion['snapshot']>;
 
-/** Another version, which may show other things, has another number: what it shows is not taken for something else. */
+/**
+ * The form of what is reported. A version of nestwatch that reports something else uses another number, so that neither
+ * misreads the other.
+ */
 const SHAPE = 1;
 
-/** What the owner of a region shows. */
+/** What the owner of a region reports. */
 interface ShownRegion {
   readonly shape: number;
   readonly snapshot: Snapshot;
@@ -27,7 +30,7 @@ interface ShownRegion {
 interface OwnedRegionOptions {
   readonly setting: RegionSetting;
   readonly ownership: Ownership;
-  /** Begins to read it; at this rate, where one is known. */
+  /** Starts reading it, at this rate if one is known. */
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
   /** Whether its service answers this replica. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
@@ -37,10 +40,13 @@ interface OwnedRegionOptions {
   readonly report: Report;
 }
 
-/** One that was taken from whoever did not reach it is not given away for evenness, since it may fall to that one. */
+/**
+ * For this long, a region that was taken over is not given away for balance: it might go back to the replica that could
+ * not reach it.
+ */
 const KEPT_MS = 6 * 3_600_000;
 
-/** What the service bore so long ago may say nothing of now; what is kept for a later life does (`kept-rate.ts`). */
+/** A rate that was reported longer ago is not used. Then the one kept for restarts is (`kept-rate.ts`). */
 const RATE_KEPT_US = 120e6;
 
 export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
@@ -51,7 +57,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   let keptUntilMs = Number.NEGATIVE_INFINITY;
   let parsed: { readonly text: string; readonly shown: ShownRegion } | undefined;
 
-  /** As its last owner has shown it; undefined before anybody of a version that shows the same has. */
+  /** What its last owner reported; undefined if that is nothing, or of another `SHAPE`. */
   function shown(): ShownRegion | undefined {
     const text = ownership.shown(duty)?.shown;
     if (text === undefined) return undefined;
@@ -59,14 +65,17 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     return parsed.shown.shape === SHAPE ? parsed.shown : undefined;
   }
 
-  /** The rate at which it was read until just now: whoever takes over neither hammers the service nor begins anew. */
+  /**
+   * The rate at which it was read until just now. With it a new owner neither overloads the service nor starts from
+   * scratch.
+   */
   function lateRate(): number | undefined {
     const { shownUs = 0 } = ownership.shown(duty) ?? {};
     const isLate = (ownership.view()?.nowUs ?? 0) - shownUs < RATE_KEPT_US;
     return (isLate && shown()?.snapshot.requestsPerSecond) || undefined;
   }
 
-  /** How it stands, as this replica sees it while it reads it. */
+  /** Its present state if this replica reads it. */
   function seen(): Snapshot | undefined {
     return own?.snapshot();
   }
@@ -79,7 +88,9 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     return { weight: 1 + streams, shown: JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs }) };
   }
 
-  /** Only who reads a region may ask its service: two together would ask for more than it bears. */
+  /**
+   * Says who can ask the service. Only the reader of a region may: two together would exceed what the service allows.
+   */
   function whomToAsk(): string {
     const { duties = [], replicas = [] } = ownership.view() ?? {};
     const owner = duties.find((one) => one.duty === duty)?.owner;
@@ -89,8 +100,8 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
       : 'No replica reads this region now: ask again in a moment.';
   }
 
-  /** How the replica that reads it stands to its service, where that is in trouble. */
-  function standing(): ReaderStanding | undefined {
+  /** The trouble that another replica, which reads it, has with its service; undefined if there is none. */
+  function trouble(): OwnerTrouble | undefined {
     const { nowUs = 0, duties = [] } = ownership.view() ?? {};
     const owned = duties.find((one) => one.duty === duty);
     const { shownUs = 0 } = ownership.shown(duty) ?? {};
@@ -101,7 +112,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     return { sinceUs: Math.max(troubleUs, owned.sinceUs), shownUs, nowUs, epoch: owned.epoch };
   }
 
-  async function takeOver({ epoch }: ReaderStanding): Promise<void> {
+  async function takeOver({ epoch }: OwnerTrouble): Promise<void> {
     if (!(await ownership.takeOver({ duty, epoch }))) return;
     keptUntilMs = clock.monotonicMs() + KEPT_MS;
     report({ what: 'relieves', region: name });
@@ -114,8 +125,8 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     setting,
     async run(signal) {
       const failed = (error: unknown) => report({ what: 'trouble', stage: 'store', region: name, error });
-      const relieving = relieve(
-        { clock, random, standing, reaches, answered: () => wakes.ring(`probe ${name}`), takeOver },
+      const watching = watchOwner(
+        { clock, random, trouble, reaches, answered: () => wakes.ring(`probe ${name}`), takeOver },
         signal,
         failed,
       );
@@ -139,7 +150,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
         },
         signal,
       );
-      await relieving;
+      await watching;
     },
     runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
     probe: () => own?.probe(),
@@ -157,12 +168,12 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   };
 }
 
-/** Feeds without anything to poll prove nothing and miss nothing. */
+/** Up to when the region is known to be complete. Feeds with nothing to poll do not count. */
 function verifiedUntilUs({ feeds }: Snapshot): number {
   return Math.min(...feeds.filter((one) => one.polled > 0).map((one) => one.verifiedUntilUs));
 }
 
-/** Nobody has read it yet, or nobody who shares this store. */
+/** The state of a region that no replica of this store has read yet. */
 function notShown({ region }: RegionSetting): Snapshot {
   return {
     region: region.name,

@@ -1,17 +1,17 @@
 /**
- * What is said again and again, to another Alertmanager or to a watchdog, is said by one replica. Where that is not heard
- * any more, another one takes it over, unless it was not heard itself a while ago.
+ * Lets one replica at a time send what is repeated: firing alerts to another Alertmanager, and the heartbeat. If that
+ * is no longer accepted from it, another replica takes the duty over, unless it was itself not accepted a while ago.
  */
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
-import { type ReaderStanding, relieve } from './relief.ts';
+import { type OwnerTrouble, watchOwner } from './takeover.ts';
 
 const REPEATING = 'repeating';
-/** What its owner shows while it is not heard. */
+/** What the owner reports while its repeats are not accepted. */
 const IN_VAIN = 'in vain';
-/** So long a replica that was not heard leaves it to others. */
+/** For this long, a replica whose repeats were not accepted leaves the duty to others. */
 const LEFT_MS = 3_600_000;
 
 interface RepeatingOptions {
@@ -19,11 +19,11 @@ interface RepeatingOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** Whether what this replica says is not accepted any more. */
+  /** Whether the repeats of this replica are not accepted any more. */
   readonly isInVain: () => boolean;
 }
 
-/** Does the work whenever the duty is this replica's, until `signal` aborts. */
+/** Does the work whenever this replica owns the duty, until `signal` aborts. */
 export async function whileRepeating(
   { ownership, clock, random, report, isInVain }: RepeatingOptions,
   run: (signal: AbortSignal, store: Store) => Promise<void>,
@@ -37,8 +37,8 @@ export async function whileRepeating(
     return { weight: 1, shown: isNotHeard ? IN_VAIN : '' };
   }
 
-  /** How its owner, another replica, is not heard. */
-  function standing() {
+  /** The trouble of the owner: another replica, whose repeats are not accepted. Undefined if there is none. */
+  function trouble() {
     const { nowUs = 0, duties = [] } = ownership.view() ?? {};
     const owned = duties.find(({ duty }) => duty === REPEATING);
     const { shown, shownUs = 0 } = ownership.shown(REPEATING) ?? {};
@@ -46,17 +46,17 @@ export async function whileRepeating(
     return { sinceUs: owned.sinceUs, shownUs, nowUs, epoch: owned.epoch };
   }
 
-  async function takeOver({ epoch }: ReaderStanding): Promise<void> {
+  async function takeOver({ epoch }: OwnerTrouble): Promise<void> {
     await ownership.takeOver({ duty: REPEATING, epoch });
   }
 
   const reaches = async () => clock.monotonicMs() - inVainMs >= LEFT_MS;
   const failed = (error: unknown) => report({ what: 'trouble', stage: 'store', error });
-  const relieving = relieve(
-    { clock, random, standing, reaches, answered: () => {}, takeOver },
+  const watching = watchOwner(
+    { clock, random, trouble, reaches, answered: () => {}, takeOver },
     signal,
     failed,
   );
   await ownership.whileOwned({ duty: REPEATING, isFixed: true, run, show }, signal);
-  await relieving;
+  await watching;
 }

@@ -1,49 +1,52 @@
 /**
- * WHO DOES WHAT, where several replicas of this process share one store. The store is the only thing that they agree
- * by; nobody leads, and none knows the address of another.
+ * Decides which replica does what, where several replicas share one store. They agree through the store alone: there is
+ * no leader, and no replica knows the address of another.
  *
- *                       ┌──────────────────── turn, every 2.5 s ──────────────────────┐
- *   replica (one life)  │ I live · look · remove who does not live · give back · take │
- *                       └──────────────────────────────┬──────────────────────────────┘
- *                                                      ▼
- *   region eu ─ region us ─ … ─ alerting      one replica each: a duty, owned by a lease
- *   deliveries, page, API, commands            every replica, all the time
+ *                        ┌────────────────── turn, every 2.5 s ──────────────────┐
+ *   replica (one run)    │ renew · look · remove the expired · give back · take  │
+ *                        └───────────────────────────┬───────────────────────────┘
+ *                                                    ▼
+ *   region eu ─ region us ─ … ─ alerting ─ repeating    one replica each: a duty, owned by a lease
+ *   deliveries, page, API, commands                     every replica, all the time
  *
- * - *Duties.* Reading a region is one, alerting (with digests, repetitions and the heartbeat) is another. Work on a duty
- *   runs only while its lease lasts, and is begun anew, from what the store knows, by whoever takes it.
- * - *A lease is a pair of duty and epoch* (`store/ownership-store.ts`). Every transaction of the work shows it first
- *   (`fencedStore`); one that was overtaken throws `lease_lost`, nothing of it is committed, and the work is ended. So a
- *   process that was stopped for a minute, or whose commit was under way for one, changes nothing any more.
- * - *A replica lives* for `LEASE_MS` from its last turn, on the store's clock. When that is over, the turn of any other
- *   removes it, and all that it owned is nobody's. One that hears nothing from the store for that long ends its work by
- *   itself, on its own monotonic clock: that is manners towards the watched service, not what safety rests on.
- *   A region is without a reader for a lease and the start of another reader: so the lease is as short as may be. It bears
- *   three turns that are not answered, that is a process or a server that stands still for 7.5 s; for longer, duties move
- *   that need not have, which costs the service one more reading of what was under way, and nothing else.
- * - *A turn* is one request where there is nothing to decide, which is nearly always: it says that the replica lives and
- *   brings how all stand. Only where that shows something to do follows a transaction, which looks once more itself.
- *   Its turns have a way of their own to the store (`Sharing.turns`): were they to wait behind its own work, a replica that
- *   is busy would lose all its duties, and what that costs the others would make them lose theirs. Only one whose work gets
- *   nothing through for `STUCK_MS` says no more that it lives.
- * - *Who takes what* is decided by each replica for itself, in a transaction of its turn (`plan-duties.ts`). A region that
- *   its reader does not reach is taken by one that does (`relief.ts`).
- * - *Deliveries* belong to no duty: whoever is free claims them, in the order of their lanes, under its number as a
- *   replica. What a removed one was sending becomes ambiguous `SENDING_MS` later and comes again under the same id: a try
- *   takes longer than a lease bears. None is begun that may not have ended by then (`SENDS_MS`), and one that ended late
- *   settles nothing if another was begun.
- * - *Ending.* What a replica does ends in good order, and each duty is given back when its work has ended; its deliveries
- *   are settled; then it removes itself. Others are woken at each step, so nothing waits for a lease to run out.
- * - *Instants* are the store's (`time/store-clock.ts`): what one replica has written comes due for all at once.
- * - *Wakes* between replicas may be lost (`Wakes`): every turn looks by itself, and who misses a replica that was there
- *   looks after all that it may have left without a word.
+ * - *Duties.* Reading a region is a duty of its own. So are alerting (with digests), and repeating (with the
+ *   heartbeat). The work on a duty runs only while this replica holds its lease. A new owner starts it anew from what
+ *   the store knows.
+ * - *Leases.* A lease is a duty with an epoch (`store/ownership-store.ts`). Every transaction of the work presents it
+ *   first (`fencedStore`). If another replica has taken the duty, the transaction fails with `lease_lost`, nothing of
+ *   it is committed, and the work is ended. So a process that was paused for a minute, or whose commit took that long,
+ *   changes nothing any more.
+ * - *Membership.* A replica is a member for `LEASE_MS` from its last renewal, on the store's clock. After that, the
+ *   next turn of any other replica removes it, and its duties become unowned. A replica that the store does not answer
+ *   for that long ends its work by itself, on its own monotonic clock. This only spares the watched service: safety
+ *   rests on the epochs. While a dead replica's membership expires and another one starts, a region has no reader, so
+ *   `LEASE_MS` is as short as possible. It survives three turns without an answer: a process or a server that hangs for
+ *   7.5 s. After a longer hang duties may move needlessly, which costs the service one more reading of what was under
+ *   way, and nothing else.
+ * - *Turns.* A turn is nearly always one request, which renews the membership and returns the state of all. Only if
+ *   there is something to decide does a transaction follow, which looks again. Turns have a connection of their own to
+ *   the store (`Sharing.turns`): if they waited behind the replica's own work, a busy replica would lose all its
+ *   duties, and the cost of moving them would make others lose theirs. Only a replica whose work commits nothing for
+ *   `STUCK_MS` stops renewing.
+ * - *Planning.* Each replica decides for itself which duties it takes and gives, in a transaction of its turn
+ *   (`plan-duties.ts`). A region that its reader cannot reach is taken over by a replica that can (`takeover.ts`).
+ * - *Deliveries* are not duties: any replica claims them, in the order of their lanes, under its own number. What a
+ *   removed replica was sending becomes ambiguous `SENDING_MS` later and is sent again under the same id. No try is
+ *   begun that would normally still be running then (`SENDS_MS`). If one ends even later and another was begun, it
+ *   settles nothing.
+ * - *Ending.* A replica that ends finishes its work in order. It gives back each duty when its work has ended, settles
+ *   its deliveries, and then removes itself. It wakes the others at each step, so nothing waits until it expires.
+ * - *Times* are the store's (`time/store-clock.ts`), so what one replica has written comes due for all at once.
+ * - *Wakes* between replicas may be lost (`Wakes`). So every turn looks by itself, and a replica that misses another
+ *   one takes care of whatever that has left without a wake.
  *
- *   own-life.ts         how long this replica surely still lives
- *   owned-works.ts      what it does by its duties
- *   shown-duties.ts     how the duties stand, for all to see
- *   missed-replicas.ts  whom it misses, and what they may have left
- *   relief.ts           whether another one reads a region that only this one reaches
+ *   membership.ts        how long this replica certainly remains a member
+ *   duty-runner.ts       the work on the duties that it owns
+ *   shown-duties.ts      the state of all duties, for all to see
+ *   removed-replicas.ts  which replicas are gone, and what they may have left
+ *   takeover.ts          taking over what another replica owns but cannot reach
  *
- * A process that has its store to itself has none of this: it owns everything, always (`daemon.ts`).
+ * A process that has its store to itself needs none of this: it owns everything, always (`part.ts`).
  */
 import type { Report } from '../report.ts';
 import {
@@ -57,39 +60,42 @@ import {
 } from '../store/ownership-store.ts';
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
-import { MissedReplicas } from './missed-replicas.ts';
-import { LEASE_MS, OwnLife, type OwnSender } from './own-life.ts';
-import { type OwnedWork, OwnedWorks } from './owned-works.ts';
+import { DutyRunner, type DutyWork } from './duty-runner.ts';
+import { LEASE_MS, Membership, type OwnSender } from './membership.ts';
 import { type DutyPlan, isExpired, planDuties } from './plan-duties.ts';
+import { RemovedReplicas } from './removed-replicas.ts';
 import { ShownDuties } from './shown-duties.ts';
 
-/** What makes a process one of several. */
+/** What a process needs to be one of several replicas. */
 export interface ReplicaPart extends Sharing {
-  /** For people: mostly the name of the host. */
+  /** For people: usually the name of the host. */
   readonly name: string;
   readonly version: string;
 }
 
-/** What delivery has to know of the replica that it is part of. */
+/** What delivery must know of the replica that it belongs to. */
 export interface Senders extends OwnSender {
   /** Whether others send as well. */
   hasOthers(): boolean;
 }
 
 export interface Ownership {
-  /** Begins to take part; `end` gives everything back. `leftOver` is called when another one may have left work to do. */
+  /**
+   * Joins, and takes turns from now on. `leave` takes no more duties; `end` gives everything back. `leftOver` is called
+   * when another replica may have left work to do.
+   */
   begin(leftOver?: () => void): { leave(): void; end(): Promise<void> };
-  /** Does the work whenever its duty is this replica's, until `signal` aborts and the work has ended. */
-  whileOwned(work: OwnedWork, signal: AbortSignal): Promise<void>;
-  /** Whether its work is done here now. */
+  /** Does the work whenever this replica owns its duty, until `signal` aborts and the work has ended. */
+  whileOwned(work: DutyWork, signal: AbortSignal): Promise<void>;
+  /** Whether this replica works on the duty now. */
   owns(duty: string): boolean;
-  /** Takes a duty from its owner, unless it is another's meanwhile; resolves to whether that was done. */
+  /** Takes a duty from its owner, unless its lease is no longer this one. Resolves to whether it did. */
   takeOver(from: Lease): Promise<boolean>;
-  /** How a duty stands, as its last owner has shown; undefined where it never did. */
+  /** The state of a duty as its last owner reported it; undefined if none did. */
   shown(duty: string): ShownDuty | undefined;
-  /** Of the last turn; undefined before the first. */
+  /** The state at the last turn; undefined before the first. */
   view(): OwnershipView | undefined;
-  /** The replicas of the last turn, this one as it is now; none where it is not one of them. */
+  /** The replicas at the last turn, this one as it is now; none if this one is not a member. */
   replicas(): readonly (ReplicaRecord & { readonly isOwn: boolean })[];
   readonly senders: Senders;
 }
@@ -99,17 +105,22 @@ export interface OwnershipOptions extends ReplicaPart {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** Why the configuration in the file of this replica is not in force, for all to see; undefined where it is. */
+  /** Why the configuration file of this replica is not in force, for all to see; undefined if it is. */
   readonly refused: () => RefusedFile | undefined;
-  /** By which configuration this replica goes. */
+  /** The configuration that this replica uses. */
   readonly configInForce: () => ConfigInForce;
 }
 
 const TURN_MS = 2_500;
-/** By the best of so many turns is judged how fast the store is for this replica: a moment's load counts for nothing. */
+/**
+ * The best response time of this many turns tells how fast the store is for this replica: a moment's load does not
+ * count.
+ */
 const TURNS_KEPT = 10;
 const MOST_TURN_MS = 60_000;
-/** Of those that would remove the same replica, one comes first. */
+/**
+ * Spreads the turns of replicas that would all remove the same expired one, so that one does it before the others look.
+ */
 const SPREAD_MS = 500;
 
 export function createOwnership(options: OwnershipOptions): Ownership {
@@ -119,12 +130,12 @@ export function createOwnership(options: OwnershipOptions): Ownership {
 class Member implements Ownership {
   readonly #options: OwnershipOptions;
   readonly #bell: Bell;
-  readonly #life: OwnLife;
-  readonly #works: OwnedWorks;
+  readonly #membership: Membership;
+  readonly #runner: DutyRunner;
   readonly #duties: ShownDuties;
-  readonly #missed: MissedReplicas;
+  readonly #removed: RemovedReplicas;
   #view: OwnershipView | undefined;
-  /** How long the last turns took. */
+  /** The response times of the last turns. */
   readonly #turnsMs: number[] = [];
   #leftOver = () => {};
   #isLeaving = false;
@@ -134,12 +145,12 @@ class Member implements Ownership {
   constructor(options: OwnershipOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
-    // Whether its duties are still its own is not known then.
-    this.#life = new OwnLife(options.clock, () => this.#works.endAll());
-    this.#works = new OwnedWorks({ ...options, changed: () => this.#bell.ring() });
-    this.#duties = new ShownDuties({ ...options, freed: () => this.#bell.ring() }, this.#works);
-    this.#missed = new MissedReplicas(options.clock);
-    this.senders = { ...this.#life.sender, hasOthers: () => this.#hasOthers() };
+    // When the membership has expired, other replicas may own its duties.
+    this.#membership = new Membership(options.clock, () => this.#runner.endAll());
+    this.#runner = new DutyRunner({ ...options, changed: () => this.#bell.ring() });
+    this.#duties = new ShownDuties({ ...options, freed: () => this.#bell.ring() }, this.#runner);
+    this.#removed = new RemovedReplicas(options.clock);
+    this.senders = { ...this.#membership.sender, hasOthers: () => this.#hasOthers() };
   }
 
   begin(leftOver = () => {}) {
@@ -157,25 +168,25 @@ class Member implements Ownership {
         this.#isOver = true;
         this.#bell.ring();
         await turning;
-        this.#life.end();
+        this.#membership.end();
         deafen();
         await this.#leave();
       },
     };
   }
 
-  whileOwned(work: OwnedWork, signal: AbortSignal): Promise<void> {
-    return this.#works.whileOwned(work, signal);
+  whileOwned(work: DutyWork, signal: AbortSignal): Promise<void> {
+    return this.#runner.whileOwned(work, signal);
   }
 
   owns(duty: string): boolean {
-    return this.#works.isWorking(duty);
+    return this.#runner.isWorking(duty);
   }
 
-  /** What the owner writes from then on is refused. */
+  /** What the former owner writes from then on is refused. */
   async takeOver(from: Lease): Promise<boolean> {
     const { turns, wakes } = this.#options;
-    const { replica } = this.#life;
+    const { replica } = this.#membership;
     if (replica === 0 || this.#isLeaving) return false;
     const taken = await turns.transaction(async ({ ownership }) => {
       const { duties } = await ownership.view();
@@ -188,7 +199,7 @@ class Member implements Ownership {
       return ownership.take(from.duty, replica);
     });
     if (!taken) return false;
-    this.#works.hand(taken);
+    this.#runner.hand(taken);
     wakes.ring('ownership');
     return true;
   }
@@ -203,7 +214,7 @@ class Member implements Ownership {
 
   replicas() {
     const all = this.#view?.replicas ?? [];
-    const isOwn = ({ replica }: ReplicaRecord) => replica === this.#life.replica;
+    const isOwn = ({ replica }: ReplicaRecord) => replica === this.#membership.replica;
     if (!all.some(isOwn)) return [];
     const { storeClock, refused, configInForce } = this.#options;
     const said = { clockAheadUs: storeClock.ownAheadUs(), refused: refused(), config: configInForce() };
@@ -213,7 +224,7 @@ class Member implements Ownership {
 
   #hasOthers(): boolean {
     const view = this.#view;
-    const isOther = (one: ReplicaRecord) => one.replica !== this.#life.replica && !one.isLeaving;
+    const isOther = (one: ReplicaRecord) => one.replica !== this.#membership.replica && !one.isLeaving;
     return view?.replicas.some((one) => isOther(one) && !isExpired(one, view)) ?? false;
   }
 
@@ -231,36 +242,39 @@ class Member implements Ownership {
     }
   }
 
-  /** Says that it lives; decides where there is something to decide, and acts upon it once that is committed. */
+  /** Renews. Decides if there is something to decide, and acts on it once that is committed. */
   async #turn(beganMs: number): Promise<void> {
     const renewed = await this.#renew(beganMs);
-    if (renewed) this.#missOthers(renewed);
+    if (renewed) this.#noteRemoved(renewed);
     if (!renewed || this.#hasToDecide(renewed)) await this.#decideAll();
     else this.#view = renewed;
-    if (this.#view) this.#works.endTaken(this.#view);
+    if (this.#view) this.#runner.endTaken(this.#view);
     await this.#duties.exchange(beganMs);
   }
 
-  /** By itself, so that it waits for nothing but the store. Resolves to how all stand, unless it had to join anew. */
+  /**
+   * Renews in a request of its own, so that it waits for nothing but the store. Resolves to the state of all; undefined
+   * if it had to join again.
+   */
   async #renew(beganMs: number): Promise<OwnershipView | undefined> {
     const { name, version, turns, report } = this.#options;
-    const { replica: former } = this.#life;
+    const { replica: former } = this.#membership;
     const view = former > 0 ? await this.#sayThatItLives(former) : undefined;
     if (!view) {
       const replica = await turns.transaction(({ ownership }) => ownership.join(name, version, LEASE_MS));
-      // It may have been stopped for hours, and nothing of it is to be dated so.
+      // The process may have been paused for hours. This corrects its store clock before anything is written.
       await this.#sayThatItLives(replica);
-      // What this process did as another replica is over: others may do it already.
-      this.#works.endAll();
-      this.#life.replica = replica;
-      this.#missed.joins();
+      // The work begun under its former number ends: other replicas may own the duties by now.
+      this.#runner.endAll();
+      this.#membership.replica = replica;
+      this.#removed.joins();
       report({ what: 'joined', replica });
     }
-    this.#life.renewed(beganMs);
+    this.#membership.renewed(beganMs);
     return view;
   }
 
-  /** By the best of the last turns; 0 before there were some. */
+  /** The best response time of the last turns; 0 before there were enough. */
   #turnMs(): number {
     if (this.#turnsMs.length < TURNS_KEPT) return 0;
     return Math.min(Math.max(1, Math.min(...this.#turnsMs)), MOST_TURN_MS);
@@ -283,12 +297,13 @@ class Member implements Ownership {
     return view;
   }
 
-  /** Whether a transaction would do something. */
+  /** Whether a transaction would have something to do. */
   #hasToDecide(view: OwnershipView): boolean {
-    if (this.#works.returned().length > 0 || this.#missed.late().length > 0) return true;
-    if (view.replicas.some((one) => one.replica !== this.#life.replica && isExpired(one, view))) return true;
+    if (this.#runner.returned().length > 0 || this.#removed.late().length > 0) return true;
+    if (view.replicas.some((one) => one.replica !== this.#membership.replica && isExpired(one, view)))
+      return true;
     const isHeldIdly = view.duties.some(
-      ({ duty, owner }) => owner === this.#life.replica && !this.#works.isWorking(duty),
+      ({ duty, owner }) => owner === this.#membership.replica && !this.#runner.isWorking(duty),
     );
     const { take, give, seize } = this.#plan(view);
     return isHeldIdly || take.length > 0 || give.length > 0 || seize.length > 0;
@@ -296,17 +311,17 @@ class Member implements Ownership {
 
   async #decideAll(): Promise<void> {
     const { turns, wakes } = this.#options;
-    const returned = this.#works.returned();
-    const missing = this.#missed.late();
+    const returned = this.#runner.returned();
+    const missing = this.#removed.late();
     const { view, taken, give, removed, seized } = await turns.transaction((tx) =>
-      this.#decide(tx, this.#life.replica, returned, missing),
+      this.#decide(tx, this.#membership.replica, returned, missing),
     );
-    this.#works.forget(returned);
-    this.#missed.forget(missing);
-    this.#missOthers(view);
+    this.#runner.forget(returned);
+    this.#removed.forget(missing);
+    this.#noteRemoved(view);
     this.#view = view;
-    for (const lease of taken) this.#works.hand(lease);
-    for (const duty of give) this.#works.end(duty);
+    for (const lease of taken) this.#runner.hand(lease);
+    for (const duty of give) this.#runner.end(duty);
     if (returned.length > 0 || removed > 0 || seized > 0) wakes.ring('ownership');
     if (missing.length > 0) this.#leftOver();
   }
@@ -318,13 +333,16 @@ class Member implements Ownership {
     const view = await ownership.view();
     if (missing.length > 0) {
       const living = view.replicas.map((one) => one.replica);
-      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), [...living, ...this.#missed.mayBeSending()]);
+      await tx.outbox.recoverLeases(this.#options.clock.nowUs(), [
+        ...living,
+        ...this.#removed.mayBeSending(),
+      ]);
     }
-    // Of a turn whose answer was lost.
+    // Duties that it owns without working on them: the answer of the turn that took them was lost.
     const held = view.duties.filter(({ owner }) => owner === replica);
     const { unknown = [], waiting = [] } = Object.groupBy(
-      held.filter(({ duty }) => !this.#works.isWorking(duty)),
-      ({ duty }) => (this.#works.isWanted(duty) ? 'waiting' : 'unknown'),
+      held.filter(({ duty }) => !this.#runner.isWorking(duty)),
+      ({ duty }) => (this.#runner.isWanted(duty) ? 'waiting' : 'unknown'),
     );
     for (const lease of unknown) await ownership.release(lease);
     const { take, give, seize } = this.#plan(view);
@@ -341,41 +359,41 @@ class Member implements Ownership {
     return { view, taken, give, removed, seized: seize.length };
   }
 
-  /** What it is to take and to give. */
+  /** What this replica is to take, to give away, and to seize. */
   #plan(view: OwnershipView): DutyPlan {
-    const { take, give, seize } = planDuties(this.#life.replica, this.#works.wanted(), view);
+    const { take, give, seize } = planDuties(this.#membership.replica, this.#runner.wanted(), view);
     return {
-      take: take.filter((duty) => !this.#works.isWorking(duty)),
-      give: give.filter((duty) => this.#works.isLasting(duty)),
-      seize: seize.filter(({ duty }) => !this.#works.isWorking(duty)),
+      take: take.filter((duty) => !this.#runner.isWorking(duty)),
+      give: give.filter((duty) => this.#runner.isLasting(duty)),
+      seize: seize.filter(({ duty }) => !this.#runner.isWorking(duty)),
     };
   }
 
-  /** Looks after what those who are there no more may have left. */
-  #missOthers(view: OwnershipView): void {
-    if (this.#missed.notes(view)) this.#leftOver();
+  /** Takes care of what replicas that are gone may have left. */
+  #noteRemoved(view: OwnershipView): void {
+    if (this.#removed.notes(view)) this.#leftOver();
   }
 
-  /** Until the next turn, or until another replica may be removed. */
+  /** Milliseconds until the next turn: sooner if another replica may be removed before that. */
   #waitMs(): number {
     const { random } = this.#options;
     const { nowUs = 0, replicas = [] } = this.#view ?? {};
     const soonestUs = replicas
-      .filter(({ replica }) => replica !== this.#life.replica)
+      .filter(({ replica }) => replica !== this.#membership.replica)
       .reduce((least, { expiresUs }) => Math.min(least, expiresUs), Number.POSITIVE_INFINITY);
     return Math.min(TURN_MS, Math.max(0, (soonestUs - nowUs) / 1000) + (0.1 + random()) * SPREAD_MS);
   }
 
   async #leave(): Promise<void> {
     const { turns, wakes, report } = this.#options;
-    const { replica } = this.#life;
-    this.#life.replica = 0;
+    const { replica } = this.#membership;
+    this.#membership.replica = 0;
     if (replica === 0) return;
     try {
       await turns.transaction((tx) => tx.ownership.leave(replica));
       wakes.ring('ownership');
     } catch (error) {
-      // Its time runs out by itself.
+      // The membership expires by itself.
       report({ what: 'trouble', stage: 'store', error });
     }
   }

@@ -1,6 +1,7 @@
 /**
- * The part that a process has in the watch. One that has its store to itself does everything, always. Where several
- * share a store, each reads the regions that it owns, one of them alerts and one repeats, and all send (`ownership.ts`).
+ * Gives the stages their part in the watch, whether or not several replicas share the store. A process that has its
+ * store to itself does everything, always. Where several share it, each reads the regions that it owns, one alerts, one
+ * repeats, and all of them send (`ownership.ts`).
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import { ALERTING } from '../store/ownership-store.ts';
@@ -18,48 +19,54 @@ import {
 /** Works until `signal` aborts; all that it writes goes through `store`. */
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;
 
-/** What this process can do with a region. */
+/** How this process can read a region. */
 export interface RegionWay {
-  /** Begins to read it; at this rate, where one is known. */
+  /** Starts reading it, at this rate if one is known. */
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
   /** Whether its service answers this process. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
 }
 
 export interface Part {
-  /** False where the process has its store to itself. */
+  /** False if the process has its store to itself. */
   readonly isShared: boolean;
-  /** Takes part until `signal` aborts; `heard` is called for what others ring. The function that is returned ends it. */
+  /**
+   * Takes part until `signal` aborts. `heard` is called for each wake of another replica. The returned function ends
+   * it.
+   */
   take(signal: AbortSignal, heard: (what: WakeUp) => void): () => Promise<void>;
-  /** Says to the other replicas that there is something for them to do. */
+  /** Wakes the other replicas, since there is something for them to do. */
   ring(what: WakeUp): void;
-  /** Decides for everybody, whenever that is this process's to do, until `signal` aborts. */
+  /** Does the work of alerting whenever this process has that duty, until `signal` aborts. */
   whileAlerting(work: Work, signal: AbortSignal): Promise<void>;
-  /** Whether it decides for everybody now. */
+  /** Whether this process alerts now. */
   isAlerting(): boolean;
-  /** Does what is repeated for everybody, whenever that is this process's to do, until `signal` aborts. */
+  /** Does the work of repeating whenever this process has that duty, until `signal` aborts. */
   whileRepeating(work: Work, signal: AbortSignal): Promise<void>;
-  /** A region that is read whenever that is this process's to do. `knownPerSecond` is what its service bore just now. */
+  /**
+   * A region that is read whenever this process has that duty. `knownPerSecond`: the rate that its service just
+   * allowed.
+   */
   region(setting: RegionSetting, way: RegionWay, knownPerSecond: number | undefined): WatchedRegion;
-  /** Those that share the store, this one among them; none where the process has it to itself. */
+  /** The replicas that share the store, including this one; none if the process has it to itself. */
   replicas(): ReturnType<Ownership['replicas']>;
-  /** What delivery has to know, where several share the store. */
+  /** What delivery must know if several replicas share the store. */
   readonly senders: Senders | undefined;
-  /** How often to look for what another one may have left, in case a wake is lost; undefined where there is none. */
+  /** How often to look for what another replica may have left, in case a wake is lost; undefined if there is none. */
   readonly lookEveryMs: number | undefined;
 }
 
 interface PartOptions extends Omit<OwnershipOptions, keyof ReplicaPart> {
-  /** Whether what is repeated here is not accepted any more. */
+  /** Whether the repeats of this process are not accepted any more. */
   readonly repeatsInVain: () => boolean;
-  /** Where several share the store; absent where this one has it to itself. */
+  /** Present if several replicas share the store. */
   readonly replica?: ReplicaPart | undefined;
 }
 
-/** Beside reading, alerting takes so much. */
+/** The weight of alerting as a share of that of all reading. */
 const ALERTING_PART = 1 / 4;
 
-/** Wakes are lost with a connection or a process only, and who notices that looks at once. */
+/** Wakes are lost only with a connection or a process, and a replica that notices either looks at once. */
 export const LOOK_EVERY_MS = 30_000;
 
 export function createPart({ replica, repeatsInVain, ...options }: PartOptions): Part {
@@ -85,13 +92,13 @@ function partOf(options: OwnershipOptions, repeatsInVain: () => boolean): Part {
   const { wakes } = options;
   const ownership = createOwnership(options);
 
-  /** What alerting takes grows with what is read. */
+  /** The weight of alerting grows with that of what is read. */
   function alertingWeight(): number {
     const read = ownership.view()?.duties.filter(({ duty }) => duty !== ALERTING) ?? [];
     return 1 + ALERTING_PART * read.reduce((sum, { weight }) => sum + weight, 0);
   }
 
-  /** Moving what is done for everybody makes nothing more even. */
+  /** Owns a duty that does not move for balance: moving what is done once for all balances nothing. */
   function whileOwned(duty: string, weight: () => number, run: Work, signal: AbortSignal): Promise<void> {
     const show = () => ({ weight: weight(), shown: '' });
     return ownership.whileOwned({ duty, isFixed: true, run, show }, signal);
@@ -100,7 +107,7 @@ function partOf(options: OwnershipOptions, repeatsInVain: () => boolean): Part {
   return {
     isShared: true,
     take(signal, heard) {
-      // Who ends without a word has not rung for what it committed last, nor for what it was sending.
+      // A replica that died has not woken the others for what it committed last, nor for what it was sending.
       const membership = ownership.begin(() => {
         heard('alerting');
         heard('delivery');

@@ -1,15 +1,16 @@
 /**
- * Which duties a replica takes, and which it gives to another. Every replica decides for itself from the same view, one
- * after another, so nothing is agreed upon and nobody leads.
+ * Decides which duties a replica takes, and which it gives to another. Every replica decides for itself from the same
+ * state, one after another, so there is no vote and no leader.
  *
- * - What is nobody's is taken at once, by whoever has least to do: a watch that stands still is worse than an uneven one.
- * - What somebody owns moves calmly: only from the replica that has most to do, only to one that has lived for a while,
- *   only while the two are clearly uneven, and nothing that came a moment ago. Each move makes the largest
- *   load smaller, so the moves come to an end, and no duty goes to and fro.
- * - While replicas take up another configuration one after the other, alerting falls to those that have.
- * - One that did not reach a region, which another one did, is left out for hours where there are others.
- * - One for which the store is much slower than for others is left out, and they take what it has: all that is done
- *   takes many requests to the store, one after another, and whatever waits there in line.
+ * - An unowned duty is taken at once, by the replica with the least load: a watch that stands still is worse than an
+ *   uneven one.
+ * - An owned duty moves cautiously: only from the replica with the most load, only to one that has been a member for a
+ *   while, only if the two are clearly uneven, and only if it did not just come. Each move lowers the largest load, so
+ *   moves come to an end and no duty goes back and forth.
+ * - While replicas load a new configuration one after the other, alerting goes to those that have done so.
+ * - A replica that could not reach a region which another one reached is left out for hours, if there are others.
+ * - A replica for which the store is much slower than for others is left out, and they take over what it has. All work
+ *   makes many requests to the store, one after another, and other work waits behind it.
  */
 import {
   ALERTING,
@@ -19,36 +20,39 @@ import {
   type ReplicaRecord,
 } from '../store/ownership-store.ts';
 
-/** What a replica may own, and whether it moves for the sake of evenness. */
+/** A duty that a replica may own. */
 export interface WantedDuty {
   readonly duty: string;
-  /** It stays where it is: moving it makes nothing more even. */
+  /** It does not move for balance. */
   readonly isFixed?: boolean;
 }
 
 export interface DutyPlan {
   readonly take: readonly string[];
   readonly give: readonly string[];
-  /** What it takes from another one, as that has it now. */
+  /** The leases of other replicas whose duties it takes over. */
   readonly seize: readonly Lease[];
 }
 
-/** A replica that lives for less is given nothing that others have: it may end again, as one that cannot start does. */
+/** A replica younger than this is given nothing that others own: it may end again, like one that cannot start. */
 const SETTLED_US = 30e6;
-/** What an owner has for less stays with it. */
+/** A duty does not move before it has been owned for this long. */
 const HELD_US = 60e6;
-/** One that has less to do, and has not taken what is nobody's for so long, does not want it. */
+/** If the replica with the least load has not taken an unowned duty for this long, it does not want it. */
 const LEFT_LYING_US = 15e6;
-/** Two that differ by less than this part of what a replica has to do on average are even enough. */
+/** Two loads that differ by less than this share of the average load are even enough. */
 const WORTH_MOVING = 1 / 5;
-/** For so long a replica from which another one had to take a region is left out. */
+/** For this long, a replica is left out after another one had to take over a region from it. */
 const LEFT_OUT_US = 6 * 3_600e6;
-/** What the store may take to answer without being slow, and how much slower than for others it may be. */
+/**
+ * The store is slow for a replica if it takes longer than `SLOW_MS`, and `TIMES_SLOWER` times as long as for the
+ * fastest.
+ */
 const SLOW_MS = 100;
 const TIMES_SLOWER = 5;
-/** Moves at a time. */
+/** The most duties given away at a time. */
 const MOST_GIVEN = 4;
-/** Of a duty that nobody has done yet. */
+/** The weight of a duty that nobody has worked on yet. */
 const UNKNOWN_WEIGHT = 1;
 
 export function planDuties(
@@ -74,12 +78,15 @@ export function planDuties(
   return { take: [], give: seize.length > 0 ? [] : chooseGiven(me, wanted, among, situation), seize };
 }
 
-/** Whether it may be removed, and takes nothing. */
+/** Whether the replica may be removed. It takes nothing any more. */
 export function isExpired({ expiresUs }: ReplicaRecord, { nowUs }: Pick<OwnershipView, 'nowUs'>): boolean {
   return expiresUs <= nowUs;
 }
 
-/** What falls to `me` when each in turn goes to whoever has least to do; and what somebody else leaves lying. */
+/**
+ * The duties that fall to `me` if each in turn goes to the replica with the least load; and those that another replica
+ * has not taken in time.
+ */
 function shareOut(
   free: readonly Pick<DutyRecord, 'duty' | 'sinceUs' | 'weight'>[],
   staying: readonly ReplicaRecord[],
@@ -96,7 +103,7 @@ function shareOut(
     .map(({ duty }) => duty);
 }
 
-/** Those that go by the configuration that came into force last. */
+/** The replicas that use the configuration that took effect last. */
 function upToDateOf(replicas: readonly ReplicaRecord[]): readonly ReplicaRecord[] {
   const last = replicas.reduce((a, b) => (b.config.sinceUs > a.config.sinceUs ? b : a));
   return replicas.filter(({ config }) => config.digest === last.config.digest);
@@ -108,14 +115,14 @@ interface Situation {
   readonly known: ReadonlyMap<string, DutyRecord>;
 }
 
-/** Those for which the store is about as quick as for the quickest, and of which that is not known. */
+/** The replicas for which the store is about as fast as for the fastest, and those for which that is not known. */
 function quickOf(staying: readonly ReplicaRecord[]): readonly ReplicaRecord[] {
   const known = staying.flatMap(({ turnMs }) => (turnMs > 0 ? [turnMs] : []));
   const slowMs = Math.max(SLOW_MS, TIMES_SLOWER * Math.min(...known));
   return staying.filter(({ turnMs }) => turnMs <= slowMs);
 }
 
-/** Of what slow ones have, what falls to `me` when each in turn goes to whoever has least to do. */
+/** The leases of slow replicas that fall to `me` if each in turn goes to the replica with the least load. */
 function shareOutSlow(
   me: number,
   wanted: readonly WantedDuty[],
@@ -166,14 +173,14 @@ function chooseGiven(
 }
 
 /**
- * Whether it brings the two of them nearer to each other by what is worth a move, or, however little that is, leaves its
- * owner with no less than the other: several of those make them even.
+ * Whether a move is worth it: it reduces the gap by at least `worth`, or leaves the owner with no less load than the
+ * other. A move of the latter kind may be small, but several of them make the two even.
  */
 function isWorthMoving({ weight }: { readonly weight: number }, gap: number, worth: number): boolean {
   return 2 * weight <= gap || gap - Math.abs(gap - 2 * weight) >= worth;
 }
 
-/** The one that leaves least between two replicas that are so far apart. */
+/** The duty whose move leaves the smallest gap. */
 function mostEven(movable: ReadonlyMap<string, number>, gap: number) {
   let best: { readonly duty: string; readonly weight: number } | undefined;
   for (const [duty, weight] of movable) {
@@ -191,7 +198,7 @@ function loadOf(replicas: readonly ReplicaRecord[], duties: readonly DutyRecord[
   return load;
 }
 
-/** The oldest of those that have least to do. */
+/** The oldest of the replicas with the least load. */
 function leastLoaded(replicas: readonly ReplicaRecord[], load: ReadonlyMap<number, number>): ReplicaRecord {
   return replicas.reduce((a, b) => (load.get(b.replica)! < load.get(a.replica)! ? b : a));
 }

@@ -1,14 +1,14 @@
-/** How the duties stand: what this replica shows of its own to all, and what it sees of all. */
+/** Exchanges the state of duties: reports that of this replica's own, and reads that of all. */
 import { isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ShownDuty } from '../store/ownership-store.ts';
 import type { Store, Turns } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import type { OwnedWorks } from './owned-works.ts';
+import type { DutyRunner } from './duty-runner.ts';
 
-/** How often is shown, and read, how the duties stand. */
+/** How often the state of duties is reported and read. */
 const SHOW_MS = 15_000;
-/** One whose own work commits nothing for so long leaves its duties to others: alive alone it is of no use. */
+/** A replica whose own work commits nothing for this long leaves its duties to others: being alive is not enough. */
 export const STUCK_MS = 60_000;
 
 interface ShownDutiesOptions {
@@ -16,41 +16,44 @@ interface ShownDutiesOptions {
   readonly turns: Turns;
   readonly clock: Clock;
   readonly report: Report;
-  /** Called when what it shows gets through again, after it was stuck. */
+  /** Called when a report gets through again after the replica was stuck. */
   readonly freed: () => void;
 }
 
 export class ShownDuties {
   readonly #options: ShownDutiesOptions;
-  readonly #works: OwnedWorks;
+  readonly #runner: DutyRunner;
   #shown = new Map<string, ShownDuty>();
-  /** Since when it waits in vain to have shown how its duties stand; undefined while it does not. */
+  /** Since when a report has been waiting to get through; undefined if none is. */
   #unshownSinceMs: number | undefined;
   #isShowing = false;
   #shownMs = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ShownDutiesOptions, works: OwnedWorks) {
+  constructor(options: ShownDutiesOptions, runner: DutyRunner) {
     this.#options = options;
-    this.#works = works;
+    this.#runner = runner;
   }
 
-  /** As its last owner has shown; undefined where it never did. */
+  /** What the duty's last owner reported; undefined if none did. */
   of(duty: string): ShownDuty | undefined {
     return this.#shown.get(duty);
   }
 
-  /** Whether what it shows does not get through, be it late or refused: then its time runs out, and its work ends. */
+  /**
+   * Whether reports do not get through, because they are slow or refused. Then the replica does not renew, and its work
+   * ends.
+   */
   isStuck(): boolean {
     const sinceMs = this.#unshownSinceMs ?? Number.POSITIVE_INFINITY;
     return this.#options.clock.monotonicMs() - sinceMs >= STUCK_MS;
   }
 
-  /** Where it is stuck: tries whether anything gets through by now. */
+  /** Tries whether a report gets through by now. To be called while stuck. */
   tryAgain(): void {
     if (!this.#isShowing) void this.#show(this.#options.clock.monotonicMs());
   }
 
-  /** Where it is time to, at a turn that began at `beganMs`. */
+  /** Reports and reads if it is time to; `beganMs` is when the turn began. */
   async exchange(beganMs: number): Promise<void> {
     if (beganMs - this.#shownMs < SHOW_MS) return;
     const shown = await this.#options.turns.shown();
@@ -59,20 +62,21 @@ export class ShownDuties {
     if (!this.#isShowing) void this.#show(beganMs);
   }
 
-  /** Says how its duties stand, behind the work that it does: of all that a turn does it is what can best wait. */
+  /** Reports the state of its duties, queued behind its own work: of all that a turn does, this can best wait. */
   async #show(beganMs: number): Promise<void> {
     const { store, report, freed } = this.#options;
-    // Whoever has nothing to show is not asked whether its work gets through, as it has none; unless it lost it by that.
-    if (this.#works.areNone() && this.#unshownSinceMs === undefined) return;
+    // A replica without duties has no work to get through, and need not report, unless it lost them because it was
+    // stuck.
+    if (this.#runner.isIdle() && this.#unshownSinceMs === undefined) return;
     this.#isShowing = true;
     this.#unshownSinceMs ??= beganMs;
     try {
-      await store.transaction(({ ownership }) => ownership.show(this.#works.showings()));
+      await store.transaction(({ ownership }) => ownership.show(this.#runner.showings()));
       const wasStuck = this.isStuck();
       this.#unshownSinceMs = undefined;
       if (wasStuck) freed();
     } catch (error) {
-      // What is no fault of the way to the store would befall whoever took over as well.
+      // An error that is not the store's would occur to any other owner too, so it does not count.
       if (!isStoreFailure(error)) this.#unshownSinceMs = undefined;
       report({ what: 'trouble', stage: 'store', error });
     } finally {

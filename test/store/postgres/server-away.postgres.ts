@@ -3,7 +3,7 @@ import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { LEASE_MS } from '../../../src/replicas/own-life.ts';
+import { LEASE_MS } from '../../../src/replicas/membership.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { SHARED_LIMITS } from '../../../src/store/postgres/settle-in.ts';
 import type { Store } from '../../../src/store/store.ts';

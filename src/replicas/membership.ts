@@ -1,21 +1,23 @@
-/** The life of this replica: its number, and how long it surely still lives, on its own clock that never jumps. */
+/**
+ * The membership of this replica: its number, and how long it certainly remains a member, on its own monotonic clock.
+ */
 import type { Clock } from '../time/clock.ts';
-import { SENDING_MS } from './missed-replicas.ts';
+import { SENDING_MS } from './removed-replicas.ts';
 
-/** How long a replica lives without a word. */
+/** How long a replica remains a member without renewing. */
 export const LEASE_MS = 10_000;
-/** How long most tries of a delivery may take. */
+/** How long tries of a delivery take, all but the slowest. */
 const SENDS_MS = 10_000;
 
-/** What of its own life delivery has to know. */
+/** What delivery must know of this replica's membership. */
 export interface OwnSender {
-  /** Under what number deliveries are claimed; undefined while none are. */
+  /** The number under which deliveries are claimed; undefined while none may be. */
   holder(): number | undefined;
-  /** Whether a try may be begun: this replica surely lives until it has ended. */
+  /** Whether a try may be begun, because it will have ended when another replica may repeat it. */
   mayBegin(): boolean;
 }
 
-export class OwnLife {
+export class Membership {
   readonly #clock: Clock;
   readonly #expired: () => void;
   #replica = 0;
@@ -26,13 +28,13 @@ export class OwnLife {
     mayBegin: () => this.#remainingMs() + SENDING_MS >= SENDS_MS,
   };
 
-  /** `expired` is called when its time is over unless it was renewed before. */
+  /** `expired` is called when the membership expires without having been renewed. */
   constructor(clock: Clock, expired: () => void) {
     this.#clock = clock;
     this.#expired = expired;
   }
 
-  /** 0 for none. */
+  /** The number of this replica; 0 while it is not a member. */
   get replica(): number {
     return this.#replica;
   }
@@ -41,14 +43,14 @@ export class OwnLife {
     this.#replica = replica;
   }
 
-  /** The store has heard that it lives, not before this instant. */
+  /** The store has renewed the membership, at `beganMs` or later. */
   renewed(beganMs: number): void {
     this.#renewedMs = beganMs;
     this.#cancelExpiry();
     this.#cancelExpiry = this.#clock.setTimer(this.#remainingMs(), this.#expired);
   }
 
-  /** Nothing happens when its time is over. */
+  /** From now on `expired` is not called. */
   end(): void {
     this.#cancelExpiry();
   }

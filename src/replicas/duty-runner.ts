@@ -1,6 +1,7 @@
 /**
- * The works that this replica wants to do, each of them begun when the lease of its duty is handed over, and ended when the
- * duty is lost, given to another, or no longer wanted. What is to be given back is kept until the store has heard of it.
+ * Runs the work of the duties that this replica owns. The work on a duty begins when its lease is handed over, and ends
+ * when the duty is lost, given to another replica, or no longer wanted. A lease to be given back is kept until the
+ * store has released it.
  *
  *   wanted ──hand──► handed over ──► working ──► returned ──forget──► wanted
  */
@@ -12,53 +13,53 @@ import { type Bell, type Clock, createBell } from '../time/clock.ts';
 import { fencedStore } from './fenced-store.ts';
 import type { WantedDuty } from './plan-duties.ts';
 
-/** What is done by one replica at a time. */
-export interface OwnedWork extends WantedDuty {
-  /** The region that is read, where that is the work. */
+/** Work that one replica at a time does. */
+export interface DutyWork extends WantedDuty {
+  /** The region, if the work is to read one. */
   readonly region?: string;
   /** Works until `signal` aborts; all that it writes goes through `store`. */
   run(signal: AbortSignal, store: Store): Promise<void>;
-  /** How it stands, for all replicas, and what it takes; asked while it runs. */
+  /** Its state for all replicas to see, and its weight. Asked while the work runs. */
   show(): { readonly weight: number; readonly shown: string };
 }
 
-interface OwnedWorksOptions {
+interface DutyRunnerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;
-  /** Called when a duty is wanted, no longer wanted, or to be given back. */
+  /** Called when a duty becomes wanted, is no longer wanted, or is to be given back. */
   readonly changed: () => void;
 }
 
-/** A duty that is wanted here. */
+/** A duty that this replica wants. */
 interface Post {
-  readonly work: OwnedWork;
+  readonly work: DutyWork;
   readonly bell: Bell;
-  /** Handed over, and not begun. */
+  /** Handed over, but not begun. */
   handed: Lease | undefined;
 }
 
-/** Work under way. */
+/** Work that is running. */
 interface Working {
-  readonly work: OwnedWork;
+  readonly work: DutyWork;
   readonly lease: Lease;
   readonly ending: AbortController;
 }
 
-export class OwnedWorks {
-  readonly #options: OwnedWorksOptions;
+export class DutyRunner {
+  readonly #options: DutyRunnerOptions;
   readonly #posts = new Map<string, Post>();
-  /** By duty. One that is wanted anew has to wait until the work before it has ended. */
+  /** By duty. The work on a duty does not begin again before the former has ended. */
   readonly #working = new Map<string, Working>();
-  /** Leases of work that has ended. */
+  /** Leases of work that has ended, to be given back. */
   readonly #returned = new Set<Lease>();
 
-  constructor(options: OwnedWorksOptions) {
+  constructor(options: DutyRunnerOptions) {
     this.#options = options;
   }
 
   /** Does the work whenever its duty is handed over, until `signal` aborts and the work has ended. */
-  async whileOwned(work: OwnedWork, signal: AbortSignal): Promise<void> {
+  async whileOwned(work: DutyWork, signal: AbortSignal): Promise<void> {
     const post: Post = { work, bell: createBell(this.#options.clock), handed: undefined };
     this.#posts.set(work.duty, post);
     this.#options.changed();
@@ -85,22 +86,22 @@ export class OwnedWorks {
     return this.#working.has(duty);
   }
 
-  /** Whether it is worked on, and goes on. */
+  /** Whether the duty is worked on, and that is not ending. */
   isLasting(duty: string): boolean {
     return this.#working.get(duty)?.ending.signal.aborted === false;
   }
 
   /** Whether nothing is worked on. */
-  areNone(): boolean {
+  isIdle(): boolean {
     return this.#working.size === 0;
   }
 
-  /** How what is worked on stands. */
+  /** The state of each duty that is worked on. */
   showings(): Showing[] {
     return [...this.#working.values()].map(({ work, lease }) => ({ lease, ...work.show() }));
   }
 
-  /** A duty that is this replica's from now on. */
+  /** Hands over a duty that this replica owns from now on. */
   hand(lease: Lease): void {
     const post = this.#posts.get(lease.duty);
     if (this.#working.has(lease.duty) || post?.handed) return;
@@ -116,7 +117,7 @@ export class OwnedWorks {
     this.#working.get(duty)?.ending.abort();
   }
 
-  /** Ends what another replica has taken. */
+  /** Ends the work on duties that another replica has taken. */
   endTaken({ duties }: Pick<OwnershipView, 'duties'>): void {
     for (const { duty, epoch } of duties) {
       const working = this.#working.get(duty);
@@ -128,17 +129,17 @@ export class OwnedWorks {
     for (const { ending } of this.#working.values()) ending.abort();
   }
 
-  /** What is to be given back. */
+  /** The leases to be given back. */
   returned(): Lease[] {
     return [...this.#returned];
   }
 
-  /** These were given back. */
+  /** These leases were given back. */
   forget(leases: readonly Lease[]): void {
     for (const lease of leases) this.#returned.delete(lease);
   }
 
-  async #work(work: OwnedWork, lease: Lease, signal: AbortSignal): Promise<void> {
+  async #work(work: DutyWork, lease: Lease, signal: AbortSignal): Promise<void> {
     const { store, clock, report, changed } = this.#options;
     const { duty } = lease;
     const { region } = work;
@@ -149,10 +150,10 @@ export class OwnedWorks {
       const fenced = fencedStore(store, lease, () => ending.abort());
       const owned = AbortSignal.any([signal, ending.signal]);
       await work.run(owned, fenced);
-      // It may have nothing to do; the duty is this replica's all the same.
+      // The work may return because it has nothing to do. The replica keeps the duty all the same.
       await createBell(clock).wait(Number.POSITIVE_INFINITY, owned);
     } catch (error) {
-      // What could not begin or go on for the sake of the store is begun again, here or elsewhere.
+      // Work that failed because of the store is begun again, here or elsewhere.
       if (codeOf(error) !== 'lease_lost' && !isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });
     } finally {

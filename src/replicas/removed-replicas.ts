@@ -1,29 +1,29 @@
-/** Replicas that were there and are no more, until it was looked after what they have left. */
+/** Remembers replicas that are gone until what they left has been taken care of. */
 import type { OwnershipView } from '../store/ownership-store.ts';
 import type { Clock } from '../time/clock.ts';
 
-/** What a replica was sending when it was removed is left to it for so long. */
+/** What a replica was sending when it was removed is left to it for this long. */
 export const SENDING_MS = 6_000;
-/** In the place of all that were gone before this one joined: a number that no replica has. */
+/** Stands for all replicas that were gone before this one joined; no replica has this number. */
 const ANY_BEFORE = 0;
 
-export class MissedReplicas {
+export class RemovedReplicas {
   readonly #clock: Clock;
-  /** Those that were there at the last turn. */
+  /** The members at the last turn. */
   #present = new Set<number>();
-  /** Since when each is missed. */
+  /** Since when each replica has been missing. */
   readonly #missing = new Map<number, number>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** This replica joins: whoever was there before may have left something. */
+  /** This replica joins: any replica before it may have left something. */
   joins(): void {
     this.#missing.set(ANY_BEFORE, this.#clock.monotonicMs());
   }
 
-  /** Notes who is there no more; says whether there are such. */
+  /** Notes which members are gone; returns whether there are any. */
   notes({ replicas }: OwnershipView): boolean {
     const nowMs = this.#clock.monotonicMs();
     const present = new Set(replicas.map(({ replica }) => replica));
@@ -33,13 +33,16 @@ export class MissedReplicas {
     return gone.length > 0;
   }
 
-  /** Those whose last tries to send may be under way: not yet late ones, and who is there or was at the last turn. */
+  /**
+   * The replicas whose last tries may still be in flight: members, and those that have been gone for less than
+   * `SENDING_MS`.
+   */
   mayBeSending(): number[] {
     const late = this.late();
     return [...this.#present, ...this.#missing.keys()].filter((replica) => !late.includes(replica));
   }
 
-  /** Those whose last tries to send have ended by now. */
+  /** The gone replicas whose last tries have ended by now. */
   late(): number[] {
     const nowMs = this.#clock.monotonicMs();
     return [...this.#missing]
@@ -47,7 +50,7 @@ export class MissedReplicas {
       .map(([replica]) => replica);
   }
 
-  /** It was looked after what these have left. */
+  /** What these have left has been taken care of. */
   forget(replicas: readonly number[]): void {
     for (const replica of replicas) this.#missing.delete(replica);
   }

@@ -1,73 +1,73 @@
 /**
- * Looks, at a replica that does not read a region, whether the one that does reaches it. The network, the resolver and
- * the files of secrets of each replica are its own, so that a region may be away for its reader alone, for good. Where the
- * reader shows such a trouble for a while, the service is asked by this replica as well; where it answers twice, and the
- * reader has shown meanwhile that it goes without an answer still, the region is taken from it.
+ * Takes over a region from a replica that cannot reach it. Each replica has its own network, resolver and secret files,
+ * so a region may be unreachable for its reader alone, and stay so. If the reader reports such trouble for a while,
+ * this replica asks the service too. If the service answers twice, and the reader has reported in between that it still
+ * gets no answer, this replica takes the region over.
  *
  *   reached by its reader ──trouble lasts──► asked now and then ──answers──► asked once more ──answers──► taken over
  *            ▲                                   ▲                                 │
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  *
- * Where nobody reaches it, it stays where it is, and is asked more and more seldom. What is repeated to others goes over in
- * the same way (`owned-repeating.ts`).
+ * If no replica reaches the region, it stays with its reader and is asked less and less often. The duty of repeating is
+ * taken over in the same way (`owned-repeating.ts`).
  */
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 
-/** What this replica sees of a region that another one reads. */
-export interface ReaderStanding {
-  /** Since when its reader goes without what it asks for. */
+/** The trouble of another replica with a duty that it owns. */
+export interface OwnerTrouble {
+  /** Since when the owner has been failing. */
   readonly sinceUs: number;
-  /** Of the reader's lease. */
+  /** The epoch of the owner's lease. */
   readonly epoch: number;
-  /** When the reader has shown that. */
+  /** When the owner reported this. */
   readonly shownUs: number;
   readonly nowUs: number;
 }
 
-interface ReliefOptions {
+interface TakeoverOptions {
   readonly clock: Clock;
   readonly random: Random;
-  /** Undefined while there is no reader, or no trouble, or this replica reads it itself. */
-  readonly standing: () => ReaderStanding | undefined;
-  /** Whether the service answers this replica. */
+  /** The owner's trouble; undefined if there is no owner or no trouble, or if this replica is the owner. */
+  readonly trouble: () => OwnerTrouble | undefined;
+  /** Whether this replica can do the work: for a region, whether its service answers this replica. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
-  /** The service has answered this replica once: its reader may try it at once. */
+  /** Called when the service has answered this replica once: its reader may try it at once. */
   readonly answered: () => void;
-  /** Takes the region from that reader, unless another one has done so. */
-  readonly takeOver: (from: ReaderStanding) => Promise<void>;
+  /** Takes the duty from that owner, unless another replica has done so. */
+  readonly takeOver: (from: OwnerTrouble) => Promise<void>;
 }
 
-/** Most troubles of a service are over by then. */
+/** Most outages of a service are over by then. */
 const LASTS_US = 45_000_000;
-/** One that shows nothing any more does not live, which is noticed elsewhere. */
+/** An owner that has not reported for this long has died, which is noticed elsewhere. */
 const SHOWN_WITHIN_US = 60_000_000;
 const LOOK_MS = 10_000;
 const LEAST_ASKED_MS = 30_000;
 const MOST_ASKED_MS = 300_000;
-/** One that took it, and lost it again, does not take it sooner: what is wrong may be the service. */
+/** A replica that took a duty over and lost it again does not take it sooner than this: the service may be at fault. */
 const TAKEN_AGAIN_MS = 600_000;
 
-/** Looks until `signal` aborts; `failed` hears what nobody foresaw, and what the store refused. */
-export async function relieve(
-  { clock, random, standing, reaches, answered, takeOver }: ReliefOptions,
+/** Watches the owner until `signal` aborts. `failed` is called for unforeseen errors and for refusals of the store. */
+export async function watchOwner(
+  { clock, random, trouble, reaches, answered, takeOver }: TakeoverOptions,
   signal: AbortSignal,
   failed: (error: unknown) => void,
 ): Promise<void> {
-  /** When this replica was answered, by the instants of `standing`; undefined where it was not last time. */
+  /** When the service answered this replica, by the clock of `trouble`; undefined if it did not the last time. */
   let answeredUs: number | undefined;
   let askEveryMs = LEAST_ASKED_MS;
   let askedMs = Number.NEGATIVE_INFINITY;
   let takenMs = Number.NEGATIVE_INFINITY;
 
   async function look(): Promise<void> {
-    const now = standing();
+    const now = trouble();
     if (!now || now.nowUs - now.sinceUs < LASTS_US || now.nowUs - now.shownUs > SHOWN_WITHIN_US) {
       answeredUs = undefined;
       askEveryMs = LEAST_ASKED_MS;
       return;
     }
     if (clock.monotonicMs() - takenMs < TAKEN_AGAIN_MS) return;
-    // What the reader has shown before this one was answered says nothing of that moment.
+    // A report from before that answer says nothing about the time after it.
     if (answeredUs !== undefined && now.shownUs <= answeredUs) return;
     if (answeredUs === undefined && clock.monotonicMs() - askedMs < askEveryMs) return;
     askedMs = clock.monotonicMs();
@@ -81,7 +81,7 @@ export async function relieve(
       answered();
     } else {
       answeredUs = undefined;
-      if (standing()?.epoch !== now.epoch) return;
+      if (trouble()?.epoch !== now.epoch) return;
       takenMs = clock.monotonicMs();
       await takeOver(now);
     }
