@@ -1,4 +1,4 @@
-/** The commands that list, resolve, silence and acknowledge alerts of the running daemon. */
+/** Defines the commands that list, resolve, silence and acknowledge alerts of the running daemon. */
 import type { Command } from 'commander';
 import {
   type CommandLine,

@@ -1,8 +1,8 @@
-/** What commands are put together from, and the options that several of them take. */
+/** Options that several commands share, and the types to define a command. */
 import { type Command, Option } from 'commander';
 import type { Edge } from '../process-io.ts';
 
-/** What a command is added to, and what it runs with. */
+/** The program that a command is added to, and what it runs with. */
 export interface CommandLine {
   readonly program: Command;
   readonly edge: Edge;
@@ -10,7 +10,7 @@ export interface CommandLine {
   readonly finish: (exit: number) => void;
 }
 
-/** What commander read. */
+/** The options as parsed by commander. */
 export type Given = Readonly<Record<string, string | boolean | undefined>>;
 
 export function configFileOption(): Option {
@@ -41,7 +41,7 @@ export function daemonOptionsOf(given: Given) {
   };
 }
 
-/** The text of an option; undefined where it was not given. */
+/** The text of an option; undefined if it was not given. */
 export function text(value: Given[string]): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

@@ -1,4 +1,4 @@
-/** The commands about a configuration: what is wrong in it, where alerts go by it, what receivers would get. */
+/** Defines the commands about a configuration: its mistakes, its routes, and the messages of its receivers. */
 import { Option } from 'commander';
 import {
   type CommandLine,

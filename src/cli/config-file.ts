@@ -4,7 +4,10 @@ import type { Edge } from '../process-io.ts';
 
 const PLACES = ['./nestwatch.yaml', '/etc/nestwatch/nestwatch.yaml'];
 
-/** The file given, or `$NESTWATCH_CONFIG`, or the first of the usual places that exists. Throws `usage` for none. */
+/**
+ * The given file, else `$NESTWATCH_CONFIG`, else the first of the usual places that exists. Throws `usage` if there
+ * is none.
+ */
 export function findConfigFile(edge: Edge, given?: string): string {
   const named = given ?? edge.environment.NESTWATCH_CONFIG;
   const file = named || PLACES.find((place) => existsSync(place));

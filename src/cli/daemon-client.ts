@@ -24,18 +24,18 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 interface DaemonRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With its query. */
+  /** Including the query. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An answer of this status is one of the shape that is asked for, and no failure. */
+  /** An answer with this status has the expected shape and is not a failure. */
   readonly alsoAnswers?: 404;
 }
 
 /**
- * Asks the running daemon. Throws `usage` where its address is not known, and `DaemonError` with the code of what a
- * `Transport` throws.
+ * Sends a request to the running daemon. Throws `usage` if its address is unknown, and a `DaemonError` with the code
+ * of the `Transport`'s error if the request fails.
  */
 export async function askDaemon(
   edge: Edge,
@@ -74,8 +74,8 @@ export async function askDaemon(
 const TIMEOUT_MS = 30_000;
 
 /**
- * The same for an answer in JSON of this shape, undefined for an empty one. Throws `usage` with the daemon's own words
- * where it does not accept what was asked, and `DaemonError` where it did not answer as it should.
+ * The same for a JSON answer of this shape; undefined for an empty answer. Throws `usage` with the daemon's message
+ * if it refuses the request, and `DaemonError` if it does not answer properly.
  */
 export async function daemonJson<Shape extends z.ZodType>(
   edge: Edge,
@@ -116,13 +116,13 @@ function jsonOf(body: string): unknown {
 
 const MAX_REFUSAL = 500;
 
-/** API v1 refuses with `{"error": "…"}`, Alertmanager's with `"…"`; empty for what is neither. */
+/** Reads an error message: API v1 answers `{"error": "…"}`, Alertmanager's API `"…"`. Empty for anything else. */
 function refusalOf(json: unknown): string {
   const text = typeof json === 'string' ? json : z.object({ error: z.string() }).safeParse(json).data?.error;
   return plainText(text ?? '', MAX_REFUSAL);
 }
 
-/** Undefined for what is no JSON, as of a proxy before the daemon. */
+/** Undefined for what is not JSON, for example from a proxy in front of the daemon. */
 function readJson(body: string): unknown {
   try {
     return JSON.parse(body);
@@ -131,7 +131,7 @@ function readJson(body: string): unknown {
   }
 }
 
-/** The token of the configuration is for its own daemon only: it does not go to a `--url`. */
+/** A configured token is only for the daemon of the configuration, so it is not sent to a `--url`. */
 function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   if (options.url !== undefined) {
     const mistake = mistakeInBaseUrl(options.url);
@@ -149,7 +149,7 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   const address = formatHostPort(reachable(web));
   const token = tokenFor(web, needed)?.reveal();
   if (!web.tls) return { url: `http://${address}`, token };
-  // It must show the very certificate of the configuration, which is made out to the name that people use.
+  // The daemon must show the configured certificate, which is issued for the name that people use.
   const serverName = new URL(web.externalUrl).hostname;
   return {
     url: `https://${address}`,
@@ -164,7 +164,7 @@ interface Address {
   readonly tls?: TlsSettings;
 }
 
-/** The token of the configuration that may do what is needed, and of those the one that may do most. */
+/** The configured token that allows what is needed; among several, the one that allows most. */
 function tokenFor({ bearerToken, access }: WebConfig, needed: Scope): Secret | undefined {
   if (bearerToken) return bearerToken;
   const rank = ({ scopes }: { readonly scopes: ReadonlySet<Scope> }) =>

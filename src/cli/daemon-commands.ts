@@ -1,4 +1,4 @@
-/** The commands that ask the running daemon how it stands and what it sent. */
+/** Defines the commands that ask the running daemon for its status and for what it sent. */
 import { Option } from 'commander';
 import {
   type CommandLine,

@@ -1,4 +1,4 @@
-/** Examples for the help of each command, by the words that name it: command lines as somebody would type them. */
+/** Examples for the help of each command, by the command's words: complete command lines. */
 import type { Command } from 'commander';
 
 const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
@@ -63,7 +63,10 @@ const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['version', ['version --json']],
 ]);
 
-/** Adds the examples to the help of all commands below this one; that of a group shows one of each of its commands. */
+/**
+ * Adds the examples to the help of all commands below this one. The help of a group shows one example of each of its
+ * commands.
+ */
 export function addExamples(command: Command, at = ''): void {
   for (const one of command.commands) {
     const name = at ? `${at} ${one.name()}` : one.name();
@@ -75,7 +78,7 @@ export function addExamples(command: Command, at = ''): void {
   }
 }
 
-/** Where another program begins the line, it names nestwatch itself. */
+/** A line with a pipe already contains the name `nestwatch`. */
 function typed(line: string): string {
   return line.includes('| nestwatch ') ? line : `nestwatch ${line}`;
 }

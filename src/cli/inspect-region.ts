@@ -1,4 +1,4 @@
-/** What a region's service would have nestwatch watch, and how often that can be read: asked before it is watched. */
+/** Finds out what nestwatch would watch in a region, and how often it could read that, before it is watched. */
 
 import { readEveryMs } from '../config/reading-interval.ts';
 import type { PollConfig } from '../config/sections/poll-section.ts';
@@ -13,11 +13,11 @@ import { plainText } from '../text/plain-text.ts';
 interface Inspected {
   /** What is watched, and how often it is read. */
   readonly note: string;
-  /** What is hardly meant; absent for nothing. */
+  /** What is probably not meant; absent for nothing. */
   readonly warning?: string;
 }
 
-/** The Birds of further Nests are taken to be as many as those of these. */
+/** The Birds of further Nests are extrapolated from these. */
 const COUNTED_NESTS = 50;
 
 const MAX_GLOBS_LENGTH = 200;
@@ -49,7 +49,7 @@ export async function inspectRegion(
   };
 }
 
-/** How something else answers than the service: a wrong path, or a gateway that knows nothing of it. */
+/** Errors of something that is not the service: a wrong path, or a gateway that does not know it. */
 const OF_THE_ADDRESS: ReadonlySet<ErrorCode> = new Set([
   'not_found',
   'bad_request',
@@ -58,7 +58,7 @@ const OF_THE_ADDRESS: ReadonlySet<ErrorCode> = new Set([
   'redirected',
 ]);
 
-/** What to do where the Nests of a region or their Birds cannot be listed. */
+/** What to do if a region's Nests or their Birds cannot be listed. */
 export function adviceOnLists(
   { code }: NestwatchError,
   { name, baseUrl }: Pick<RegionConfig, 'name' | 'baseUrl'>,

@@ -1,4 +1,4 @@
-/** The commands that list what the running daemon knows of the service. */
+/** Defines the commands that list what the running daemon knows about the service. */
 import {
   type CommandLine,
   daemonOptions,

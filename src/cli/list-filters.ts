@@ -1,11 +1,11 @@
 import { NestwatchError } from '../errors.ts';
 
-/** Those that every list has. */
+/** The filters that every list has. */
 export const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'];
 
 /**
- * What narrows a list of the daemon down, as parameters of an address: `nest=Marketing`, `since=2h`; words without an
- * equals sign are looked for in the text. Throws `usage` for another name.
+ * Reads the filters of a list as parameters of an address: `nest=Marketing`, `since=2h`. Words without an equals sign
+ * are searched for in the text. Throws `usage` for an unknown name.
  */
 export function filterArguments(args: readonly string[], names: readonly string[]): URLSearchParams {
   const query = new URLSearchParams();
@@ -33,6 +33,6 @@ export function filterArguments(args: readonly string[], names: readonly string[
   return query;
 }
 
-/** For stderr, where an answer has a `next`: of lists by time, and of the others. */
+/** Printed to stderr if an answer has a `next`: the first for lists ordered by time, the second for others. */
 export const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
 export const MORE_ONES = 'There are more: give --limit or a filter.\n';

@@ -3,8 +3,8 @@ import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
 
 /**
- * Reads matchers as amtool does: a first argument that is none is the name of an alert. Throws `usage` for any other
- * that is none.
+ * Reads matchers as amtool does: a first argument that is not a matcher is the name of an alert. Throws `usage` for
+ * any other argument that is not a matcher.
  */
 export function readMatcherArguments(args: readonly string[]): Matcher[] {
   return args.flatMap((arg, index) => {

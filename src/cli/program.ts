@@ -24,7 +24,7 @@ import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
-/** What commands hear that go on until they are stopped; the others end at every signal. */
+/** The signals that long-running commands listen for. Every signal ends the other commands. */
 const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
   ['run', ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']],
   ['demo', ['SIGINT', 'SIGTERM']],
@@ -33,12 +33,12 @@ const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
   ['backup', ['SIGINT', 'SIGTERM']],
   ['copy', ['SIGINT', 'SIGTERM']],
 ]);
-/** Where the terminal does not say how wide it is. */
+/** Used if the width of the terminal is unknown. */
 const HELP_WIDTH = 100;
 
 /**
- * Runs one command and resolves to the process's exit code; it never rejects. Each command's file is loaded when
- * it is asked for, so that `--help` and `healthcheck` do not wait for what only the daemon needs.
+ * Runs one command and resolves to the process's exit code; never rejects. The file of each command is only loaded
+ * when the command runs, so that `--help` and `healthcheck` do not wait for what only the daemon needs.
  */
 export async function runCommandLine(edge: Edge, args: readonly string[]): Promise<number> {
   let exit = 0;
@@ -49,7 +49,7 @@ export async function runCommandLine(edge: Edge, args: readonly string[]): Promi
     await program.parseAsync(args, { from: 'user' });
     return exit;
   } catch (error) {
-    // Commander has said it already.
+    // Commander has printed the message already.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
     return sayFailure(edge, error, args);
   }
@@ -129,7 +129,7 @@ function sayFailure(edge: Edge, error: unknown, args: readonly string[]): number
   return FAILED;
 }
 
-/** A message repeats what it is about: an argument, or what was read. */
+/** Makes a message safe for the terminal, since it may quote an argument or what was read. */
 function steerless(text: string): string {
   return `${shownLines(text)}\n`;
 }

@@ -11,12 +11,12 @@ export function readConfig(edge: Edge, file: string): Config {
   return loadConfig({ file, environment: edge.environment, readFile });
 }
 
-/** The file's values, expanded, as they stand in it. */
+/** The values of the file, with references expanded and without defaults. */
 export function readDocument(edge: Edge, file: string): unknown {
   return new ConfigDocument(readFile(file), edge.environment).value;
 }
 
-/** What is hardly meant in a configuration that was read from this file, and what others may read of its store. */
+/** Warnings about a configuration that was read from this file, and about files of its store that others can read. */
 export async function readWarnings(edge: Edge, file: string, config: Config): Promise<readonly Problem[]> {
   const exposed = await exposedFiles(config.store.url);
   return [
@@ -25,13 +25,13 @@ export async function readWarnings(edge: Edge, file: string, config: Config): Pr
   ];
 }
 
-/** A file that is read again when it changes. */
+/** A configuration file that is read again when it changes. */
 export interface ConfigFile {
   /** Throws `ConfigError` with every mistake. */
   read(): Config;
   /**
-   * Whether the file holds another text than when it was last read, and has held it for two looks: so one that is being
-   * written is left alone. A file that is gone, as between two links, is not new.
+   * Whether the file has other text than when it was last read, and had the same text at the previous check, so that
+   * it is not read while it is being written. A missing file, as while a link is replaced, does not count as new.
    */
   isNew(): boolean;
 }

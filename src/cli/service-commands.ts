@@ -1,4 +1,4 @@
-/** The commands that run the daemon, the simulated service, or one operation of a service. */
+/** Defines the commands that run the daemon, the simulated service, or one operation of a service. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../time/duration.ts';
 import { VERSION, versionText } from '../version.ts';

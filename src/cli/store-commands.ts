@@ -1,4 +1,4 @@
-/** The commands by which an operator keeps what nestwatch needs: its store, and what it is connected to. */
+/** Defines the commands by which an operator maintains the store, and checks what nestwatch is connected to. */
 import type { Command } from 'commander';
 import type { Edge } from '../process-io.ts';
 import {

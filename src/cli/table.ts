@@ -1,4 +1,4 @@
-/** Rows as text in columns, for a terminal or a pipe; the first row is the head. Texts must be fit to be shown. */
+/** Formats rows as columns, for a terminal or a pipe. The first row is the head. The texts must be safe to show. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

@@ -3,39 +3,39 @@ import { manyLines, plainText } from '../text/plain-text.ts';
 import { parseInstant } from '../time/instant.ts';
 
 const MAX_CELL = 120;
-/** Thousands of mistakes in one configuration are still all said. */
+/** Even thousands of mistakes in one configuration are all printed. */
 const MAX_SENTENCE = 1_000;
 const MAX_LINES = 1_000_000;
 
-/** Text from the daemon may quote what a service said: nothing in it may steer the terminal. */
+/** Makes text safe for the terminal. The daemon may quote the service, so the text may contain control sequences. */
 export function shown(text: string): string {
   return plainText(text, MAX_CELL);
 }
 
-/** A sentence or two, whole. */
+/** The same for one or two sentences, without shortening them to a table cell. */
 export function shownSentence(text: string): string {
   return plainText(text, MAX_SENTENCE);
 }
 
-/** `2026-07-02 13:59:34 UTC`; a dash for none. */
+/** `2026-07-02 13:59:34 UTC`; a dash if there is none. */
 export function shownTime(text: string | null | undefined): string {
   const at = text ? parseInstant(text) : undefined;
   return at ? exactTime(at.us) : '-';
 }
 
-/** For `--json`: the very text, with what could steer the terminal written as escapes, which JSON reads as the same. */
+/** For `--json`: the exact text, but with characters that could control the terminal as equivalent JSON escapes. */
 export function jsonText(json: unknown): string {
   return `${JSON.stringify(json, null, 2).replace(STEERING, escaped)}\n`;
 }
 
-/** Controls that JSON does not escape itself, and marks that turn the direction of what follows. */
+/** Control characters that JSON does not escape, and marks that change the writing direction. */
 const STEERING = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** Lines that repeat names of files or what stands in them. */
+/** Several lines that may quote file names or contents. */
 export function shownLines(text: string): string {
   return manyLines(text, MAX_LINES);
 }

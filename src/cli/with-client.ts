@@ -5,7 +5,7 @@ import { createServiceClient, type ServiceClient, type ServiceRegion } from '../
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Asks a region on a command's behalf: the client is there while `work` goes on, and closed whatever comes of it. */
+/** Runs `work` with a client for a region, and closes the client afterwards, whatever the result. */
 export async function withClient<Result>(
   edge: Edge,
   { region, timeoutMs }: { readonly region: ServiceRegion & ConnectionSettings; readonly timeoutMs: number },

@@ -26,16 +26,16 @@ const alertsShape = z.array(
 );
 type DaemonAlert = z.output<typeof alertsShape>[number];
 
-/** Alerts of one answer; there are 1000 at the most. */
+/** The most alerts that one answer may contain. */
 const ASKED = '1000';
 
 /**
- * Filters of every list that are no matchers: a Nest or Bird by its id or a part of its name, unless the value is quoted.
- * What is left, `region` and `severity`, means the same as a matcher.
+ * Filters of every list that are not matchers: a Nest or Bird by its id or part of its name, unless the value is
+ * quoted. The other filters, `region` and `severity`, mean the same as matchers.
  */
 export const FILTER = /^(?:nest|bird|flight|name|text|since|until)=(?![~"])/;
 
-/** The alerts that fire. As for amtool, those that nothing hides, unless hidden ones are asked for. */
+/** Lists firing alerts. As in amtool, hidden ones are only included on request. */
 export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<number> {
   const { active, silenced, inhibited, receiver } = options;
   const filters = args.filter((arg) => FILTER.test(arg));
@@ -51,7 +51,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
   return 0;
 }
 
-/** The ids of the alerts that meet filters. */
+/** The ids of the alerts that match the filters. */
 async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly string[]): Promise<Set<string>> {
   const query = filterArguments(filters, FILTERS);
   query.set('state', 'firing');
@@ -71,7 +71,7 @@ async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly strin
   }
 }
 
-/** The alerts that fire and that these matchers would hide. */
+/** The firing alerts that these matchers would hide. */
 export async function matchingAlerts(
   edge: Edge,
   options: DaemonOptions,

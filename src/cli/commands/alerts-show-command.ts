@@ -30,7 +30,7 @@ const recordShape = z.object({
 });
 type Shown = z.output<typeof recordShape>;
 
-/** All that is known of one alert, also once it is over. */
+/** Prints everything known about one alert, even after it has been resolved. */
 export async function alertsShow(
   edge: Edge,
   id: string,

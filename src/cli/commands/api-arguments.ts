@@ -1,6 +1,6 @@
 import { NestwatchError } from '../../errors.ts';
 
-/** The command line of `api`: options of its own, and every other `--name value` as a parameter of the operation. */
+/** The command line of `api`: its own options, and every other `--name value` as a parameter of the operation. */
 export interface ApiArguments {
   readonly operation: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ const VALUES = {
   '--config.file': 'configFile',
 } as const;
 
-/** Throws `usage` for an option without its value and for a second operation. */
+/** Throws `usage` for an option without a value and for a second operation. */
 export function readApiArguments(args: readonly string[]): ApiArguments {
   const flags = { all: false, yes: false, wantsHelp: false };
   const values: { -readonly [Key in (typeof VALUES)[keyof typeof VALUES]]?: string } = {};
@@ -52,7 +52,7 @@ export function readApiArguments(args: readonly string[]): ApiArguments {
     if (!/^--\w/.test(name))
       throw new NestwatchError('usage', `there is no option ${arg}: parameters begin with --`);
     const value = equals < 0 ? args[++at] : arg.slice(equals + 1);
-    // Two hyphens are a forgotten value rather than one: `--name=--value` gives such a one.
+    // A value that starts with two hyphens probably is the next option. `--name=--value` is possible.
     if (value === undefined || (equals < 0 && value.startsWith('--')))
       throw new NestwatchError('usage', `${name} needs a value`);
     if (isKey(VALUES, name)) values[VALUES[name]] = value;

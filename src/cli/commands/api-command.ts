@@ -17,7 +17,7 @@ import { type ApiArguments, readApiArguments } from './api-arguments.ts';
 const TIMEOUT_MS = 30_000;
 const ALL_PAGE_SIZE = '100';
 
-/** Calls one operation. What the service answers goes to stdout, also when it refused the request. */
+/** Calls one operation. The service's answer goes to stdout, even if it refused the request. */
 export async function api(edge: Edge, args: readonly string[]): Promise<number> {
   const given = readApiArguments(args);
   if (given.wantsHelp) {
@@ -59,11 +59,11 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
   }
 }
 
-/** What a person can do about a write of which the answer does not say whether it was done. */
+/** What to do after a write whose answer does not show whether it was done. */
 const SENT_ONCE =
   'It was sent once and is not repeated. Whether it was done is not known: look before you send it again.';
 
-/** What the service answered, laid out where it is JSON; empty where it answered nothing. */
+/** The service's answer, formatted if it is JSON; empty if there was none. */
 function shownBody({ body, json }: { readonly body: string; readonly json: unknown }): string {
   const isJson = json !== null || body.trim() === 'null';
   if (isJson) return jsonText(parseExactly(body));
@@ -74,7 +74,7 @@ type Reviver = (key: string, value: unknown, context: { readonly source?: string
 const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
 
-/** JSON in which a whole number beyond 2^53 is written again with the digits that it came with. */
+/** Parses JSON so that whole numbers beyond 2^53 keep their digits when they are written again. */
 function parseExactly(text: string): unknown {
   return parseWithSource(text, (_key, value, { source }) => {
     const isLong = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
@@ -95,7 +95,7 @@ function regionOf(edge: Edge, given: ApiArguments): { region: ServiceRegion; tim
   throw new NestwatchError('usage', `${wrong}: the configuration has ${names}`);
 }
 
-/** Without a configuration: an address and a token alone. */
+/** Used without a configuration: only an address and a token. */
 function directRegion(edge: Edge, baseUrl: string, given: ApiArguments): ServiceRegion {
   const mistake = mistakeInBaseUrl(baseUrl);
   if (mistake) throw new NestwatchError('usage', `--base-url ${mistake}`);
@@ -119,7 +119,7 @@ function tokenIn(file: string): string {
   }
 }
 
-/** Throws `usage` where there is nobody to ask. */
+/** Throws `usage` if there is no terminal to ask at. */
 async function isConfirmed(
   edge: Edge,
   operation: Operation,
@@ -132,13 +132,14 @@ async function isConfirmed(
   const parameters = Object.entries(given.parameters).map(([name, value]) => ` ${name}=${value}`);
   const what = `${operation.summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
   const answer = await askLine(`${what}\nDo it? [y/N] `, { input: edge.stdin, output: edge.stderr });
-  // What is said next begins a line.
+  // The next message begins on a new line.
   if (answer === undefined) edge.stderr.write('\n');
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
 /**
- * Every page, in the form of one: the same keys, all items, each once. Entries that arrive meanwhile may shift the pages.
+ * All pages, in the form of one: the same keys, and each item once. Entries that arrive meanwhile may shift the
+ * pages.
  */
 async function allPages(
   client: ServiceClient,
@@ -162,7 +163,8 @@ async function allPages(
     }
     total = Math.max(total, answer.totalCount ?? 0);
     const texts = answer.items.map(jsonText);
-    // Neither a short page is the end nor the count, which may be cut off or lag: an empty page is, or one that comes again.
+    // Neither a short page nor the count proves the end, since a count may be capped or delayed. An empty page does,
+    // or a repeated one.
     if (isDeepStrictEqual(texts, before) || texts.length === 0) {
       return { items, totalCount: Math.max(total, items.length), page: 0, pageSize: items.length };
     }

@@ -9,7 +9,7 @@ import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { flightShape, flightTable, type ListOptions } from './flights-command.ts';
 
-/** Without `--limit`. */
+/** The default of `--limit`. */
 const SHOWN = '100';
 const SHOWN_FLIGHTS = 10;
 const SHOWN_LOG = 5;
@@ -59,7 +59,7 @@ const reportShape = birdShape.extend({
 });
 type Report = z.output<typeof reportShape>;
 
-/** Birds, those in trouble first. */
+/** Lists Birds, those in trouble first. */
 export async function birds(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
   const { json, data } = await list(edge, args, options);
   edge.stdout.write(options.json ? jsonText(json) : birdTable(data.birds));
@@ -67,7 +67,7 @@ export async function birds(edge: Edge, args: readonly string[], options: ListOp
   return 0;
 }
 
-/** One Bird with all that is known of it: by its id or name, with filters where several have it. */
+/** Prints everything known about one Bird, by its id or name, with filters if several have that name. */
 export async function birdsShow(
   edge: Edge,
   [bird = '', ...filters]: readonly string[],

@@ -8,21 +8,24 @@ import { jsonText, shownLines } from '../terminal-text.ts';
 
 interface CheckConfigOptions {
   readonly online: boolean;
-  /** Whether warnings count. */
+  /** Whether warnings affect the exit code. */
   readonly strict: boolean;
   readonly json: boolean;
 }
 
 const WARNED = 3;
 
-/** Every mistake of every file, what is hardly meant in the good ones, then, with `online`, whether what they name can be reached. */
+/**
+ * Prints every mistake of every file, then the warnings of the valid ones, and, with `online`, whether what they name
+ * is reachable.
+ */
 export async function checkConfig(
   edge: Edge,
   files: readonly string[],
   options: CheckConfigOptions,
 ): Promise<number> {
   const print = (line: string) => edge.stdout.write(`${shownLines(line)}\n`);
-  /** Mistakes and warnings have a `line`, what was tried online has `works`. */
+  /** Mistakes and warnings have a `line`; results of online tests have `works`. */
   const found: object[] = [];
   let exit = 0;
   let isWarned = false;

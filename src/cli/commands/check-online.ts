@@ -8,19 +8,19 @@ import { withClient } from '../with-client.ts';
 
 interface OnlineResult {
   readonly what: string;
-  /** Undefined where it works. */
+  /** Undefined if it works. */
   readonly failure?: string;
-  /** What was found; absent where there is nothing to tell. */
+  /** What was found; absent for nothing. */
   readonly note?: string;
-  /** What works and is hardly meant. */
+  /** What works but is probably not meant. */
   readonly warning?: string;
 }
 
 const MAX_REASON_CODE_POINTS = 300;
 
 /**
- * Tries each token, mail server and other receiver's address once, and says so of all that use it; of a region also what
- * would be watched. Nothing is sent.
+ * Tests each token, mail server and other receiver's address once, and reports it for everything that uses it. For a
+ * region it also reports what would be watched. Sends nothing.
  */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
   for (const region of config.regions) {
@@ -41,7 +41,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       const what = `receiver ${name}, ${probe.server ?? `${integration.kind} ${index + 1}`}`;
       const tried = outcomes.get(probe.key) ?? outcome(() => probe.run().then(() => ({})));
       outcomes.set(probe.key, tried);
-      // Several addresses of one receiver mostly go by one mail server.
+      // Several addresses of one receiver usually use the same mail server.
       const line = `${what} ${probe.key}`;
       if (listed.has(line)) continue;
       listed.add(line);
@@ -64,7 +64,7 @@ async function outcome(
   }
 }
 
-/** Mail servers and TLS say what is wrong in words; addresses in them are those of the configuration. */
+/** The error text of a mail server or TLS. Addresses in it are those of the configuration. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
   return plainText(error instanceof Error ? error.message : String(error), MAX_REASON_CODE_POINTS);

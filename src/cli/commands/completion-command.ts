@@ -1,4 +1,4 @@
-/** Scripts by which a shell completes the command line: they hold its words as they are when they are printed. */
+/** Writes scripts that complete the command line in a shell. They contain its words as of the time they are printed. */
 import type { Command } from 'commander';
 import type { Config } from '../../config/config.ts';
 import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
@@ -8,22 +8,22 @@ import { OPERATIONS } from '../../service/operations.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 
-/** What can be written at one place of the command line. */
+/** What can be written at one position of the command line. */
 interface Place {
-  /** The commands before it, such as `silence add`; empty for the first word. */
+  /** The preceding commands, such as `silence add`; empty for the first word. */
   readonly at: string;
   readonly words: readonly Word[];
-  /** Options that take a value: one of these, a name of the configuration, or else whatever a file is named. */
+  /** Options with a value: one of `choices`, a name from the configuration, or otherwise a file name. */
   readonly values: readonly {
     readonly option: string;
     readonly choices: readonly string[];
     readonly names: Names | undefined;
   }[];
-  /** Which names of the configuration may stand there. */
+  /** Which names of the configuration are possible here. */
   readonly names: Names | undefined;
 }
 
-/** What a script asks nestwatch for when somebody types. */
+/** What a script can request from nestwatch while somebody types. */
 export type Names = 'regions' | 'receivers';
 
 const NAMES_OF_OPTIONS: ReadonlyMap<string, Names> = new Map([
@@ -49,7 +49,10 @@ const NAMES: ReadonlyMap<string, (config: Config) => readonly string[]> = new Ma
   ['receivers', (config) => config.receivers.map(({ name }) => name)],
 ]);
 
-/** Prints names of the configuration, one a line, that a shell can take as they are; none while it has mistakes. */
+/**
+ * Prints names from the configuration, one per line, if a shell needs no quoting for them. Prints none while it has
+ * mistakes.
+ */
 export function completionNames(edge: Edge, what: string): number {
   try {
     const names = NAMES.get(what)?.(readConfig(edge, findConfigFile(edge))) ?? [];
@@ -71,7 +74,7 @@ const SHELLS: ReadonlyMap<string, (places: readonly Place[]) => string> = new Ma
   ['fish', fish],
 ]);
 
-/** Throws `usage` for a shell that is not known. */
+/** Throws `usage` for an unknown shell. */
 export function completion(edge: Edge, program: Command, shell: string): number {
   const write = SHELLS.get(shell);
   if (!write) {
@@ -116,21 +119,21 @@ function placesOf(command: Command, at: string): Place[] {
   return [own, ...below];
 }
 
-/** `api` reads its arguments itself. */
+/** `api` parses its own arguments. */
 function apiWords(): Word[] {
   return OPERATIONS.map(({ id, summary }) => ({ word: id, help: summary }));
 }
 
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** Patterns of a shell's `case`, or `switch`, for all commands. */
+/** Patterns of a shell's `case` or `switch` for all commands. */
 const commandsOf = (places: readonly Place[]) => places.flatMap(({ at }) => (at ? [quoted(at)] : []));
 
-/** What a shell runs for names: nothing of it is shown where it fails. */
+/** What a shell runs to get names. Errors are not shown. */
 const asked = (names: Names | undefined) =>
   names ? `$(nestwatch completion names ${names} 2>/dev/null)` : '';
 
-/** Branches of a `case`: after which words which values may stand; none for the name of a file. */
+/** The branches of a `case`: which values can follow which words. File names need none. */
 function valueBranches(places: readonly Place[], branch: (choices: string) => string): string {
   const all = places.flatMap(({ at, values }) =>
     values.map(({ option, choices, names }) => ({
@@ -229,5 +232,5 @@ ${lines.join('\n')}
 
 const fishAsked = (names: Names) => `nestwatch completion names ${names} 2>/dev/null`;
 
-/** In fish a backslash stands before a quote, and before itself. */
+/** In fish a backslash escapes a quote and itself. */
 const fishQuoted = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;

@@ -8,9 +8,9 @@ import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 const FAILED = 1;
 
 interface DeliveriesOptions extends DaemonOptions {
-  /** `nest=…` and the like, or words. */
+  /** Filters such as `nest=…`, or words. */
   readonly filters: readonly string[];
-  /** Only those in this state. */
+  /** Only deliveries in this state. */
   readonly state: string | undefined;
   readonly receiver: string | undefined;
   readonly limit: string | undefined;
@@ -29,7 +29,7 @@ export const deliveryShape = z.object({
   last_error: z.string().default(''),
 });
 
-/** What was or will be sent, the newest first. */
+/** Lists what was or will be sent, newest first. */
 export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
   const query = filterArguments(options.filters, FILTERS);
   for (const name of ['state', 'receiver', 'limit'] as const) {
@@ -67,7 +67,7 @@ const shownShape = deliveryShape.extend({
   message: z.string().nullable(),
 });
 
-/** One delivery: how it stands, what it is about, and its message as it is sent. */
+/** Prints one delivery: its state, what it is about, and its message as sent. */
 export async function deliveriesShow(
   edge: Edge,
   id: string,
@@ -90,7 +90,7 @@ export async function deliveriesShow(
   return 0;
 }
 
-/** Puts dead deliveries back. Exits 1 when one of them was not dead, or is not known. */
+/** Queues dead deliveries again. Exits with 1 if one of them was not dead or is unknown. */
 export async function deliveriesRetry(
   edge: Edge,
   ids: readonly string[],

@@ -18,7 +18,7 @@ export const eventShape = z.object({
 });
 type Event = z.output<typeof eventShape>;
 
-/** Events, the newest first. */
+/** Lists events, newest first. */
 export async function events(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
   const query = filterArguments(args, [...FILTERS, 'feed', 'type']);
   if (options.limit !== undefined) query.set('limit', options.limit);

@@ -1,4 +1,4 @@
-/** One event's way, from the service to the receivers, as lines that a person reads from top to bottom. */
+/** Prints the way of one event from the service to the receivers, as lines to be read from top to bottom. */
 
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
@@ -81,7 +81,10 @@ const explanationShape = z.object({
 });
 type Explanation = z.output<typeof explanationShape>;
 
-/** What there is no event of: it is unknown, or something without one, as an alert about the watch itself. */
+/**
+ * The answer if there is no event: the id is unknown, or what it names has no event, such as an alert about the watch
+ * itself.
+ */
 const noEventShape = z.object({
   error: z.string(),
   meant: z
@@ -99,7 +102,7 @@ interface ExplainOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** Explains an event. Of what has none, all that is known is shown in its place. */
+/** Explains an event. If what is named has no event, everything known about it is shown instead. */
 export async function explain(edge: Edge, key: string, options: ExplainOptions): Promise<number> {
   const path = `/api/v1/events/${encodeURIComponent(key)}/explain`;
   const { json, data } = await daemonJson(
@@ -168,7 +171,7 @@ function deliveryLine(one: Delivery): string {
   const at = one.settled_at ?? one.next_attempt_at;
   const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
   const tries = howMany(one.attempts, 'try', 'tries');
-  // Also of what was delivered: some recipients of a mail may have been refused.
+  // Delivered ones may have an error too: some recipients of a mail may have been refused.
   const error = one.last_error ? `: ${shown(one.last_error)}` : '';
   return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }

@@ -53,7 +53,7 @@ const reportShape = flightShape.extend({
     .optional(),
 });
 
-/** Flights, those that started last first. */
+/** Lists Flights, latest start first. */
 export async function flights(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
   const { json, data } = await list(edge, args, options);
   const text = data.flights.length === 0 ? 'No Flights.\n' : flightTable(data.flights);
@@ -62,7 +62,7 @@ export async function flights(edge: Edge, args: readonly string[], options: List
   return 0;
 }
 
-/** One Flight with all that is known of it, by its id. */
+/** Prints everything known about one Flight, by its id. */
 export async function flightsShow(
   edge: Edge,
   id: string,

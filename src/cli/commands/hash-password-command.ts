@@ -6,7 +6,7 @@ import { hashPassword } from '../../http/password-hash.ts';
 import type { Edge } from '../../process-io.ts';
 import { askLine } from '../ask-line.ts';
 
-/** Prints the hash of a password that is typed unseen, or that is the first line of stdin. */
+/** Prints the hash of a password that is typed without being shown, or that is the first line of stdin. */
 export async function printPasswordHash(edge: Edge): Promise<number> {
   const password = edge.stdin.isTTY ? await typedPassword(edge) : (await text(edge.stdin)).split(/\r?\n/)[0]!;
   if (password === '') throw new NestwatchError('usage', 'the password is empty');
@@ -16,7 +16,7 @@ export async function printPasswordHash(edge: Edge): Promise<number> {
 
 async function typedPassword({ stdin, stderr }: Edge): Promise<string> {
   stderr.write('Password: ');
-  // Whatever the line editor writes would be the password.
+  // The line editor would echo the password.
   const unseen = new Writable({ write: (_chunk, _encoding, done) => done() });
   const password = await askLine('', { input: stdin, output: unseen, terminal: true });
   stderr.write('\n');

@@ -17,8 +17,8 @@ const healthShape = z.object({
 });
 
 /**
- * For containers: says nothing when all is well, and one line when it is not. A daemon that has only just started is
- * well; one whose work stands still, because its store is full, is not.
+ * For containers: prints nothing if the daemon is healthy, and one line otherwise. A daemon that is still starting is
+ * healthy; one whose work is interrupted, because its store is full, is not.
  */
 export async function healthcheck(
   edge: Edge,
@@ -44,7 +44,7 @@ export async function healthcheck(
     edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
     return UNHEALTHY;
   } catch (error) {
-    // Only a daemon that does not answer is unhealthy; a wrong command or configuration is another error.
+    // Only a daemon that does not answer is unhealthy. A wrong command or configuration is a different error.
     if (!(error instanceof NestwatchError) || !['unreachable', 'timeout', 'not_json'].includes(error.code))
       throw error;
     return unhealthy(error.message);

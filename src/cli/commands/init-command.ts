@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 
 const FILE = 'nestwatch.yaml';
 
-/** As little as there can be, and where to go on; `config/nestwatch.yaml` shows most settings. */
+/** A minimal configuration with hints; `config/nestwatch.yaml` shows most settings. */
 const FIRST_CONFIGURATION = `# nestwatch's configuration. Check it with: nestwatch check-config ${FILE}
 # \${NAME} stands for a variable of the environment; token_file: /path reads a secret from a file instead.
 
@@ -53,7 +53,7 @@ web:
   # external_url: https://nestwatch.example.com   # how people reach the page; without it messages link nowhere
 `;
 
-/** Throws `usage` where a file of that name exists: it is never overwritten. */
+/** Throws `usage` if the file exists: it is never overwritten. */
 export async function init(edge: Edge, options: { readonly stdout: boolean }): Promise<number> {
   if (options.stdout) {
     edge.stdout.write(FIRST_CONFIGURATION);

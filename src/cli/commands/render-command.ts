@@ -14,16 +14,16 @@ import { printSamples, receiverOf } from './test-receiver-command.ts';
 interface RenderOptions {
   readonly configFile?: string | undefined;
   readonly resolved: boolean;
-  /** A file with one Liquid template, in place of a receiver. */
+  /** A file with one Liquid template, instead of a receiver. */
   readonly template?: string | undefined;
-  /** What the template is for: it decides how values are escaped. */
+  /** What the template is for, which determines how values are escaped. */
   readonly use: TemplateUse;
   readonly json: boolean;
 }
 
 const EXTERNAL_URL = 'http://127.0.0.1:9465';
 
-/** Prints what a receiver's integrations, or one template, make of a sample. Nothing is sent. */
+/** Prints what a receiver's integrations, or one template, render for a sample. Sends nothing. */
 export function render(edge: Edge, receiver: string | undefined, options: RenderOptions): number {
   if ((receiver === undefined) === (options.template === undefined)) {
     throw new NestwatchError('usage', 'name a receiver, or give --template FILE');

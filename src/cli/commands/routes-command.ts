@@ -1,4 +1,4 @@
-/** The route tree of a configuration, printed as amtool prints it. No daemon is asked. */
+/** Prints the route tree of a configuration as amtool does, without asking a daemon. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import { formatMatcher, parseMatcher } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
@@ -34,7 +34,7 @@ export async function routesTest(
   return 0;
 }
 
-/** Labels stand as `name=value`; a value with spaces or quotes as in matchers: `name="a b"`. */
+/** Labels are written `name=value`; a value with spaces or quotes as in matchers: `name="a b"`. */
 function readLabels(args: readonly string[]): Labels {
   return Object.fromEntries(
     args.flatMap((arg) => {
@@ -51,10 +51,10 @@ function readLabels(args: readonly string[]): Labels {
   );
 }
 
-/** Between two branches amtool fills with spaces that do not break. */
+/** Between two branches amtool uses non-breaking spaces. */
 const BAR = '│\u00a0\u00a0 ';
 
-/** The matchers stand sorted, as in the route's key. */
+/** The matchers are sorted, as in the route's key. */
 function branch(route: Route, parentKey: string, indent: string, isLast: boolean): string {
   const { key, matchers, receiver, routes } = route;
   const what = matchers.length === 0 ? 'default-route' : key.slice(parentKey.length + 1);

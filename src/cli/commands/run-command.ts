@@ -12,10 +12,13 @@ import { VERSION } from '../../version.ts';
 import { findConfigFile } from '../config-file.ts';
 import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
-/** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
+/**
+ * How long work in progress may take after a stop. Then the process ends, and the next start continues from the
+ * store.
+ */
 const STOP_GRACE_MS = 8_000;
 
-/** The exit code where the service or a receiver did not do its part. */
+/** The exit code if the service or a receiver failed. */
 const NOT_ALL_DONE = 4;
 
 interface RunOptions {
@@ -23,18 +26,18 @@ interface RunOptions {
   readonly once: boolean;
   readonly logLevel: string;
   readonly logFormat?: 'json' | 'pretty' | undefined;
-  /** How often the file is looked at; 0 for never. */
+  /** How often the file is checked; 0 for never. */
   readonly lookEveryMs: number;
 }
 
-/** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
+/** Runs the daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const file = findConfigFile(edge, options.configFile);
   const configFile = openConfigFile(edge, file);
   const config = configFile.read();
   const app = await openApp(edge, {
     config,
-    // With --once everything is read here, once, so nobody else may be at it.
+    // With --once everything is read here, once, so no other process may use the store.
     isShared: !options.once,
     readAgain: configFile.read,
     applied: (next) => void warn(next),
@@ -49,10 +52,10 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
         log.warn('The configuration is hardly meant so', { path, warning: message });
       }
     } catch {
-      // The file changed meanwhile: the next reading says what is wrong with it.
+      // The file has changed meanwhile. The next reading reports what is wrong with it.
     }
   };
-  // Signals are heard before whoever reads the log can send one.
+  // Listens for signals first, because a reader of the log may send one.
   const exit = options.once
     ? readOnce(edge, app)
     : watch(edge, app, (signal) => reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal));
@@ -61,7 +64,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   return exit;
 }
 
-/** Looks at the file again and again, and has it read when it holds something new. */
+/** Checks the file regularly, and reloads it when it has changed. */
 async function reloadWhenNew(
   { clock }: Edge,
   app: App,
@@ -77,15 +80,15 @@ async function reloadWhenNew(
   }
 }
 
-/** What the signals that end the process ask for. */
+/** The requests of the signals that end the process. */
 interface Stop {
   readonly signal: AbortSignal;
   abort(): void;
-  /** Resolves when what was under way at the first signal has had its time. */
+  /** Resolves when the work in progress at the first signal has had its time. */
   readonly overdue: Promise<void>;
-  /** Resolves to the exit code at the second one. */
+  /** Resolves to the exit code at the second signal. */
   readonly killed: Promise<number>;
-  /** Hears no more, and waits for nothing. */
+  /** Stops listening and waiting. */
   release(): void;
 }
 
@@ -144,7 +147,7 @@ async function watch(
   return exit;
 }
 
-/** At each signal, everything is logged from then on, or at the first level again where it is. Returns what ends that. */
+/** Each signal switches between logging everything and the original level. The returned function stops that. */
 function hearLevel(edge: Edge, log: Log): () => void {
   const level = log.level();
   return edge.onSignal('SIGUSR2', () => {
@@ -174,7 +177,7 @@ async function readOnce(edge: Edge, app: App): Promise<number> {
       throw new NestwatchError('cancelled', 'not everything was read and sent');
     const troubles = troublesOf(outcome, daemon.regions());
     if (troubles === '') return 0;
-    // Written here: there may be several causes, so the help of one error would mislead.
+    // Printed here, since there may be several causes and the help text of a single error would mislead.
     edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
     return NOT_ALL_DONE;
   } finally {
@@ -184,7 +187,7 @@ async function readOnce(edge: Edge, app: App): Promise<number> {
   }
 }
 
-/** Empty where all was read and sent. */
+/** Empty if everything was read and sent. */
 function troublesOf({ left, unread, unaccepted }: OnceOutcome, regions: readonly RegionProgress[]): string {
   return [
     ...left.map((name) => {

@@ -1,4 +1,4 @@
-/** What somebody does to the alerts that match and fire, in their own name. */
+/** Acknowledges or resolves the firing alerts that match, in a person's name. */
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -13,7 +13,7 @@ interface SignedOptions extends DaemonOptions {
 }
 
 const FAILED = 1;
-/** As many as the daemon takes at once. */
+/** The most alerts that the daemon accepts at once. */
 const MOST = 1000;
 
 const firingShape = z.array(z.object({ id: z.string() }));
@@ -33,7 +33,7 @@ const acknowledgedShape = z.object({
   refused: refusedShape,
 });
 
-/** Acknowledges the alerts that match and fire: each is silenced until it is resolved. Prints the silences' ids. */
+/** Acknowledges the firing alerts that match: each is silenced until it is resolved. Prints the ids of the silences. */
 export function acknowledge(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
   return actOnFiring(edge, args, options, {
     path: '/api/v1/alerts/acknowledge',
@@ -48,7 +48,7 @@ const resolvedShape = z.object({
   refused: refusedShape,
 });
 
-/** Ends the alerts that match and fire, which somebody knows to be over. Prints their ids. */
+/** Resolves the firing alerts that match, because a person knows that they are over. Prints their ids. */
 export function resolve(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
   return actOnFiring(edge, args, options, {
     path: '/api/v1/alerts/resolve',
@@ -58,7 +58,7 @@ export function resolve(edge: Edge, args: readonly string[], options: SignedOpti
   });
 }
 
-/** Exits 1 where no alert matches, or it was refused for one of them. */
+/** Exits with 1 if no alert matches, or if one was refused. */
 async function actOnFiring<Answer extends { readonly refused: z.output<typeof refusedShape> }>(
   edge: Edge,
   args: readonly string[],
@@ -73,7 +73,7 @@ async function actOnFiring<Answer extends { readonly refused: z.output<typeof re
   if (author.trim() === '') {
     throw new NestwatchError('usage', `say with --author who ${act.who}: others see it`);
   }
-  // All that match: Alertmanager's API knows no limit, ours gives the newest ones.
+  // All that match: Alertmanager's API has no limit, while nestwatch's own returns the newest.
   const path = `/api/v2/alerts?${filterParameters(matchers)}`;
   const firing = await daemonJson(edge, options, { method: 'GET', path }, firingShape);
   const ids = firing.data.map(({ id }) => id);
@@ -99,7 +99,7 @@ async function actOnFiring<Answer extends { readonly refused: z.output<typeof re
 
 type Lists = Readonly<Record<string, readonly unknown[]>>;
 
-/** One answer with the lists of all. */
+/** Joins the lists of all answers. */
 function joined(answers: readonly Lists[]): Lists {
   const names = Object.keys(answers[0] ?? {});
   return Object.fromEntries(names.map((name) => [name, answers.flatMap((one) => one[name] ?? [])]));

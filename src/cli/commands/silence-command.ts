@@ -28,7 +28,10 @@ interface SilenceAddOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** Adds a silence and prints its id; with `dryRun`, only from when on it would hide which alerts of those that fire. */
+/**
+ * Adds a silence and prints its id. With `dryRun` it only prints which firing alerts the silence would hide, and from
+ * when on.
+ */
 export async function silenceAdd(
   edge: Edge,
   args: readonly string[],
@@ -119,14 +122,17 @@ type DaemonSilence = z.output<typeof silencesShape>[number];
 
 interface SilenceListOptions extends DaemonOptions {
   readonly expired: boolean;
-  /** Only those of this author, or with these ids. */
+  /** Only silences by this author, or with these ids. */
   readonly createdBy?: string | undefined;
   readonly ids?: readonly string[];
   readonly quiet: boolean;
   readonly json: boolean;
 }
 
-/** Lists those that are not over, or else only those that are. What is no matcher filters them as other lists. */
+/**
+ * Lists silences that have not expired, or only expired ones. Arguments that are not matchers are filters as in other
+ * lists.
+ */
 export async function silenceList(
   edge: Edge,
   args: readonly string[],
@@ -160,7 +166,7 @@ function isMeantBy({ createdBy, ids = [] }: SilenceListOptions) {
     (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id));
 }
 
-/** Ends silences now. Those before one that fails are ended. */
+/** Expires silences now. If one fails, those before it stay expired. */
 export async function silenceExpire(
   edge: Edge,
   ids: readonly string[],

@@ -16,14 +16,14 @@ interface SimulateOptions {
   readonly token: string;
   readonly seed: number;
   readonly birds: number;
-  /** An hour, of all Birds together. */
+  /** Per hour, for all Birds together. */
   readonly flights?: number;
   /** The part of them that fails. */
   readonly failures?: number;
   readonly faults?: string;
 }
 
-/** Serves one simulated region until a signal comes. What it prints can stand in a configuration as it is. */
+/** Serves one simulated region until a signal arrives. Its output can be pasted into a configuration. */
 export async function simulate(edge: Edge, options: SimulateOptions): Promise<number> {
   const listen = parseHostPort(options.listen);
   if (!listen) throw new NestwatchError('usage', '--listen must be host:port, such as 127.0.0.1:4010');
@@ -42,7 +42,7 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
     ...(failures !== undefined && { failureShare: failures }),
   });
   const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
-  // Whoever reads the address may stop this at once.
+  // Whoever reads the address may stop the command at once.
   const stopped = untilStopped(edge);
   edge.stdout.write(`base_url: ${server.url}\ntoken: ${options.token}\n`);
   await stopped;

@@ -12,7 +12,7 @@ interface StatusOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** The daemon may be of another version: what is missing shows as a dash, and what is new is passed over. */
+/** The daemon may have another version. A missing field is shown as a dash, and a new one is ignored. */
 const instant = z.string().nullish();
 const impairmentShape = z.object({
   reason: z.string(),
@@ -84,7 +84,7 @@ const statusShape = z.object({
 });
 type Status = z.output<typeof statusShape>;
 
-/** The health is not known of a daemon of an earlier version: that is no failure of it. */
+/** A daemon of an earlier version does not report its health, which is not a failure. */
 export async function status(edge: Edge, options: StatusOptions): Promise<number> {
   const { json, data } = await daemonJson(
     edge,
@@ -167,7 +167,7 @@ function statusText(view: Status, clock: Clock): string {
   ].join('\n');
 }
 
-/** The epoch of a region grows each time that it goes from one replica to another. */
+/** The epoch of a region grows each time that it moves from one replica to another. */
 function replicasText({ replicas }: Status, since: (text: string | null | undefined) => string): string {
   const rows = replicas.map((one) => [
     shown(one.name),
@@ -180,7 +180,7 @@ function replicasText({ replicas }: Status, since: (text: string | null | undefi
   return table([['REPLICA', 'VERSION', 'STARTED', 'STATE', 'READS (EPOCH)', 'ALERTING'], ...rows]);
 }
 
-/** Empty where the configuration in force is that of the file. */
+/** Empty if the configuration in force is that of the file. */
 function configurationText({ configuration }: Status, clock: Clock): string {
   const { mistakes, needs_restart: keys, read_at: readAt } = configuration;
   if (mistakes.length > 0) {

@@ -16,23 +16,23 @@ import { reasonOf } from './check-online.ts';
 interface TestReceiverOptions {
   readonly configFile?: string | undefined;
   readonly resolved: boolean;
-  /** Prints instead of sending. */
+  /** Whether to print instead of sending. */
   readonly dryRun: boolean;
   readonly json: boolean;
 }
 
 type Sent = Pick<Taken, 'outcome' | 'detail'>;
 
-/** How one integration took its sample. */
+/** The result of one integration's sample. */
 interface Taken {
   readonly integration: string;
-  /** Who gets it: addresses and a host, never a secret. */
+  /** The recipient: addresses and a host, never a secret. */
   readonly to: string;
   readonly outcome: 'accepted' | 'not_accepted' | 'unknown' | 'nothing' | 'left_out';
   readonly detail: string;
 }
 
-/** Sends a sample through every integration of a receiver, one after another, and says how each of them took it. */
+/** Sends a sample through every integration of a receiver, one after another, and prints the results. */
 export async function testReceiver(edge: Edge, name: string, options: TestReceiverOptions): Promise<number> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const receiver = receiverOf(config, name);
@@ -82,7 +82,7 @@ export async function sendSamples(
   }
 }
 
-/** Prints what each integration would be sent, with its address; a template that fails exits 2. */
+/** Prints what each integration would send, with its address. If a template fails, it exits with 2. */
 export function printSamples(
   edge: Edge,
   config: Config,
@@ -116,7 +116,7 @@ export function printSamples(
   return isFine ? 0 : ERRORS.config_invalid.exit;
 }
 
-/** Throws `usage` for a name that no receiver with an integration has. */
+/** Throws `usage` if there is no such receiver, or if it has no integration. */
 export function receiverOf({ receivers }: Config, name: string): Receiver {
   const receiver = receivers.find((one) => one.name === name);
   if (!receiver) {
@@ -129,7 +129,7 @@ export function receiverOf({ receivers }: Config, name: string): Receiver {
   return receiver;
 }
 
-/** A sample belongs to no Nest, so it has no members: what can be tried is the way to the server. */
+/** A sample belongs to no Nest and so has no members. Only the connection to the server can be tested. */
 async function triedForMembers(integration: Integration): Promise<Sent> {
   try {
     await channelOf(integration).probe(integration).run();

@@ -1,4 +1,7 @@
-/** Catches what the demo's daemon sends: a mail server and a webhook receiver on loopback, and a page of the mails. */
+/**
+ * Catches what the demo's daemon sends: a mail server and a webhook receiver on loopback, and a web page with the
+ * mails.
+ */
 
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -18,18 +21,20 @@ export interface CaughtMail {
 
 interface Caught {
   readonly mails: CaughtMail[];
-  /** Ids of the webhook calls that were accepted. */
+  /** The ids of accepted webhook calls. */
   readonly webhooks: string[];
-  /** Calls that came again under the id of one before, as after an answer that came too late: receivers drop them. */
+  /**
+   * The number of calls that were repeated with an earlier id, for example after a late answer. Receivers drop those.
+   */
   webhooksAgain: number;
-  /** Keys of forwarded events, in the order of their arrival, with those that came twice but for calls that came again. */
+  /** The keys of forwarded events in the order of arrival. Duplicates are included, except those in repeated calls. */
   readonly eventKeys: string[];
 }
 
 interface Catcher {
   readonly caught: Caught;
   readonly smarthost: string;
-  /** Where webhooks go; mails are shown there in a browser. */
+  /** The URL for webhooks, which also shows the mails in a browser. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -91,7 +96,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
   };
 }
 
-/** The mails show text of the (simulated) service: nothing in them may run or load. */
+/** The mails quote the (simulated) service, so nothing in them may run or load. */
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function mailPage(mails: readonly CaughtMail[], path: string): string {

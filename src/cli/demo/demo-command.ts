@@ -1,4 +1,7 @@
-/** The main job on one machine: the simulated service in two regions, catchers for mail and webhooks, the daemon. */
+/**
+ * Runs the complete system on one machine: the simulated service in two regions, catchers for mail and webhooks, the
+ * daemon.
+ */
 
 import { type App, openApp } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
@@ -21,11 +24,11 @@ const REGIONS = ['eu', 'us'] as const;
 const TOKEN = 'demo-token';
 const PAGE_PORT = 9465;
 
-/** Events of the last moments are still on their way when the time is over. */
+/** How long to wait at the end for the last events, which are still on their way. */
 const ARRIVAL_MS = 3_000;
-/** On a machine that has much else to do they take long; the wait ends as soon as all are there. */
+/** The longest such wait, for a busy machine. It ends as soon as all events have arrived. */
 const LONGEST_ARRIVAL_MS = 60_000;
-/** What became visible so shortly before somebody stopped the demo is not called lost. */
+/** Events that became visible this shortly before the demo was interrupted do not count as lost. */
 const UNDER_WAY_MS = 15_000;
 
 interface DemoOptions {
@@ -86,7 +89,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   await Promise.race([waiting, stopped, app.fatal]);
   const wasInterrupted = stop.signal.aborted;
   if (wasInterrupted) lookAtTruth();
-  // Nobody waits for what happened just before somebody stopped the demo.
+  // After an interruption, the demo does not wait for the latest events.
   const underWaySinceUs = wasInterrupted ? clock.nowUs() - UNDER_WAY_MS * 1000 : Number.POSITIVE_INFINITY;
   stop.abort();
   await running;
@@ -107,7 +110,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     webhooks: catcher.caught.webhooks.length,
     webhooksAgain: catcher.caught.webhooksAgain,
     underWaySinceUs,
-    // What happened after the look at the truth is neither lost nor invented.
+    // Events after the truth was read are neither lost nor invented.
     eventKeys: catcher.caught.eventKeys.filter((key) => asked.has(key) || !later.has(key)),
   });
   print(`\n${summary.text}`);
@@ -115,7 +118,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   return summary.lost + summary.repeated + summary.invented === 0 ? 0 : 1;
 }
 
-/** The page at its usual port where that is free, so that the address is the same every time. */
+/** Uses the page's usual port if it is free, so that the address is always the same. */
 async function assembleDemo(
   edge: Edge,
   configText: (port: number) => string,
@@ -141,7 +144,7 @@ async function assembleDemo(
   }
 }
 
-/** A configuration as anybody would write it, with shorter times: what takes minutes is seen in seconds. */
+/** An ordinary configuration with shorter times, so that minutes become seconds. */
 function demoConfig(
   regions: readonly { readonly region: string; readonly server: SimulatorServer }[],
   smarthost: string,
@@ -186,7 +189,7 @@ function timeOf(clock: Clock): string {
   return new Date(clock.nowUs() / 1000).toISOString().slice(11, 19);
 }
 
-/** The last mail of a thread has its first line in its subject as well. */
+/** The subject of the last mail in a thread already contains its first line. */
 function firstLines(mail: CaughtMail): string {
   const first = mail.text.trim().split('\n')[0] ?? '';
   return mail.subject.includes(first) ? mail.subject : `${mail.subject} — ${first}`;

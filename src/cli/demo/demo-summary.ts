@@ -2,22 +2,22 @@ import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { howMany } from '../../text/counts.ts';
 import { regionName } from '../../text/region-name.ts';
 
-/** What the demo saw, and the simulated service's own truth beside it. */
+/** What the demo received, and what really happened at the simulated service. */
 interface DemoFigures {
   readonly seconds: number;
   readonly regions: readonly {
     readonly region: string;
     readonly truth: readonly TrueEvent[];
-    /** Names of alerts in the order in which they fired or were resolved. */
+    /** The names of alerts in the order in which they fired or were resolved. */
     readonly fired: readonly string[];
     readonly resolved: readonly string[];
   }[];
   readonly mails: number;
   readonly webhooks: number;
-  /** Calls beyond these that came again under the id of one before. */
+  /** Further calls that repeated an earlier id. */
   readonly webhooksAgain: number;
   readonly eventKeys: readonly string[];
-  /** What became visible after this instant was still under way when the demo was stopped. */
+  /** Events that became visible after this were still on their way when the demo was stopped. */
   readonly underWaySinceUs: number;
 }
 

@@ -4,7 +4,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { shownLines } from '../terminal-text.ts';
 
-/** Questions to the person at the terminal, one after another. Each throws `usage` where the input ends. */
+/** Asks the person at the terminal one question after another. Each method throws `usage` if the input ends. */
 export class Conversation {
   readonly #stderr: Edge['stderr'];
   readonly #input: Interface;
@@ -12,7 +12,7 @@ export class Conversation {
   #isUnseen = false;
   #isClosed = false;
 
-  /** Throws `usage` where nobody sits at a terminal. */
+  /** Throws `usage` if there is no terminal. */
   constructor({ stdin, stderr }: Edge) {
     if (!stdin.isTTY) {
       throw new NestwatchError(
@@ -39,7 +39,7 @@ export class Conversation {
     this.#stderr.write(`${shownLines(text)}\n`);
   }
 
-  /** What is typed, without blanks around it, or else `otherwise`, which the question names; never empty. */
+  /** The trimmed answer, or `otherwise`, which the question shows. Never empty. */
   async ask(question: string, otherwise = ''): Promise<string> {
     for (;;) {
       const answer = await this.#next(`${question}${otherwise && ` [${otherwise}]`}: `);
@@ -52,7 +52,7 @@ export class Conversation {
     return this.#next(`${question} [none]: `);
   }
 
-  /** Nothing of what is typed is shown; never empty. */
+  /** The answer is not shown while it is typed. Never empty. */
   async askUnseen(question: string): Promise<string> {
     for (;;) {
       this.#isUnseen = true;
@@ -73,7 +73,7 @@ export class Conversation {
     }
   }
 
-  /** One of several, by its number; the first where nothing is typed. */
+  /** One of several choices, by its number. The first is the default. */
   async choose<T extends string>(question: string, choices: ReadonlyMap<T, string>): Promise<T> {
     const names = [...choices.keys()];
     this.say([question, ...names.map((name, at) => `  ${at + 1}  ${choices.get(name)}`)].join('\n'));
@@ -89,7 +89,7 @@ export class Conversation {
   }
 
   async #next(prompt: string): Promise<string> {
-    // Lines that were typed ahead are answers, also where the input has ended since.
+    // Lines that were typed ahead count as answers, even after the end of the input.
     if (!this.#isClosed) {
       this.#input.setPrompt(prompt);
       this.#input.prompt();

@@ -1,9 +1,9 @@
-/** The configuration that the answers make. Each value is quoted as JSON, which YAML reads as it is. */
+/** Writes the configuration for the answers. Each value is quoted as JSON, which YAML reads unchanged. */
 
 export interface RegionAnswers {
   readonly name: string;
   readonly baseUrl: string;
-  /** Of the file that holds it. */
+  /** The path of the file that holds the token. */
   readonly tokenFile: string;
 }
 
@@ -14,7 +14,7 @@ export type ReceiverAnswers =
       readonly to: string;
       readonly smarthost: string;
       readonly from: string;
-      /** Absent where the server asks for none. */
+      /** Absent if the server requires no login. */
       readonly login?: { readonly user: string; readonly passwordFile: string };
     }
   | { readonly kind: 'slack' | 'msteamsv2' | 'webhook'; readonly urlFile: string };
@@ -22,7 +22,7 @@ export type ReceiverAnswers =
 export interface Answers {
   readonly regions: readonly RegionAnswers[];
   readonly receiver: ReceiverAnswers;
-  /** Empty where people reach the page only on this machine. */
+  /** Empty if people use the page only on this machine. */
   readonly externalUrl: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Asks for a region, a token and a receiver, tries each at once, and writes a configuration with them. Nothing is
- * written before the last answer, and no file that exists is written over.
+ * Asks for a region, a token and a receiver, tests each at once, and writes a configuration with them. Nothing is
+ * written before the last answer, and existing files are never overwritten.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
@@ -22,10 +22,10 @@ import {
 } from './first-configuration.ts';
 
 const FILE = 'nestwatch.yaml';
-/** Where the secrets lie: one file each. */
+/** The folder of the secrets, one file each. */
 const FOLDER = 'nestwatch-secrets';
 
-/** Where the service answers in the regions that it has. */
+/** The addresses of the service's regions. */
 const ADDRESSES: ReadonlyMap<string, string> = new Map([
   ['eu', 'https://eu-1.blackbird.io/api-rest'],
   ['us', 'https://us-2.blackbird.io/api-rest'],
@@ -40,8 +40,8 @@ const WAYS: ReadonlyMap<ReceiverAnswers['kind'], string> = new Map([
 ]);
 
 /**
- * Writes into `folder`. Throws `usage` where a configuration exists there, nobody sits at a terminal, or the questions
- * are broken off.
+ * Writes into `folder`. Throws `usage` if a configuration exists there, if there is no terminal, or if the person
+ * cancels.
  */
 export async function guidedInit(edge: Edge, folder = '.'): Promise<number> {
   if (existsSync(join(folder, FILE)))
@@ -64,7 +64,7 @@ class Guide {
   readonly #edge: Edge;
   readonly #talk: Conversation;
   readonly #folder: string;
-  /** What will lie in the files of secrets, by their path. */
+  /** The future contents of the secret files, by path. */
   readonly #secrets = new Map<string, string>();
 
   constructor(edge: Edge, talk: Conversation, folder: string) {
@@ -155,7 +155,7 @@ class Guide {
     }
   }
 
-  /** Undefined where it has mistakes, which were said. */
+  /** Undefined if it has mistakes, which are then printed. */
   #load(answers: Answers): Config | undefined {
     try {
       return loadConfig({
@@ -175,7 +175,7 @@ class Guide {
     }
   }
 
-  /** Gives a secret the name of a file that does not exist yet: the same where it is asked for again. */
+  /** Gives a secret an unused file name, and the same name again if the question is repeated. */
   #keep(name: string, secret: string): string {
     const plain = name.replaceAll(/[^\w.-]/g, '_');
     for (let count = 1; ; count += 1) {
@@ -194,7 +194,7 @@ class Guide {
     const text = firstConfiguration(answers);
     await mkdir(this.#pathOf(FOLDER), { recursive: true, mode: 0o700 });
     for (const [path, secret] of this.#secrets) {
-      // Those of answers that were given again are not needed.
+      // Secrets of answers that were replaced are not needed.
       if (text.includes(path))
         await writeFile(this.#pathOf(path), `${secret}\n`, { flag: 'wx', mode: 0o600 });
     }

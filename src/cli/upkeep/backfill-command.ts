@@ -29,7 +29,9 @@ interface Outcome {
   readonly unread: number;
 }
 
-/** Reads history into the store while no daemon uses it. Broken off, the same command goes on where it stood. */
+/**
+ * Reads history into the store while no daemon uses it. If interrupted, the same command continues where it stopped.
+ */
 export async function backfillCommand(edge: Edge, options: BackfillCommand): Promise<number> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const fromUs = instantOf('--from', options.from);

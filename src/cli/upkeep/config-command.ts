@@ -5,7 +5,7 @@ import { findConfigFile } from '../config-file.ts';
 import { readConfig, readDocument } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
-/** Prints the configuration as it counts, without its secrets. Throws `ConfigError` where it has mistakes. */
+/** Prints the effective configuration without its secrets. Throws `ConfigError` if it has mistakes. */
 export function configShow(
   edge: Edge,
   options: { readonly configFile: string | undefined; readonly json: boolean },

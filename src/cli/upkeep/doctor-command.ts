@@ -1,4 +1,4 @@
-/** Tries everything that a configuration names, and says what it found, what nestwatch takes for granted, what to set. */
+/** Tests everything that a configuration names. Prints what it found, what nestwatch assumes, and what to set. */
 import { existsSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
@@ -16,17 +16,17 @@ import { examineReplicas } from './examine-replicas.ts';
 interface DoctorOptions {
   readonly configFile: string | undefined;
   readonly json: boolean;
-  /** How long late entries are waited for. */
+  /** How long to wait for late entries. */
   readonly watch: string;
 }
 
-/** A region or a receiver cannot be used as it is configured. */
+/** The exit code if a region or a receiver cannot be used as configured. */
 const TEST_FAILED = 4;
 const FAILED = 1;
 
 const MARKS = { good: 'ok', note: 'note', bad: 'BAD', unknown: '?' } as const;
 
-/** Exits 4 where a region or receiver fails, 1 where the store does. */
+/** Exits with 4 if a region or receiver fails, with 1 if the store does. */
 export async function doctor(edge: Edge, options: DoctorOptions): Promise<number> {
   const watchMs = parseDuration(options.watch);
   if (watchMs === undefined) {

@@ -1,4 +1,4 @@
-/** What a region's service allows and how it behaves, beside what nestwatch takes for granted. Nothing is written. */
+/** Examines what a region's service allows and how it behaves, compared with what nestwatch assumes. Writes nothing. */
 import type { PollConfig } from '../../config/sections/poll-section.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
 import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
@@ -20,13 +20,13 @@ import {
   shownPrecision,
 } from './examine-stream.ts';
 
-/** One thing that was looked at. */
+/** One result of the examination. */
 export interface Finding {
   /** A word for programs, such as `token`. */
   readonly about: string;
   readonly state: 'good' | 'note' | 'bad' | 'unknown';
   readonly found: string;
-  /** What nestwatch does, or takes for granted. */
+  /** What nestwatch does or assumes. */
   readonly assumed: string;
   /** What a person should do; empty for nothing. */
   readonly advice: string;
@@ -35,21 +35,21 @@ export interface Finding {
 interface ExamineOptions {
   readonly region: RegionConfig;
   readonly poll: PollConfig;
-  /** How long entries are waited for that become visible late. */
+  /** How long to wait for entries that become visible late. */
   readonly watchMs: number;
 }
 
-/** Nests whose rights are tried, and Birds whose logs are looked at. */
+/** How many Nests are tested for access, and how many Birds' logs are examined. */
 const TRIED = 5;
 
-/** Larger pages are not asked for. */
+/** The largest page size that is tested. */
 const LARGEST_PAGE = 1_000;
 
-/** The service's clock is shown in whole seconds. */
+/** More than the service's clock, shown in whole seconds, can be off by rounding. */
 const NOTABLE_SKEW_US = 5_000_000;
 const MOST_SKEW_US = 300_000_000;
 
-/** How often new entries are looked for, and among how many: every service gives pages of that size. */
+/** How often new entries are looked for, and the page size used. Every service accepts pages of that size. */
 const LOOK_MS = 1_000;
 const LOOKED_AT = 10;
 
@@ -67,7 +67,7 @@ export async function* examineRegion(edge: Edge, options: ExamineOptions): Async
     transport,
     clock: edge.clock,
     random: edge.random,
-    // What is allowed is to be found, not approached.
+    // To find the limit at once, the rate starts at its ceiling.
     startPerSecond: region.requestsPerSecond,
     report(happening) {
       if (happening.what === 'request' && happening.failure === 'rate_limited') refused += 1;
@@ -81,7 +81,7 @@ export async function* examineRegion(edge: Edge, options: ExamineOptions): Async
   }
 }
 
-/** The same by a client that is there; `refused` says how often it was told to slow down. */
+/** The same with an existing client; `refused` returns how often the service demanded a slower rate. */
 export async function* examineService(
   client: ServiceClient,
   clock: Clock,
@@ -109,14 +109,14 @@ export async function* examineService(
 
 const OF_THE_TOKEN: ReadonlySet<ErrorCode> = new Set(['unauthorized', 'forbidden', 'secret_unreadable']);
 
-/** The Nests or their Birds cannot be listed: then nothing else can be asked for. */
+/** The Nests or their Birds cannot be listed, so nothing else can be requested. */
 function unlisted(error: NestwatchError, region: RegionConfig): Finding {
   const isOfToken = OF_THE_TOKEN.has(error.code);
   const assumed = isOfToken ? 'the token may read everything' : 'Nests and their Birds can be listed';
   return bad(isOfToken ? 'token' : 'inventory', error.message, assumed, adviceOnLists(error, region));
 }
 
-/** A probe that fails says so, and the others go on. */
+/** A failing probe is reported, and the others continue. */
 async function* guarded(about: string, probe: () => AsyncGenerator<Finding>): AsyncGenerator<Finding> {
   try {
     yield* probe();
@@ -164,7 +164,7 @@ function skewOf(serverUs: number | null, nowUs: number): Finding {
     : bad('clock', found, assumed, advice);
 }
 
-/** The stream of notifications or of one of a few Birds with the most entries. */
+/** The stream with the most entries, among the notifications and the logs of a few Birds. */
 async function busiestStream(client: ServiceClient, birds: readonly Bird[]) {
   const streams: { ask: AskPage; name: string }[] = [
     { ask: async (query) => (await client.getNotifications(query)).value, name: 'notifications' },
@@ -270,7 +270,7 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
           ? 'oldest first'
           : 'in no order of time';
   const ids = new Set(flights.map(({ id }) => id));
-  // What has started since then is missing in no list; the service's clock is shown in whole seconds.
+  // Later Flights may be absent only because they are new. The service's clock is shown in whole seconds.
   const asOfUs = (serverTimeUs ?? Math.max(...starts)) - 1_000_000;
   const [least, most] = [Math.min(...starts), Math.max(...starts)];
   const outside = [
@@ -289,7 +289,7 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
       )
     : fine('flights', `${found}, none cut off`, assumed);
 
-  // Asked for what something known is not: it is in the answer of a filter that filters nothing.
+  // Requests with filters that exclude something known: if it is in the answer, the filter is ignored.
   const ended = flights.every(({ status }) => status === 'failed') ? 'succeeded' : 'failed';
   const standing = bird.status === 'active' ? 'suspended' : 'active';
   const [ends, later, stands] = await Promise.all([
@@ -312,7 +312,7 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
       );
 }
 
-/** Looks for new entries for a while: how long after its instant each is first seen. */
+/** Looks for new entries for a while, and measures how long after its instant each becomes visible. */
 async function* examineDelay(
   ask: AskPage,
   clock: Clock,
@@ -349,7 +349,7 @@ async function* examineDelay(
       );
 }
 
-/** Asks as fast as is configured, for some seconds. */
+/** Sends requests at the configured rate for some seconds. */
 async function examineRate(
   client: ServiceClient,
   region: RegionConfig,
@@ -377,7 +377,7 @@ async function examineRate(
 
 const good = <T>(items: readonly Parsed<T>[]): T[] => items.flatMap((item) => (item.ok ? [item.entry] : []));
 
-/** Throws what nobody foresaw. */
+/** Throws unexpected errors. */
 function failureOf(error: unknown): NestwatchError {
   if (error instanceof NestwatchError) return error;
   throw error;

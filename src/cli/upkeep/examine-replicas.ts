@@ -1,4 +1,4 @@
-/** What is to be said of the replicas that share a store, by those that are there now. */
+/** Describes the replicas that share a store. */
 import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
 import { howMany } from '../../text/counts.ts';
@@ -11,7 +11,7 @@ const STATES = {
   silent: ', and has not said in time that it lives',
 } as const;
 
-/** How many there are, whether they fit together, and what each does. */
+/** How many there are, whether they are compatible, and what each does. */
 export function examineReplicas(view: OwnershipView): Finding[] {
   const replicas = replicasOf(view);
   const notes = view.replicas.flatMap((one) => [...clockNote(one), ...refusalNote(one)]);

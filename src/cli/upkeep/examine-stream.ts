@@ -1,6 +1,6 @@
 /**
- * What one paged stream of the service does where its specification is silent: how it compares instants, how large its
- * pages are, whether its order and counts are true. It is asked, never told: nothing is written.
+ * Examines how one paged stream of the service behaves where the specification is silent: how it compares instants,
+ * how large its pages are, and whether its order and counts are true. Only reads.
  */
 import { codeOf } from '../../errors.ts';
 import type { PageQuery } from '../../service/client.ts';
@@ -21,7 +21,7 @@ const UNITS = [
 ] as const;
 type Unit = (typeof UNITS)[number][0];
 
-/** Room around an instant that no bound, however it is compared, can reach. */
+/** A margin around an instant that no bound can reach, however it is compared. */
 const AROUND_US = 3_000_000;
 
 /** The readable entries of a page. */
@@ -29,7 +29,7 @@ export function entriesOf({ items }: Page<Entry>): readonly Entry[] {
   return items.flatMap((item) => (item.ok ? [item.entry] : []));
 }
 
-/** To what instants are written: of all entries the most digits that are not zeros. */
+/** The precision of instants: the finest that any of the entries shows. */
 export function shownPrecision(entries: readonly Entry[]): Unit {
   const isWhole = (us: number) => entries.every(({ createdAt }) => createdAt.us % us === 0);
   return isWhole(1_000_000) ? 'second' : isWhole(1_000) ? 'millisecond' : 'microsecond';
@@ -38,13 +38,13 @@ export function shownPrecision(entries: readonly Entry[]): Unit {
 export interface Bounds {
   readonly from: 'inclusive' | 'exclusive';
   readonly to: 'inclusive' | 'exclusive';
-  /** To what both sides are cut before they are compared. */
+  /** The precision to which both sides are truncated before they are compared. */
   readonly compared: Unit;
 }
 
 /**
- * Asks for windows that end at one entry's instant. `ignored` where windows far from it show it too. Undefined where no
- * entry can tell: its instant must be known to the microsecond, and be alone.
+ * Requests windows that end at one entry's instant. `ignored` if windows far from it return it too. Undefined if no
+ * entry is suitable: its instant must be known to the microsecond, and no other entry may be near it.
  */
 export async function examineBounds(
   ask: AskPage,
@@ -62,7 +62,8 @@ export async function examineBounds(
   }
   const from = (await has(us, us + AROUND_US)) ? 'inclusive' : 'exclusive';
   const to = (await has(us - AROUND_US, us)) ? 'inclusive' : 'exclusive';
-  // Within one unit an inclusive bound still shows the entry, and an exclusive one hides it, though it is past it.
+  // If instants are truncated to a unit, a bound later in the same unit still shows the entry if inclusive, and an
+  // earlier one hides it if exclusive.
   let compared: Unit = 'microsecond';
   for (const [unit, unitUs] of UNITS.slice(1)) {
     const begin = Math.floor(us / unitUs) * unitUs;
@@ -75,7 +76,7 @@ export async function examineBounds(
   return { from, to, compared };
 }
 
-/** Neither at the edge of a unit nor near another entry. */
+/** Whether an instant is neither at the edge of a unit nor near another entry. */
 function isTelling(us: number, entries: readonly Entry[]): boolean {
   const inMillisecond = us % 1_000;
   const inSecond = us % 1_000_000;
@@ -84,13 +85,13 @@ function isTelling(us: number, entries: readonly Entry[]): boolean {
 }
 
 export interface PageSizes {
-  /** The largest page that was given. */
+  /** The largest page that was returned. */
   readonly largest: number;
-  /** What happens to one that is larger; `none` where none of this size was seen to be. */
+  /** What happens to larger pages; `none` if that was not seen with the tested sizes. */
   readonly beyond: 'none' | 'clamped' | 'refused';
 }
 
-/** Asks for ever larger pages up to `most`. */
+/** Requests ever larger pages up to `most`. */
 export async function examinePageSize(ask: AskPage, most: number): Promise<PageSizes> {
   const given = async (pageSize: number): Promise<number> => {
     try {
@@ -98,7 +99,7 @@ export async function examinePageSize(ask: AskPage, most: number): Promise<PageS
       const { items, pageSize: echoed, totalCount } = await ask({ page: 0, ...asked });
       if (echoed !== null) return echoed;
       if (items.length === 0 || items.length >= pageSize) return pageSize;
-      // Without size and count only what stands behind a short page tells that it was cut.
+      // Without a size and count, only a further page shows that a short one was cut off.
       const isCut =
         totalCount === null ? (await ask({ page: 1, ...asked })).items.length > 0 : totalCount > items.length;
       return isCut ? items.length : pageSize;
@@ -120,14 +121,14 @@ export async function examinePageSize(ask: AskPage, most: number): Promise<PageS
 }
 
 export interface Counts {
-  /** Of the whole stream; null where the service gives none. */
+  /** Of the whole stream; null if the service does not say. */
   readonly total: number | null;
-  /** Why it is untrue, in words; undefined where nothing says so. */
+  /** Why the count is untrue, in words; undefined if it seems true. */
   readonly untrue: string | undefined;
   readonly isOrdered: boolean;
 }
 
-/** Compares the service's count with the entries that it shows, at both ends of the stream. */
+/** Compares the service's count with the entries at both ends of the stream. */
 export async function examineCounts(ask: AskPage, pageSize: number): Promise<Counts> {
   const newest = await ask({ page: 0, pageSize, ascending: false });
   const oldest = await ask({ page: 0, pageSize, ascending: true });
@@ -139,7 +140,7 @@ export async function examineCounts(ask: AskPage, pageSize: number): Promise<Cou
     const behind = Math.ceil(total / pageSize);
     const beyond = await ask({ page: behind, pageSize, ascending: false });
     if (beyond.items.length > 0) return `it says ${total}, and there are more behind them`;
-    // The newest second or so: a count that lags has not heard of them yet.
+    // The newest second or so, which a delayed count does not include yet.
     const last = entriesOf(newest)[0];
     if (!last) return undefined;
     const fromUs = last.createdAt.us - AROUND_US;

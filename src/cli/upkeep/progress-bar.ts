@@ -3,8 +3,8 @@ import type { Edge } from '../../process-io.ts';
 const BAR = 24;
 
 /**
- * Shows how far something is: a bar that draws over itself on a terminal, elsewhere a line for each tenth. `share` is
- * from 0 to 1, `words` say what there is so far, and `detail` what is under way, on a terminal alone.
+ * Shows progress: on a terminal a bar that is redrawn, elsewhere a line for each tenth. `share` is from 0 to 1,
+ * `words` describe the result so far, and `detail` the current work, which is only shown on a terminal.
  */
 export function createProgressBar({ stderr }: Edge) {
   let tenth = -1;

@@ -1,4 +1,4 @@
-/** Silences that are there already: changed, or carried from one Alertmanager or nestwatch to another as JSON. */
+/** Changes existing silences, or carries them from one Alertmanager or nestwatch to another as JSON. */
 import { readFileSync } from 'node:fs';
 import { text as textOf } from 'node:stream/consumers';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { formatInstant, parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
-/** What is posted of a silence; fields that only another program knows are left out. */
+/** The fields of a silence that are posted. Fields that only another program knows are dropped. */
 const carriedShape = z.object({
   id: z.string().optional(),
   matchers: z
@@ -29,7 +29,7 @@ const carriedShape = z.object({
   comment: z.string(),
   annotations: z.record(z.string(), z.string()).nullish(),
   recurrence: z.object({ cron: z.string(), timezone: z.string(), duration: z.string() }).optional(),
-  /** Of an acknowledgement, which lasts as long as its alert and can only be made by acknowledging. */
+  /** Set in an acknowledgement, which lasts as long as its alert and can only be created by acknowledging. */
   alertId: z.string().optional(),
 });
 type Carried = z.output<typeof carriedShape>;
@@ -44,7 +44,10 @@ interface UpdateOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** Changes silences as amtool does, and prints their ids. One that has begun with another start gets a new id. */
+/**
+ * Changes silences as amtool does, and prints their ids. A silence that is already active gets a new id if its start
+ * changes.
+ */
 export async function silenceUpdate(
   edge: Edge,
   ids: readonly string[],
@@ -77,7 +80,7 @@ async function updateOne(edge: Edge, id: string, options: UpdateOptions): Promis
   return post(edge, options, { ...data, startsAt, endsAt, comment: comment ?? data.comment });
 }
 
-/** The same failure, with which one it is of, and what was done before it. */
+/** The same failure, with the silence that it is about and what was done before. */
 function withWords(error: unknown, which: string, done: string): unknown {
   if (!(error instanceof NestwatchError)) return error;
   const message = `${which}${error.message}; ${done}`;
@@ -97,7 +100,7 @@ function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateO
   return formatInstant(instantOf('--start', startsAt) + ms * 1000);
 }
 
-/** Writes those that are not over as JSON that `import` and `amtool silence import` read. */
+/** Writes silences that have not expired as JSON that `import` and `amtool silence import` read. */
 export async function silenceExport(edge: Edge, options: DaemonOptions): Promise<number> {
   const path = '/api/v2/silences?active=true&pending=true&expired=false';
   const { data } = await daemonJson(edge, options, { method: 'GET', path }, z.array(carriedShape));
@@ -106,7 +109,7 @@ export async function silenceExport(edge: Edge, options: DaemonOptions): Promise
   return 0;
 }
 
-/** Posts silences of a file, or of the standard input, each as a new one; prints their ids. */
+/** Posts silences from a file or standard input, each as a new one, and prints their ids. */
 export async function silenceImport(
   edge: Edge,
   file: string | undefined,

@@ -1,4 +1,4 @@
-/** The store as a whole: a copy of one moment of it, and whether it is whole. */
+/** Backs up the store, and checks whether it is intact. */
 import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
@@ -18,7 +18,10 @@ interface StoreOptions {
   readonly json: boolean;
 }
 
-/** Writes a backup, also while daemons run: a store in a file, of whatever engine it is one. */
+/**
+ * Writes a backup, even while daemons run. Its format is that of a store in a file, whatever the engine of the
+ * original.
+ */
 export async function storeBackup(edge: Edge, to: string, options: StoreOptions): Promise<number> {
   const place = storePlace(edge, options.configFile, { named: 'store.url', url: undefined });
   const from = place.postgres ? await backUpServer(edge, place.postgres, to) : backUpFile(place, to);
@@ -36,8 +39,8 @@ function backUpFile({ url }: StorePlace, to: string): string {
 }
 
 /**
- * One moment of a store on a server, as a store in a file: so a backup can be looked into, checked, and restored on
- * either engine, by this program alone. It has its name once it was compared with what the server holds.
+ * Copies one moment of a store on a server into a file. So a backup can be inspected, checked, and restored to either
+ * engine with this program only. The file gets its final name after it was compared with the server.
  */
 async function backUpServer(
   edge: Edge,
@@ -67,7 +70,7 @@ async function backUpServer(
   }
 }
 
-/** Checks the store, or a backup of it; exits 1 where it is damaged. */
+/** Checks the store, or a backup of it. Exits with 1 if it is damaged. */
 export async function storeCheck(
   edge: Edge,
   store: string | undefined,
@@ -93,7 +96,7 @@ export async function storeCheck(
   return isWhole ? 0 : 1;
 }
 
-/** `store` is an address or simply a file. */
+/** `store` is an address or a file. */
 async function examine(
   edge: Edge,
   store: string | undefined,

@@ -17,7 +17,7 @@ interface StoreCopyOptions {
   readonly to: Omit<GivenStore, 'named'>;
 }
 
-/** Copies a store to another place or engine, while nobody uses either. Broken off, the same command goes on. */
+/** Copies a store to another place or engine, while nobody uses either. If interrupted, the same command continues. */
 export async function storeCopy(edge: Edge, options: StoreCopyOptions): Promise<number> {
   if (options.from.url === undefined && options.to.url === undefined) {
     throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
@@ -50,7 +50,7 @@ const BEGINNINGS: Readonly<{ [how in CopyBeginning]: string }> = {
   'source changed': 'The source has changed since this copy was broken off: it begins anew.\n',
 };
 
-/** Copies with a bar that says how far it is. It ends at SIGINT and SIGTERM, between two commits. */
+/** Copies with a progress bar. SIGINT and SIGTERM end the copy between two commits. */
 export async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promise<CopiedTable[]> {
   const stop = new AbortController();
   const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
@@ -62,7 +62,7 @@ export async function showCopy(edge: Edge, source: RowSource, target: RowTarget)
       signal: stop.signal,
       began: (how) => edge.stderr.write(BEGINNINGS[how]),
       show({ step, table, rows, allRows }) {
-        // Reading both sides once more takes about as long as copying.
+        // Comparing both sides takes about as long as copying.
         const half = allRows === 0 ? 1 : rows / allRows;
         bar.show(
           (step === 'copied' ? half : 1 + half) / 2,
@@ -82,7 +82,7 @@ function sentenceOf(source: RowSource, target: RowTarget, tables: readonly Copie
   return `${source.shown} → ${target.shown}: ${howMany(rows, 'row')} of ${howMany(tables.length, 'table')}, the same on both sides`;
 }
 
-/** Two ways to name a store give one name. */
+/** Different ways to name the same store give the same result. */
 function nameOf({ url, postgres }: StorePlace): string {
   if (postgres) return JSON.stringify([postgres.host, postgres.port, postgres.database, postgres.schema]);
   const path = filePath(url);

@@ -1,4 +1,4 @@
-/** Which store a command means: that of the configuration, or one that is typed. */
+/** Determines which store a command is about: the configured one, or one given as an option. */
 import { readFileSync } from 'node:fs';
 import type { Config } from '../../config/config.ts';
 import { isPostgres, readPostgresAddress } from '../../config/sections/postgres-address.ts';
@@ -11,17 +11,17 @@ import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 
 export interface GivenStore {
-  /** How it is named in messages: the option that says `url`. */
+  /** The name used in messages: the option that gives `url`. */
   readonly named: string;
-  /** Undefined for that of the configuration. */
+  /** Undefined for the configured one. */
   readonly url: string | undefined;
   readonly schema?: string | undefined;
   readonly passwordFile?: string | undefined;
 }
 
 /**
- * Throws `usage` for an address that is none, and `ConfigError`. What the configuration says of a server (its password,
- * schema and timeout) holds for the same user and database there, and for no other.
+ * Throws `usage` for an invalid address, and `ConfigError`. The configured password, schema and timeout of a server
+ * are only used for the same user and database there.
  */
 export function storePlace(edge: Edge, configFile: string | undefined, given: GivenStore): StorePlace {
   const { named } = given;
@@ -51,7 +51,7 @@ export function storePlace(edge: Edge, configFile: string | undefined, given: Gi
   };
 }
 
-/** With `isOptional` none is needed, where none is named either. */
+/** With `isOptional`, returns undefined if no file is given and none is found. */
 function configured(edge: Edge, file: string | undefined, isOptional: boolean): Config | undefined {
   let found: string;
   try {

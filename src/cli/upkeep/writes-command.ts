@@ -21,7 +21,7 @@ const answerShape = z.object({
   next: z.string().optional(),
 });
 
-/** Who asked for which change, the newest first. */
+/** Lists who requested which change, newest first. */
 export async function writes(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
   const query = filterArguments(args, ['who', 'text', 'since', 'until']);
   if (options.limit !== undefined) query.set('limit', options.limit);
