@@ -2,7 +2,7 @@
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Config } from './config.ts';
-import { findDeadEnds, isAnybodyNotified } from './dead-ends.ts';
+import { findRoutesToNobody, isAnybodyNotified } from './routes-to-nobody.ts';
 
 /** Adds warnings that do not keep the daemon from running; while it runs, its health reports the same. */
 export function findReachWarnings(check: Check, config: Config): void {
@@ -31,7 +31,7 @@ function findNobodyNotified(check: Check, config: Config): void {
     );
     return;
   }
-  for (const { key, receiver } of findDeadEnds(config)) {
+  for (const { key, receiver } of findRoutesToNobody(config)) {
     check.problem(
       key,
       `receiver ${JSON.stringify(receiver)} notifies nobody; if that is intended, name it null or blackhole`,

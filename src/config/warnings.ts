@@ -5,10 +5,10 @@ import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
+import { findAlertmanagerKeys } from './alertmanager-keys.ts';
 import type { Config } from './config.ts';
-import { findIdleRules } from './idle-rules.ts';
+import { findIneffectiveRules } from './ineffective-rules.ts';
 import { findLabelSlips } from './label-warnings.ts';
-import { findOldForms } from './old-forms.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds what a valid configuration says but probably does not intend; the daemon runs with it anyway. */
@@ -57,8 +57,8 @@ export function findWarnings(check: Check, config: Config): void {
   }
   findUnreachable(check, ['route'], config.route);
   findLabelSlips(check, config);
-  findIdleRules(check, config);
-  findOldForms(check);
+  findIneffectiveRules(check, config);
+  findAlertmanagerKeys(check);
 }
 
 /** Whether only members of Nests are notified. */

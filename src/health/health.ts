@@ -3,7 +3,7 @@
  * impairment has a start and the log records both its start and end.
  */
 import type { Config } from '../config/config.ts';
-import { findDeadEnds, isAnybodyNotified } from '../config/dead-ends.ts';
+import { findRoutesToNobody, isAnybodyNotified } from '../config/routes-to-nobody.ts';
 import { formatPath } from '../document/problem.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store, StoreSpace } from '../store/store.ts';
@@ -198,7 +198,7 @@ function routeOf(config: Pick<Config, 'route' | 'receivers' | 'forward'>) {
   return {
     isAnybodyNotified: isAnybodyNotified(config),
     isForwarded: config.forward.length > 0,
-    routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
+    routes: findRoutesToNobody(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
   };
 }
 

@@ -7,11 +7,11 @@ import type { Finding } from './finding.ts';
 import { byGravity, type Impairment, impairment } from './impairment.ts';
 import { judgeRegion } from './judge-region.ts';
 import type {
-  DeadEnds,
   HealthSnapshot,
   KeptSnapshot,
   RefusedConfig,
   ReplicaSnapshot,
+  RouteSnapshot,
   StoreSnapshot,
 } from './snapshot.ts';
 
@@ -64,7 +64,7 @@ function judgeStore({ space, refusal }: StoreSnapshot, nowUs: number): Impairmen
   return [impairment({ sort: 'disk_low', facts }, { reason: 'disk_low', ...rest })];
 }
 
-function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs: number): Impairment[] {
+function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: RouteSnapshot, nowUs: number): Impairment[] {
   const reason = 'nobody_notified';
   if (!isAnybodyNotified && !isForwarded) {
     const rest = { path: 'route', severity: 'critical', sinceUs: nowUs, stopsHeartbeat: true } as const;

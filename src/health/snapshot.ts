@@ -9,7 +9,7 @@ export interface HealthSnapshot {
   readonly regions: readonly RegionSnapshot[];
   /** How recently every feed should have been proven complete. */
   readonly proofMs: number;
-  readonly route: DeadEnds;
+  readonly route: RouteSnapshot;
   readonly store: StoreSnapshot;
   /** Why the configuration file is not in force; undefined if it is. */
   readonly refusedConfig: RefusedConfig | undefined;
@@ -56,7 +56,7 @@ export interface RegionSnapshot {
   readonly proofs: readonly { readonly feed: Feed; readonly verifiedUntilUs: number }[];
 }
 
-export interface DeadEnds {
+export interface RouteSnapshot {
   /** Whether any route leads to a receiver that notifies somebody. */
   readonly isAnybodyNotified: boolean;
   /** Whether events are forwarded somewhere. Such a setup may have no use for alerts. */

@@ -23,8 +23,8 @@ interface ReadLabels extends Pick<Route, 'writeLabels'> {
 }
 
 /**
- * The labels at a path, including inherited ones. A label in Go's template syntax is left out; `old-forms.ts` warns
- * of it.
+ * The labels at a path, including inherited ones. A label in Go's template syntax is left out;
+ * `alertmanager-keys.ts` warns of it.
  */
 export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels): ReadLabels {
   const labels = new Map(inherited);

@@ -10,7 +10,7 @@ import { findGoSyntax } from '../templates/go-syntax.ts';
 
 const LIQUID = 'write Liquid in `title`, `text`, `html` or `headers` of a receiver';
 
-export function findOldForms(check: Check): void {
+export function findAlertmanagerKeys(check: Check): void {
   warnOf(check, ['global', 'resolve_timeout'], 'alerts resolve by their rules (`resolve_after`)');
   warnOf(check, ['templates'], LIQUID);
   warnOf(check, ['tracing'], 'leave it out');

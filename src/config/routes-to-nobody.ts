@@ -4,7 +4,7 @@ import type { Path } from '../document/problem.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { Config } from './config.ts';
 
-interface DeadEnd {
+interface RouteToNobody {
   /** The path of the route or of its `escalate_to`. */
   readonly path: Path;
   /** The path of the key that names the receiver. */
@@ -22,7 +22,10 @@ export function isAnybodyNotified({ route, receivers }: Pick<Config, 'route' | '
 }
 
 /** The routes whose alerts no receiver takes, or whose escalations none takes, except those where that is intended. */
-export function findDeadEnds({ route, receivers }: Pick<Config, 'route' | 'receivers'>): DeadEnd[] {
+export function findRoutesToNobody({
+  route,
+  receivers,
+}: Pick<Config, 'route' | 'receivers'>): RouteToNobody[] {
   const taking = new Set(receivers.filter(takesAlerts).map(({ name }) => name));
   const isDead = (receiver: string) => !taking.has(receiver) && !MEANT.has(receiver);
   return [

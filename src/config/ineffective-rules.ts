@@ -8,7 +8,7 @@ import type { Config } from './config.ts';
 /** The region of alerts that belong to none. */
 const EVERYWHERE = 'all';
 
-export function findIdleRules(check: Check, { rules, regions }: Config): void {
+export function findIneffectiveRules(check: Check, { rules, regions }: Config): void {
   const names = regions.map(({ name }) => name);
   const regionsOf = (name: string) => {
     const kind = kindOf(name);
