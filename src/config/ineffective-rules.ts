@@ -1,4 +1,4 @@
-/** Warns of rules that can never decide anything, so that what they intend does not happen. */
+/** Warns of rules that can never apply to any alert. */
 
 import type { Check } from '../document/check.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';

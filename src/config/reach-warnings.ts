@@ -1,4 +1,6 @@
-/** Warns where a configuration reaches nobody: alerts, messages, and the service itself. */
+/**
+ * Warns if alerts reach nobody, if messages cannot link to the page, and if a region's address is not the service's.
+ */
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Config } from './config.ts';
