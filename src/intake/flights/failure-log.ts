@@ -9,10 +9,17 @@ import type { FlightRows } from './flight-rows.ts';
 const LOG_ENTRIES = 50;
 
 /**
- * The most logs that one poll reads although the pace has no room: many failures at once must not delay other
- * streams.
+ * What a log is read for: the reason or the time of a failure, which nothing else tells; the failing step, if the reason
+ * is known; or the reason again, after a first read that did not have it.
  */
-const NEEDED_LOGS = 20;
+export type LogPurpose = 'reason' | 'step' | 'reason again';
+
+/**
+ * The most logs that one poll reads although the pace has no room: many failures at once must not delay other streams.
+ * A region with many Birds uses its whole rate all the time, so without this it would never read a step. If several
+ * Flights of a Bird failed, the first one shows where.
+ */
+const MOST_WITHOUT_ROOM: Readonly<Record<LogPurpose, number>> = { reason: 20, step: 1, 'reason again': 0 };
 
 interface FailureLogOptions {
   readonly client: ServiceClient;
@@ -28,22 +35,25 @@ interface FailureLog {
 }
 
 /**
- * Reads the failing step and the exact end, if the pace has room for one more request. If `isNeeded`, it reads them
- * without room as well, but only for a limited number of Flights in a poll, which `rows` counts. Undefined if the log
+ * Reads the failing step and the exact end. If the pace has no room for one more request, only a limited number of logs
+ * in a poll is read, which `rows` counts, and none for a step while the region is down or pauses. Undefined if the log
  * was not read.
  */
 export type ReadFailureLog = (
   birdId: string,
   flightId: string,
   rows: FlightRows,
-  isNeeded: boolean,
+  purpose: LogPurpose,
 ) => Promise<FailureLog | undefined>;
 
 export function createFailureLogReader({ client, nestOf, pageSize }: FailureLogOptions): ReadFailureLog {
-  return async (birdId, flightId, rows, isNeeded) => {
+  return async (birdId, flightId, rows, purpose) => {
     if (!client.slack()) {
-      if (!isNeeded || rows.neededLogs >= NEEDED_LOGS) return undefined;
-      rows.neededLogs += 1;
+      const isInTrouble = client.health().health !== 'up' || client.pausedMs() > 0;
+      // The event waits for its log, and a step is not worth waiting for the end of a pause.
+      if (purpose === 'step' && isInTrouble) return undefined;
+      if (rows.logsWithoutRoom >= MOST_WITHOUT_ROOM[purpose]) return undefined;
+      rows.logsWithoutRoom += 1;
     }
     rows.requests += 1;
     try {

@@ -182,7 +182,8 @@ export class FlightFinder {
     // Without any instant it may be history, which raises no alert.
     const isUndated = historic && next.startedAtUs === 0;
     const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
-    const log = asksLog ? await this.#readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
+    const purpose = isNeeded ? 'reason' : flight.errorMessages ? 'step' : 'reason again';
+    const log = asksLog ? await this.#readFailureLog(birdId, flight.id, rows, purpose) : undefined;
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
     const reason = flight.errorMessages || log?.failure?.message;
     if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {

@@ -12,7 +12,7 @@ export interface FlightRows {
   /** How many answers in a row were too large to receive. */
   tooLarge: number;
   /** How many logs were read although the pace had no room. */
-  neededLogs: number;
+  logsWithoutRoom: number;
   /** Windows that could not be read, whatever was asked. */
   readonly unread: UnreadWindow[];
   /** Windows that were unreadable before. If their Flights are dense, they are not tried again. */
@@ -31,7 +31,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     serverTimeUs: null,
     requests: 0,
     tooLarge: 0,
-    neededLogs: 0,
+    logsWithoutRoom: 0,
     unread: [],
     givenUp,
     readToUs: Number.POSITIVE_INFINITY,

@@ -63,6 +63,7 @@ export interface Answers {
   aheadUs: number;
   hasSlack: boolean;
   health: 'up' | 'down';
+  pausedMs: number;
 }
 
 export type FlightStage = Awaited<ReturnType<typeof openFlightStage>>;
@@ -92,6 +93,7 @@ export async function openFlightStage() {
     aheadUs: 0,
     hasSlack: true,
     health: 'up',
+    pausedMs: 0,
   };
   /** The requests so far: `list` with the status that is asked for, `get` and `log`. */
   const asked: string[] = [];
@@ -201,6 +203,7 @@ export async function openFlightStage() {
     },
     slack: () => answers.hasSlack,
     health: () => ({ health: answers.health, reason: '', sinceUs: 0 }),
+    pausedMs: () => answers.pausedMs,
   };
 
   function openWatch(): FlightWatch {

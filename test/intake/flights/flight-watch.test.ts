@@ -329,14 +329,29 @@ describe('a failed Flight', () => {
     expect(stage.asked.filter((one) => one === 'log')).toHaveLength(2);
   });
 
-  test('has no log read where the pace leaves no room, or the log is in trouble', async () => {
+  test('has its step read also where the pace leaves no room: of one in a poll, and not in trouble', async () => {
     stage.answers.hasSlack = false;
-    stage.show('a', 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9 });
-    await stage.pass(30);
-    stage.ends('a', { durationSeconds: 40 });
-    expect(await stage.poll()).toEqual(['flight.failed a']);
-    expect(stage.asked).not.toContain('log');
-    stage.answers.hasSlack = true;
+    stage.answers.log = [line(5, 10, { message: 'No quota', stepId: '2' })];
+    await stage.pass(60);
+    for (const name of ['a', 'b', 'c']) {
+      stage.show(name, 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9 });
+    }
+    const stepsOf = async () => (await stage.watch.poll()).fresh.map(({ attributes }) => attributes.step_id);
+    expect((await stepsOf()).toSorted()).toEqual(['2', undefined, undefined]);
+    for (const trouble of [{ pausedMs: 1 }, { health: 'down' as const, pausedMs: 0 }]) {
+      Object.assign(stage.answers, trouble);
+      await stage.pass(10);
+      stage.show(JSON.stringify(trouble), 5, {
+        status: 'failed',
+        errorMessages: 'No quota',
+        durationSeconds: 1,
+      });
+      expect(await stepsOf()).toEqual([undefined]);
+    }
+    expect(stage.asked.filter((one) => one === 'log')).toHaveLength(1);
+  });
+
+  test('is told without its log where that is in trouble', async () => {
     stage.answers.trouble = { log: new NestwatchError('unavailable', 'the service answered 503') };
     stage.show('b', 5, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
     expect(await stage.poll()).toEqual(['flight.failed b']);
