@@ -49,7 +49,7 @@ const exit = await runCommandLine(
   process.argv.slice(2),
 );
 
-/** A daemon must end even if the reader of its log stands still. */
+/** A daemon must end even if the reader of its log has stopped reading. */
 const LOG_GRACE_MS = 1_000;
 
 // Everything is written before the process ends, even into a slow pipe.

@@ -75,7 +75,7 @@ interface FlightEnd {
   /** 1 for the first end. */
   readonly ends: number;
   readonly occurredAt: { readonly us: number; readonly text: string };
-  /** The entry of the Flight log that made it fail, if the log was read. */
+  /** The Flight log entry that describes the failure, if the log was read. */
   readonly failure?: FlightLogEntry | undefined;
 }
 

@@ -2,8 +2,8 @@ import { BEFORE_WATCH } from '../domain/alert/event.ts';
 import type { EventCandidate } from './commit.ts';
 
 /**
- * Marks an event as history if its Bird came to be watched later than its region. Nothing else in the store would
- * explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region) is watched.
+ * Records in an event that is history why it is: its Bird came to be watched later than its region. Nothing else in the
+ * store would explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region) is watched.
  */
 export function markPast(
   candidate: EventCandidate,

@@ -1,7 +1,7 @@
 /**
  * Tracks the service's clock, as its answers show it. What the service wrote is compared with that clock only, since
  * ours may be wrong by hours and be set at any moment. So the instant since which a region is watched is on the
- * service's clock too. The first answers of the region fix it: it is when the first run began to want to read the
+ * service's clock too. The first answers of the region fix it: it is when the first run began to try to read the
  * region, even if that run was never answered. Later runs know it before their first request.
  *
  * A single answer may show a wrong time. So if the first answer differs from our clock, a second one has to agree
@@ -17,7 +17,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 
 export interface ServiceClock {
-  /** The client. Its operations with which streams and the inventory begin also fix when the watch began. */
+  /** The client. Its operations that list Nests and read streams also determine when the watch began. */
   readonly client: ServiceClient;
   /** Loads when the watch of this region began, if an earlier run fixed it. To be called before the first request. */
   load(): Promise<void>;
@@ -59,7 +59,7 @@ export function createServiceClock(
   let wasBefore = false;
   /** How far the service was ahead in the last two answers. */
   let ahead: readonly number[] = [];
-  /** On our clock: when this or an earlier run first wanted to read the region. */
+  /** On our clock: when this or an earlier run first tried to read the region. */
   let firstStartUs: number | undefined;
 
   /**
@@ -72,7 +72,7 @@ export function createServiceClock(
     return Math.max(inThisLifeUs, Math.min(nowUs - firstStartUs, MOST_UNANSWERED_US));
   }
 
-  /** How long this run has wanted to read the region. */
+  /** How long this run has been trying to read the region. */
   function thisLifeUs(): number {
     return Math.round((clock.monotonicMs() - beganMs) * 1000);
   }

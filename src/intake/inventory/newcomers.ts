@@ -1,9 +1,9 @@
 /**
- * Determines since when events are news for each Bird that comes to be watched later than its region. A complete
- * reading of the inventory lacked such a Bird. It did not exist then, or it was not watched, for example because
- * `nests.include` was narrower or the token was allowed less. So what happened before that reading is history, like
- * what happened before a first start. For a Bird that is really new everything is news, since nothing happened to it
- * before.
+ * Determines, for each Bird that came to be watched later than its region, since when its events are news. An earlier
+ * complete reading of the inventory lacked such a Bird. It did not exist then, or it was not watched, for example
+ * because `nests.include` was narrower or the token was allowed less. So what happened before that reading is history,
+ * like what happened before a first start. For a Bird that is really new everything is news, since nothing happened to
+ * it before.
  *
  * This is only kept in memory. By the time of a restart the Bird's streams have been read, and their history is known.
  */

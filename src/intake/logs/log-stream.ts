@@ -3,8 +3,8 @@
  * its own, together with the cursor that it justifies. A long sweep pauses after some pages and continues at the next
  * poll.
  *
- * A cursor later than the service's clock was set while that clock was ahead. Then the cursor goes back to the newest
- * stored entry that is not later than the clock, and the stream is read from there at once.
+ * If the cursor is later than the service's clock, it was set while that clock was ahead. Then it goes back to the
+ * newest stored entry that is not later than the clock, and the stream is read from there at once.
  */
 import type { Event, Feed } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
@@ -166,8 +166,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
   #prunedUs = 0;
   #paused: Sweep | undefined;
   /**
-   * Where the next sweep begins if the last one took long after it had reached recent entries; otherwise the overlap
-   * decides.
+   * Where the next sweep begins if the last one took long after it had reached recent entries, so that late ones may
+   * have appeared behind it; undefined if the overlap suffices.
    */
   #unsettledUs: number | undefined;
   #sweptFromUs = 0;
@@ -485,7 +485,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
 }
 
 /**
- * The sweep after a page. Behind `settledUs` the page's entries are so recent that late ones may still appear among
+ * The sweep after a page. The page's entries after `settledUs` are so recent that late ones may still appear among
  * them. So the next sweep reads from there again, however long this one takes to reach the end.
  */
 function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {

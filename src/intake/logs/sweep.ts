@@ -92,8 +92,8 @@ export const NOW_MARGIN_US = 1_000_000;
 
 /**
  * The cursor that a page justifies: its newest instant that is not in the service's future. It never comes from the
- * local clock. A wrong `createdAt` far in the future would make every later sweep begin behind entries that are still
- * to come.
+ * local clock. A wrong `createdAt` far in the future would make every later sweep begin after entries that are still to
+ * come.
  */
 export function cursorOf(instantsUs: readonly number[], serviceNowUs: number): number {
   let newest = 0;

@@ -58,8 +58,8 @@ const LATE_COUNTS = 10;
 /**
  * How long a stream has waited or, once its poll is late, how long it would have to wait to have the same value
  * without lateness. With L for `lateMs` and P for `LATE_COUNTS`, the entries of a stream that is polled each T cost
- * λ·(T²/2 + P·L·(T − L)) per poll. Together with the cost of the requests, that is least per unit of time if λ·(T²/2
- * + P·L²) is the value of a request.
+ * λ·(T²/2 + P·L·(T − L)) per poll. Together with the cost of the requests, that is least per unit of time if the
+ * value of a request is λ·(T²/2 + P·L²).
  */
 function countedMs(waitMs: number, lateMs: number): number {
   return waitMs < lateMs ? waitMs : Math.sqrt(waitMs ** 2 + 2 * LATE_COUNTS * lateMs ** 2);

@@ -45,7 +45,7 @@ function addOverview(
       recurrences,
     };
     const view = await readPageView(store, asked).catch((error: unknown) => {
-      // A failing store is when people look at the page.
+      // People need the page most when the store fails.
       if (!isStoreFailure(error)) throw error;
       report({ what: 'trouble', stage: 'store', error });
       return storelessView(asked);
