@@ -1,8 +1,8 @@
 /**
- * Reads the list in an answer item by item. A small answer is parsed at once. A large one is parsed in slices, between
- * which the event loop turns: what stands in memory at once is its text, one slice, and what was read of the items. One
- * item that is longer than a slice is parsed a part at a time (`parse-long.ts`). So neither millions of tiny items nor
- * an item that is a world of its own stops what else the process does.
+ * Reads the list in an answer item by item. A small answer is parsed at once. A large one is parsed in slices, and the
+ * event loop turns between them. At any time memory holds its text, one slice, and what was read of the items. An item
+ * longer than a slice is parsed in parts (`parse-long.ts`). So neither millions of tiny items nor one huge item stops
+ * the rest of the process.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { NestwatchError } from '../errors.ts';
@@ -14,27 +14,28 @@ import { next, parseLong, passes } from './parse-long.ts';
 import type { Malformed } from './resources.ts';
 
 /**
- * Answers up to this length, and slices of longer ones, are parsed at once, which takes milliseconds: no more values fit
- * into it than one item may have. A page of 500 entries has some 180,000 characters, and walking over them first would
- * take as long as parsing them.
+ * Answers up to this length, and slices of longer ones, are parsed at once, which takes milliseconds: they cannot hold
+ * more values than one item may have. A page of 500 entries has some 180,000 characters; scanning it first would take
+ * as long as parsing it.
  */
 const SLICE_LENGTH = 256 * 1024;
 
-/** Items of one slice. */
+/** The most items of one slice. */
 const SLICE_ITEMS = 1_000;
 
-/** How much is kept of an item that is set aside. */
+/** The most characters kept of an item that is set aside. */
 const MAX_RAW_LENGTH = 10_000;
 
 export interface ItemReading<T> {
-  /** Which limit says how many items the list may have. */
+  /** The limit for the number of items. */
   readonly limit: LimitName;
   readonly read: (item: unknown) => T;
 }
 
 /**
- * The JSON of an answer in which each item of its list (itself, or what its key `items` holds) is what `read` made
- * of it. Throws `too_large` for more items than the limit says, and `SyntaxError` for what is not JSON.
+ * Parses the JSON of an answer, with each item of its list replaced by what `read` returned for it. The list is the
+ * answer itself or its key `items`. Throws `too_large` if there are more items than the limit allows, and `SyntaxError`
+ * if it is not JSON.
  */
 export async function readItems<T>(text: string, reading: ItemReading<T>): Promise<unknown> {
   if (text.length <= SLICE_LENGTH) return readAtOnce(parseJson(text), reading);
@@ -94,7 +95,7 @@ async function readList<T>(
   { limit, read }: ItemReading<T>,
 ): Promise<readonly (T | Malformed)[]> {
   const items: (T | Malformed)[] = [];
-  /** Of the slice: where it begins and ends in the text. */
+  /** The slice: where it begins and ends in the text, and its number of items. */
   let [from, to, inSlice] = [0, 0, 0];
 
   function readSlice(): void {
@@ -133,19 +134,22 @@ async function readList<T>(
   return items;
 }
 
-/** The value that begins there, and over which the walk has passed just now. */
+/** Parses the value that begins at `from` and that the scan has just passed over. */
 async function parseAgain(scan: JsonScan, from: number): Promise<unknown> {
   if (scan.at - from <= SLICE_LENGTH) return parsed(scan.text.slice(from, scan.at))[0];
   scan.at = from;
   return parseLong(scan);
 }
 
-/** The values of a part of a list. `parseJson` looks for long numbers behind a bracket, a comma or a colon. */
+/**
+ * The values of a part of a list. The brackets are needed: `parseJson` looks for long numbers only after a bracket, a
+ * comma or a colon.
+ */
 function parsed(part: string): readonly unknown[] {
   return parseJson(`[${part}]`) as readonly unknown[];
 }
 
-/** Passes over a value. Returns how many values stand in it. */
+/** Passes over a value. Returns how many values it contains. */
 async function passValue(scan: JsonScan): Promise<number> {
   for (;;) {
     const values = scan.passSome();

@@ -1,4 +1,4 @@
-/** What an HTTP answer of the service means: its JSON, or one `NestwatchError` that says what to do about it. */
+/** Interprets HTTP answers of the service: returns their JSON, or throws one `NestwatchError` that says what to do. */
 import { NestwatchError } from '../errors.ts';
 import { retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse } from '../http/transport.ts';
@@ -26,14 +26,14 @@ export function checkStatus(response: HttpResponse, where: string, nowUs: number
 
 const MAX_TARGET_LENGTH = 200;
 
-/** Where a redirect leads, as a service does that has moved; without a query, which may hold what is secret. */
+/** Where a redirect leads, for example if the service has moved; without the query, which may contain secrets. */
 function whereTo({ headers: { location = '' } }: HttpResponse): string {
   const target = URL.parse(location);
   const shown = target ? target.origin + target.pathname : (location.split(/[?#]/, 1)[0] ?? '');
   return shown === '' ? '' : `, a redirect to ${plainText(shown, MAX_TARGET_LENGTH)}`;
 }
 
-/** The beginning of a body, for people who ask by hand; nothing where there is none. */
+/** The beginning of a body, for people who call operations by hand; nothing if it is empty. */
 function textOf({ body }: HttpResponse): { readonly text?: string } {
   return body === '' ? {} : { text: body.slice(0, LIMITS.problem_characters.most).toWellFormed() };
 }
@@ -45,7 +45,7 @@ function codeOfStatus(status: number, waitMs: number | undefined) {
     case 401:
       return 'unauthorized';
     case 403:
-      // Some gateways limit with 403; one that names a wait does.
+      // Some gateways limit the rate with 403. A 403 that names a wait does.
       return waitMs === undefined ? 'forbidden' : 'rate_limited';
     case 404:
       return 'not_found';
@@ -58,7 +58,7 @@ function codeOfStatus(status: number, waitMs: number | undefined) {
   }
 }
 
-/** The JSON of an answer. Throws `not_json` for HTML, for nothing and for what was cut short. */
+/** The JSON of an answer. Throws `not_json` for HTML, an empty body, and JSON that was cut short. */
 export function jsonOf(response: HttpResponse, where: string): unknown {
   try {
     return parseJson(response.body);
@@ -82,7 +82,7 @@ export async function itemsOf<T>(
 }
 
 function notJson(response: HttpResponse, where: string, cause: unknown): NestwatchError {
-  // Only one that could not be undone is left.
+  // The transport removes this header from what it could decode, so it is still there only if it could not.
   const encoding = response.headers['content-encoding'];
   const packed = encoding === undefined ? '' : `, in the encoding ${JSON.stringify(encoding.slice(0, 50))}`;
   const what = response.body === '' ? 'an empty body' : `a body that is not JSON${packed}`;

@@ -1,28 +1,29 @@
 /**
- * Whether a region answers at all. States and transitions:
+ * Circuit breaker: decides whether requests may be sent to a region, by whether it answers at all. Its states:
  *
- * - `up`: requests leave. → `down` after 5 failures in a row, or when half of at least 10 answers of the last 30 s
- *   are failures. → `unauthorized` on the second 401 in a row, or on 403s only, three in a row (one alone may concern
- *   one thing; those to requests about a Nest, for which the token may have no rights, do not come here).
- *   What fails or is refused alone does not come here either (`failing-alone.ts`).
- *   After the first 401 one probe leaves at once and everything else waits for it: a gateway may refuse one request.
- * - `down`: nothing leaves but one probe at a time, 2 s after the opening, then after growing waits up to 60 s.
- * - `unauthorized`: the same with probes after 5, 15 and 60 s, then every 5 minutes, or at once when the token has
- *   changed or a person asks for it.
+ * - `up`: requests are sent. → `down` after 5 failures in a row, or when half of at least 10 answers within 30 s are
+ *   failures. → `unauthorized` on the second 401 in a row, or on three 403s in a row with no other answers in between.
+ *   A single 403 may concern one thing only. 403s about a Nest, for which the token may have no rights, are not counted
+ *   here, and neither is what fails or is refused alone (`failing-alone.ts`). After a first 401 one probe is sent at
+ *   once and everything else waits for it, since a gateway may refuse a single request.
+ * - `down`: only probes are sent, one at a time: the first after 2 s, then after growing waits of up to 60 s.
+ * - `unauthorized`: only probes, after 5, 15 and 60 s, then every 5 minutes; or at once when the token has changed or a
+ *   person asks for it.
  *
- * A probe is an ordinary request. What it meets decides: an answer → `up`; a failure → `down`, or in `up` one failure
- * more; a second 401 → `unauthorized`. A probe that was never sent, or whose answer says nothing about the region,
- * leaves the state and lets the next request probe. Answers to requests that left before the opening change nothing.
+ * A probe is an ordinary request, and its outcome decides: an answer → `up`; a failure → `down`, or while `up` counts
+ * as one more failure; a second 401 → `unauthorized`. If a probe was never sent, or its answer says nothing about the
+ * region, the state stays and the next request is the probe. While only probes are sent, answers to requests that were
+ * sent before change nothing.
  *
- * Time here is monotonic milliseconds, but for `sinceUs`.
+ * All times are monotonic milliseconds, except `sinceUs`.
  */
 import type { Clock, Random } from '../time/clock.ts';
 
 export interface RegionHealth {
   readonly health: 'up' | 'down' | 'unauthorized';
-  /** One sentence for people: what was met last. */
+  /** One sentence for people: what the last outcome was. */
   readonly reason: string;
-  /** When that began, on the wall clock. */
+  /** When this state began, on the wall clock. */
   readonly sinceUs: number;
 }
 
@@ -33,7 +34,7 @@ const LEAST_ANSWERS = 10;
 
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;
-/** After each refusal of the token from the second on; the last holds for all that follow. */
+/** After each refusal of the token, from the second on; the last wait also holds for all later ones. */
 const UNAUTHORIZED_WAITS_MS = [5_000, 15_000, 60_000, 300_000];
 
 interface Second {
@@ -66,17 +67,17 @@ export class Breaker {
     return this.#state;
   }
 
-  /** 0: a request may leave now. Infinity: a probe is under way. */
+  /** How long until a request may be sent; 0 for now, Infinity while a probe is in flight. */
   waitMs(): number {
-    if (this.#state.health === 'up' && !this.#isDoubted()) return 0;
+    if (this.#state.health === 'up' && !this.#isTokenSuspect()) return 0;
     return this.#isProbing
       ? Number.POSITIVE_INFINITY
       : Math.max(0, this.#probeAtMs - this.#clock.monotonicMs());
   }
 
-  /** A request leaves. Returns whether it is a probe. */
+  /** A request is sent. Returns whether it is a probe. */
   leave(): boolean {
-    if (this.#state.health === 'up' && !this.#isDoubted()) return false;
+    if (this.#state.health === 'up' && !this.#isTokenSuspect()) return false;
     this.#isProbing = true;
     return true;
   }
@@ -94,7 +95,7 @@ export class Breaker {
     this.#note(false);
   }
 
-  /** The region did not answer, or with an error of its own. */
+  /** The region did not answer, or answered with a server error. */
   failed(isProbe: boolean, reason: string): void {
     if (!this.#counts(isProbe)) return;
     this.#refusedInRow = 0;
@@ -129,7 +130,7 @@ export class Breaker {
     if (isProbe) this.#isProbing = false;
   }
 
-  /** Lets the next request probe at once: what the state waits for may have changed. */
+  /** Lets the next request probe at once, because what the state waits for may have changed. */
   probeNow(): void {
     this.#probeAtMs = Math.min(this.#probeAtMs, this.#clock.monotonicMs());
   }
@@ -140,12 +141,12 @@ export class Breaker {
     if (isNew) this.#onChange(this.#state);
   }
 
-  /** Nothing leaves any more but probes. */
+  /** From now on only probes are sent. */
   #open(health: 'down' | 'unauthorized', reason: string): void {
     const isGoingOn = this.#state.health === health;
     if (health === 'unauthorized') this.#waitMs = nextUnauthorizedWaitMs(isGoingOn ? this.#waitMs : 0);
     else this.#waitMs = isGoingOn ? Math.min(LONGEST_WAIT_MS, this.#waitMs * 2) : FIRST_WAIT_MS;
-    // Spread, so that several watchers do not probe together; never longer than the wait itself.
+    // Spread, so that several watchers do not probe at the same time; never longer than the wait itself.
     this.#probeAtMs = this.#clock.monotonicMs() + this.#waitMs * (0.8 + 0.2 * this.#random());
     this.#change(health, reason);
   }
@@ -159,7 +160,7 @@ export class Breaker {
     this.#change('up', 'the service answers');
   }
 
-  /** Counts one answer. Returns whether half of enough recent ones are failures. */
+  /** Counts one outcome. Returns whether half of enough recent ones are failures. */
   #note(isFailure: boolean): boolean {
     const second = Math.floor(this.#clock.monotonicMs() / 1000);
     this.#recent = this.#recent.filter((one) => one.second > second - WINDOW_SECONDS);
@@ -173,14 +174,14 @@ export class Breaker {
     return answers >= LEAST_ANSWERS && failures * 2 >= answers;
   }
 
-  /** Whether an answer counts: every one, but while probes alone may leave the probe's alone. */
+  /** Whether an outcome counts: every one, except that while only probes are sent, only a probe's does. */
   #counts(isProbe: boolean): boolean {
     if (isProbe) this.#isProbing = false;
-    return isProbe || (this.#state.health === 'up' && !this.#isDoubted());
+    return isProbe || (this.#state.health === 'up' && !this.#isTokenSuspect());
   }
 
-  /** Whether the token was refused once and the probe that shows whether it really is has not been answered. */
-  #isDoubted(): boolean {
+  /** Whether the token was refused once, and the probe that shows whether it really is has not been answered yet. */
+  #isTokenSuspect(): boolean {
     return this.#refusedInRow > 0;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * One region of the service as the rest of nestwatch asks it: an operation each, which ends in a value of our own
- * shapes or in one `NestwatchError`.
+ * The client of one region: one method for each operation, which returns a value of our own types or throws one
+ * `NestwatchError`.
  */
 import { NestwatchError } from '../errors.ts';
 import { serverTimeUs } from '../http/server-time.ts';
@@ -39,7 +39,7 @@ export type { ServiceClientOptions, ServiceRegion } from './exchange.ts';
 
 export interface Answer<T> {
   readonly value: T;
-  /** The service's own clock from the `Date` header, in microseconds (whole seconds); null when unreadable. */
+  /** The service's own clock by the `Date` header, in microseconds (whole seconds); null if it is unreadable. */
   readonly serverTimeUs: number | null;
 }
 
@@ -83,30 +83,33 @@ export interface ServiceClient {
     flightId: string,
     query: PageQuery,
   ): Promise<Answer<Page<FlightLogEntry>>>;
-  /** Any operation by its id, raw. Operations that write are sent once. `json` is null where no body came. */
+  /**
+   * Calls any operation by its id, and returns the raw answer. Operations that write are sent once. `json` is null if
+   * the answer to a write is not JSON.
+   */
   call(
     operationId: string,
     parameters: Readonly<Record<string, string>>,
     body?: string,
   ): Promise<{ readonly status: number; readonly body: string; readonly json: unknown }>;
-  /** Resolves when the pace would admit a request now; also when `signal` aborts or the client closes. */
+  /** Resolves when the pace would admit a request now, and also when `signal` aborts or the client closes. */
   ready(signal?: AbortSignal): Promise<void>;
-  /** Lets the next request probe a region that is down or refuses the token, though its wait is not over. */
+  /** Lets the next request probe a region that is down or refuses the token, without waiting for the next probe. */
   probeNow(): void;
-  /** The region as its requests saw it last. */
+  /** The region's health by the latest requests. */
   health(): RegionHealth;
   onHealthChange(listener: (health: RegionHealth) => void): void;
-  /** Requests a second now allowed. */
+  /** The requests a second that are allowed now. */
   rate(): number;
-  /** What the region bears as far as is known, for `rememberRate` in a later life. */
+  /** The rate that the region is known to accept, for `rememberRate` after a restart. */
   bearableRate(): number;
-  /** An earlier life has learned a rate, so long ago. To be called before the first request. */
+  /** Starts from a rate that an earlier process learned `ageMs` ago. To be called before the first request. */
   rememberRate(perSecond: number, ageMs: number): void;
-  /** How long nothing leaves because the service asked for a pause; 0 for none. */
+  /** How long nothing is sent because the service asked for a pause; 0 if it did not. */
   pausedMs(): number;
-  /** Whether there is room for requests that can also be left out. */
+  /** Whether there is room for optional requests. */
   slack(): boolean;
-  /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
+  /** Rejects waiting calls with `cancelled`. Resolves when those in flight have ended. */
   close(): Promise<void>;
 }
 
@@ -123,7 +126,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     return exchange.send(operationOf(id), parameters, undefined, async (response, where) => {
       const reached = new Set<LimitName>();
       const value = await read(response, where, (limit) => reached.add(limit));
-      // Once for each answer, however many of its texts were cut.
+      // Reported once for each answer, however many of its texts were cut.
       for (const limit of reached) report({ what: 'limit_reached', region: region.name, limit });
       if (value !== undefined) return { value, serverTimeUs: serverTimeUs(response) };
       throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
@@ -143,7 +146,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     );
   }
 
-  /** Asks for a list that comes whole. */
+  /** Asks for a list that is not paged. */
   function askList<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
@@ -209,7 +212,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
       return exchange.send(operation, parameters, body, (response, where) => ({
         status: response.status,
         body: response.body,
-        // What writes has happened by now, whatever its answer looks like.
+        // By now a write has happened, whatever its answer looks like.
         json: operation.writes ? jsonIfAny(response, where) : jsonOf(response, where),
       }));
     },
@@ -227,7 +230,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   };
 }
 
-/** What is one resource has no list to read, but may be as large. */
+/** For an answer that is one resource: it has no list to read, but may be as large. */
 const AS_IT_IS = { limit: 'inventory_items', read: (item: unknown) => item } as const;
 
 function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
@@ -236,7 +239,7 @@ function given(values: Readonly<Record<string, string | undefined>>): Record<str
   );
 }
 
-/** Six digits, so that no bound is moved by rounding. */
+/** With six digits, so that rounding moves no bound. */
 function instantText(us: number | undefined): string | undefined {
   return us === undefined ? undefined : formatInstant(us);
 }

@@ -1,14 +1,14 @@
-/** Reading single values of JSON from outside: each function takes whatever came and never throws. */
+/** Reads single values of JSON from outside. Each function takes whatever came and never throws. */
 import { createHash } from 'node:crypto';
 import { LIMITS, type LimitName } from '../limits.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 
-/** Hears that a text is longer than this bound, so that only its beginning is kept. */
+/** Called when a text is longer than this limit, so that only its beginning is kept. */
 export type Cut = (limit: LimitName) => void;
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Of an id that is too long for a key, so much is kept beside the hash of all of it. */
+/** How much of an id that is too long for a key is kept, in front of a hash of all of it. */
 const KEPT_OF_LONG_ID = 200;
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
@@ -18,7 +18,7 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Absent and null are ''; a list is its items, one a line; an object is its JSON. */
+/** A value as text. Absent and null become ''; a list its items, one per line; an object its JSON. */
 export function text(value: unknown): string {
   if (typeof value === 'string') return value;
   if (value === undefined || value === null) return '';
@@ -26,19 +26,19 @@ export function text(value: unknown): string {
   return Array.isArray(value) ? value.map(line).join('\n') : jsonText(value);
 }
 
-/** An item of a list; lists within it are JSON, because their nesting may be deeper than the stack. */
+/** An item of a list. Lists in it become JSON, because they may be nested deeper than the stack. */
 function line(item: unknown): string {
   return typeof item === 'object' && item !== null ? jsonText(item) : text(item);
 }
 
-/** The service's own words (states, trigger types): compared in lower case, without surrounding space. */
+/** A word of the service (a state, a trigger type), in lower case and without surrounding space, to be compared. */
 export function lower(value: unknown, cut?: Cut): string {
   return bounded(text(value).trim(), 'word_characters', cut).toLowerCase();
 }
 
 /**
- * An id as text; '' when there is none that can be used. Whole numbers are written out: beyond 2^53 they have
- * arrived as text already (see `parseJson`). `.` and `..` would change the path that they are put into.
+ * An id as text; '' if there is no usable one. Whole numbers are written out; those beyond 2^53 are already text
+ * (`parseJson`). `.` and `..` are refused, since they would change the path that they are put into.
  */
 export function id(value: unknown): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : '';
@@ -47,8 +47,8 @@ export function id(value: unknown): string {
 }
 
 /**
- * The id of an entry, which nothing is asked for by: of one that is too long the beginning, with a hash that keeps it
- * apart from others that begin so.
+ * The id of an entry, which is never used in a request. If it is too long, it is replaced by its beginning and a hash
+ * that tells it from others with the same beginning.
  */
 export function entryId(value: unknown, cut?: Cut): string {
   if (typeof value === 'number') return id(value);
@@ -64,7 +64,7 @@ function idText(value: unknown): string {
   return NOT_IN_IDS.test(id) || id === '.' || id === '..' ? '' : id;
 }
 
-/** A text of which so much is kept, and how long it was. */
+/** A text, cut at a limit; if it was longer, how many characters are missing. */
 export function bounded(
   value: unknown,
   limit: 'name_characters' | 'word_characters' | 'message_characters',
@@ -77,12 +77,12 @@ export function bounded(
   return `${copied(whole.slice(0, most))}… [${whole.length - most} more characters]`;
 }
 
-/** V8 keeps the whole text in memory for a part of it, but not for a copy. */
+/** A copy of a part of a text. Without the copy, V8 would keep the whole text in memory. */
 function copied(part: string): string {
   return Buffer.from(part, 'utf16le').toString('utf16le');
 }
 
-/** `true` and `1`, also as text in any case; `otherwise` for what says neither yes nor no. */
+/** True for `true` and `1`, also as text in any case; `otherwise` for what is neither yes nor no. */
 export function bool(value: unknown, otherwise: boolean): boolean {
   if (typeof value === 'boolean') return value;
   const word = lower(value);
@@ -90,7 +90,7 @@ export function bool(value: unknown, otherwise: boolean): boolean {
   return word === 'false' || word === '0' ? false : otherwise;
 }
 
-/** A finite number, also from its text; null for anything else. */
+/** A finite number, also if it came as text; null for anything else. */
 export function number(value: unknown): number | null {
   if (typeof value === 'string' && value.trim() !== '') return number(Number(value));
   return typeof value === 'number' && Number.isFinite(value) ? value : null;
@@ -100,7 +100,10 @@ export function instant(value: unknown): Instant | null {
   return typeof value === 'string' ? (parseInstant(value) ?? null) : null;
 }
 
-/** JSON that cannot fail: nesting may be deeper than the stack. Of each text in it no more is taken than asked for. */
+/**
+ * JSON text, without ever throwing, even if values are nested deeper than the stack. Of each text in it at most
+ * `mostOfText` characters are taken.
+ */
 export function jsonText(value: unknown, mostOfText = Number.POSITIVE_INFINITY): string {
   const shorten = (_: string, one: unknown) =>
     typeof one === 'string' && one.length > mostOfText ? one.slice(0, mostOfText) : one;

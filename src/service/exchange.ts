@@ -1,6 +1,6 @@
 /**
- * Exchanges with one region: every request waits for the pace and carries the raw token. Reads are repeated where
- * that may help; what writes is sent once, whatever happens.
+ * Sends requests to one region. Every request waits for the pace and carries the raw token. Reads are retried where
+ * that may help. A write is sent once, whatever happens.
  */
 import pRetry from 'p-retry';
 import { codeOf, NestwatchError } from '../errors.ts';
@@ -13,7 +13,7 @@ import { FailingAlone, type Sent } from './failing-alone.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { type Outcome, Pace } from './pace.ts';
 
-/** What a region's client needs of its configuration. */
+/** What the client of a region needs of its configuration. */
 export interface ServiceRegion {
   readonly name: string;
   /** Without a trailing slash. */
@@ -29,24 +29,27 @@ export interface ServiceClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  /** Requests a second to begin with, where they are known: a client that replaces another goes on at its rate. */
+  /** The initial requests a second, if known: a client that replaces another continues at its rate. */
   readonly startPerSecond?: number | undefined;
 }
 
 /** Reads an answer with a 2xx status; `where` names the operation and the region, for messages. */
 type Read<T> = (response: HttpResponse, where: string) => T | Promise<T>;
 
-/** Tries of a read after the first; each waits a random part of a time that doubles (full jitter). */
+/** Retries of a read. Each waits a random part of a time that doubles (full jitter). */
 const RETRIES = 3;
 const FIRST_BACKOFF_MS = 500;
 
-/** A call of an operation that is left for now is refused after this: so time passes for who asks again at once. */
-const LEFT_ANSWER_MS = 1;
+/**
+ * A call of an operation that is skipped for now is refused after this, so that a caller that asks again at once does
+ * not loop without time passing.
+ */
+const SKIPPED_ANSWER_MS = 1;
 
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
-/** Shorter tokens, and those of digits alone, might stand anywhere in what the service says. */
+/** Shorter tokens, and those of digits only, might occur anywhere in an answer. */
 const LEAST_TOKEN_LENGTH = 8;
 
 export class Exchange {
@@ -59,7 +62,7 @@ export class Exchange {
   readonly pace: Pace;
   readonly #failing = new FailingAlone();
   #refusedToken: string | undefined;
-  /** How the token of the last answer is taken out of texts. */
+  /** Removes the token of the last answer from texts. */
   #cleaned = { token: '', clean: removerOf([]) };
   #cancelTokenCheck = () => {};
 
@@ -81,7 +84,7 @@ export class Exchange {
     this.pace.onHealthChange(() => this.#checkTokenLater());
   }
 
-  /** Rejects with one `NestwatchError`; also with what `read` throws. */
+  /** Sends a request, with retries. Rejects with one `NestwatchError`, or with what `read` throws. */
   async send<T>(
     operation: Operation,
     parameters: Readonly<Record<string, string>>,
@@ -93,12 +96,12 @@ export class Exchange {
     if (operation.writes) return once();
     return pRetry(once, {
       retries: RETRIES,
-      // All waiting is ours, on our clock.
+      // We do all waiting ourselves, on our clock.
       minTimeout: 0,
       shouldRetry: async ({ error, attemptNumber }) => {
-        // With the region up, `unauthorized` means that the token was replaced meanwhile, or refused for the first time:
-        // it is read anew and asked with once more.
-        if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#leftFor(operation, target))
+        // While the region is up, `unauthorized` means that the token was replaced meanwhile, or refused for the first
+        // time. So it is read again and tried once more.
+        if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#skippedFor(operation, target))
           return false;
         const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized';
         const isWorthIt = mayHelp && this.pace.health().health === 'up';
@@ -108,13 +111,13 @@ export class Exchange {
           this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1),
           this.#closing.signal,
         );
-        // A region that went down meanwhile would answer with its closed breaker: the first failure says more.
+        // If the region has gone down meanwhile, a retry would only meet the open breaker: the first failure says more.
         return this.pace.health().health === 'up';
       },
     });
   }
 
-  /** A service that repeats the token in an answer must not bring it into the store, mails and pages. */
+  /** Removes the token from an answer: a service that repeats it must not bring it into the store, mails and pages. */
   #withoutToken(response: HttpResponse, token: string): HttpResponse {
     if (token.length < LEAST_TOKEN_LENGTH || /^\d+$/.test(token)) return response;
     if (this.#cleaned.token !== token) this.#cleaned = { token, clean: removerOf([token]) };
@@ -123,14 +126,14 @@ export class Exchange {
     return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
   }
 
-  /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
+  /** Rejects waiting calls with `cancelled`. Resolves when those in flight have ended. */
   close(): Promise<void> {
     this.#closing.abort();
     this.#cancelTokenCheck();
     return this.pace.close();
   }
 
-  /** While the token is refused, a new one is tried soon, not only at the next probe. */
+  /** While the token is refused, tries a new one soon, without waiting for the next probe. */
   #checkTokenLater(): void {
     this.#cancelTokenCheck();
     if (this.pace.health().health !== 'unauthorized' || this.#closing.signal.aborted) return;
@@ -140,7 +143,7 @@ export class Exchange {
     });
   }
 
-  /** Whether the token's source holds another token by now. */
+  /** Whether the token's source has another token now. */
   #isTokenNew(than: string | undefined): boolean {
     try {
       return this.#region.token.reveal() !== than;
@@ -149,14 +152,14 @@ export class Exchange {
     }
   }
 
-  /** One try: waits for its turn, sends, and hands what was met to the pace and the report. */
+  /** Tries once: waits for its turn, sends, and tells the pace and the report the outcome. */
   async #attempt<T>(
     operation: Operation,
     target: string,
     body: string | undefined,
     read: Read<T>,
   ): Promise<T> {
-    await this.#refuseLeft(operation, target);
+    await this.#refuseSkipped(operation, target);
     const permit = await this.pace.admit();
     const where = `${operation.id} of ${this.#region.name}`;
     const startedMs = this.#clock.monotonicMs();
@@ -178,11 +181,11 @@ export class Exchange {
       const failure = codeOf(error);
       let outcome = outcomeOf(error);
       if (outcome.met === 'unauthorized') {
-        // A token that was replaced while the old one was under way has not been refused.
+        // A token that was replaced while the request was in flight says nothing about the new one.
         if (this.#isTokenNew(token)) outcome = { met: 'nothing' };
         else this.#refusedToken = token;
       }
-      // What is refused of one Nest says nothing about the token: it may have no rights there. To a probe it is an answer.
+      // A 403 about one Nest says nothing about the token, which may have no rights there. For a probe it is an answer.
       const isOfNest = operation.path.includes('{nestId}');
       const isUp = this.pace.health().health === 'up';
       if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
@@ -200,7 +203,7 @@ export class Exchange {
     }
   }
 
-  /** Whether what was asked for failed or was refused, as it is alone. */
+  /** Whether the request failed or was refused while others are answered. */
   #failsAlone(sent: Sent, { met }: Outcome, error: unknown): boolean {
     const nowMs = this.#clock.monotonicMs();
     if (met === 'answer') this.#failing.answered(sent, nowMs);
@@ -209,20 +212,23 @@ export class Exchange {
     return met === 'failure' && this.#failing.failed(sent, error, nowMs);
   }
 
-  /** What an operation met last that is left for now. A write is sent all the same: a person waits for it. */
-  #leftFor(operation: Operation, target: string): NestwatchError | undefined {
+  /**
+   * The last error of an operation that is skipped for now; undefined if it may be called. A write is sent all the
+   * same, since a person waits for it.
+   */
+  #skippedFor(operation: Operation, target: string): NestwatchError | undefined {
     if (operation.writes || this.pace.health().health !== 'up') return undefined;
-    return this.#failing.leftFor({ operation: operation.id, target }, this.#clock.monotonicMs());
+    return this.#failing.skippedFor({ operation: operation.id, target }, this.#clock.monotonicMs());
   }
 
-  async #refuseLeft(operation: Operation, target: string): Promise<void> {
-    const error = this.#leftFor(operation, target);
+  async #refuseSkipped(operation: Operation, target: string): Promise<void> {
+    const error = this.#skippedFor(operation, target);
     if (error === undefined) return;
-    await sleep(this.#clock, LEFT_ANSWER_MS, this.#closing.signal);
+    await sleep(this.#clock, SKIPPED_ANSWER_MS, this.#closing.signal);
     throw error;
   }
 
-  /** The header is the raw token, without a scheme (specification, Authentication). */
+  /** Builds the request. The header is the raw token, without a scheme (specification, Authentication). */
   #requestOf(operation: Operation, target: string, body: string | undefined, token: string): HttpRequest {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
     if (token === '' || /[\u0000-\u001f\u007f]/.test(token)) {
@@ -236,21 +242,24 @@ export class Exchange {
   }
 }
 
-/** The same error, of which is said that what was asked for fails alone. */
+/** The same error, marked as that of a request that fails alone. */
 function alone(error: unknown): unknown {
   if (!(error instanceof NestwatchError)) return error;
   const facts = { ...error.facts, isAlone: true };
   return new NestwatchError(error.code, error.message, { cause: error.cause, facts });
 }
 
-/** A refusal is one whatever became of its words: how long to wait stands in its headers. Throws what is none. */
+/**
+ * Turns an error with a status of refusal into a response: even if its body was lost, the headers say how long to wait.
+ * Throws all other errors.
+ */
 function asRefusal(error: unknown): HttpResponse {
   const { status, headers = {} } = error instanceof NestwatchError ? error.facts : {};
   if (status !== 429 && status !== 503) throw error;
   return { status, headers, body: '' };
 }
 
-/** What a failed try says about the region, rather than about the one thing that was asked. */
+/** What a failed try says about the region as a whole. */
 function outcomeOf(error: unknown): Outcome {
   if (!(error instanceof NestwatchError)) return { met: 'nothing' };
   const { message: reason, facts } = error;
@@ -258,7 +267,7 @@ function outcomeOf(error: unknown): Outcome {
     case 'rate_limited':
       return { met: 'refusal', retryAfterMs: facts.retryAfterMs };
     case 'unavailable':
-      // 503 asks for a pause as 429 does, and is also how an outage looks.
+      // 503 asks for a pause like 429, and is also what an outage looks like.
       return facts.status === 503
         ? { met: 'refusal', retryAfterMs: facts.retryAfterMs, reason }
         : { met: 'failure', reason };

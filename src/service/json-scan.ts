@@ -1,6 +1,6 @@
 /**
- * Walks over the text of JSON without parsing it, to find where its values begin and end. It is only as exact as that
- * takes: whether what lies between is JSON is seen when it is parsed.
+ * Scans the text of JSON without parsing it, to find where its values begin and end. It checks no more than it needs
+ * for that: whether what lies between is JSON shows when it is parsed.
  */
 
 const QUOTE = 0x22;
@@ -13,17 +13,17 @@ const LETTER_U = 0x75;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** How much is passed over at once, within a few milliseconds. */
+/** How much is scanned at once, within a few milliseconds. */
 const STRETCH = 512 * 1024;
 
-/** No number means more digits than this; the time to parse one grows with their square. */
+/** No number needs more digits than this, and the time to parse one grows with the square of its length. */
 const LONGEST_WORD = 1_000;
 
 export class JsonScan {
   readonly text: string;
-  /** Where the walk is. */
+  /** The position of the scan. */
   at = 0;
-  /** Of the value that is being passed over. */
+  /** The depth in the value that is being passed over. */
   #depth = 0;
   #values = 0;
   #inText = false;
@@ -32,7 +32,7 @@ export class JsonScan {
     this.text = text;
   }
 
-  /** Passes over white space, a stretch of it at a time. Returns whether something else follows, or the end. */
+  /** Passes over white space, one stretch at a time. Returns whether it is passed. */
   passSomeSpace(): boolean {
     const stop = this.at + STRETCH;
     while (this.at < stop) {
@@ -43,8 +43,8 @@ export class JsonScan {
   }
 
   /**
-   * Passes over a text, a stretch of it at a time. Returns what stands in that stretch, no escape of which is cut in
-   * two, and whether the text ends with it. Throws `SyntaxError` for a text without an end.
+   * Passes over a text, one stretch at a time. Returns that stretch, which cuts no escape in two, and whether the text
+   * ends with it. Throws `SyntaxError` if the text has no end.
    */
   passSomeText(): { readonly part: string; readonly isEnd: boolean } {
     if (!this.#inText) {
@@ -69,8 +69,8 @@ export class JsonScan {
   }
 
   /**
-   * Passes over one value, a stretch of the text at a time. Returns how many values stand in it, itself and keys
-   * included, once it is passed; undefined before. Throws `SyntaxError` where the text ends before the value does.
+   * Passes over one value, one stretch of the text at a time. Once it is passed, returns how many values it contains,
+   * including itself and keys; undefined before. Throws `SyntaxError` if the text ends before the value does.
    */
   passSome(): number | undefined {
     const stop = this.at + STRETCH;
@@ -132,7 +132,7 @@ function isEndOfWord(unit: number): boolean {
   return isMark || unit === OPEN_LIST || unit === OPEN_OBJECT || isSpace(unit) || Number.isNaN(unit);
 }
 
-/** RFC 8259, 2. */
+/** White space by RFC 8259, section 2. */
 function isSpace(unit: number): boolean {
   return unit === 0x20 || unit === 0x0a || unit === 0x0d || unit === 0x09;
 }

@@ -1,16 +1,18 @@
-/** Answers that the band needs, and how far above its deviations it ends. */
+/** The answers needed before the band means anything, and a margin above its deviations. */
 const LATENCY_SAMPLES = 20;
 const LATENCY_FLOOR_MS = 100;
 
-/** The band in which the latency of a region's answers lies: RFC 6298's estimator, with more patience. */
+/**
+ * Learns the band in which the latency of a region's answers usually lies: RFC 6298's estimator, with more patience.
+ */
 export class LatencyBand {
   #samples = 0;
-  /** Follows the last few answers. */
+  /** A moving average over the last few answers. */
   #recentMs = 0;
   #meanMs = 0;
   #deviationMs = 0;
 
-  /** Adds the latency of an answer. Returns whether the last few together lie above the band. */
+  /** Adds the latency of an answer. Returns whether the last few answers together are slower than the band. */
   isLeftBy(latencyMs: number): boolean {
     this.#samples += 1;
     this.#recentMs += (latencyMs - this.#recentMs) * Math.max(1 / 4, 1 / this.#samples);

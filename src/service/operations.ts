@@ -1,10 +1,10 @@
-/** The service's whole interface as a table: what can be asked, where, and with which parameters. */
+/** Lists all operations of the service in one table: what can be asked, where, and with which parameters. */
 import { NestwatchError } from '../errors.ts';
 import { parseInstant } from '../time/instant.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from './resources.ts';
 
 interface Parameter {
-  /** As the service spells it; callers may write it in any case. */
+  /** As the service spells it. Callers may write it in any case. */
   readonly name: string;
   readonly place: 'path' | 'query';
   readonly type: 'id' | 'word' | 'integer' | 'boolean' | 'instant';
@@ -19,12 +19,12 @@ export interface Operation {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below `base_url`, with `{name}` for each path parameter. */
   readonly path: string;
-  /** Path parameters are required, query parameters are not. */
+  /** Path parameters are required; query parameters are optional. */
   readonly parameters: readonly Parameter[];
   readonly hasBody: boolean;
   /** Whether it changes something: such a request is sent once and never repeated. */
   readonly writes: boolean;
-  /** Whether it answers one page of many. */
+  /** Whether it returns one page of many. */
   readonly isPaged: boolean;
   readonly summary: string;
 }
@@ -112,7 +112,7 @@ export const OPERATIONS: readonly Operation[] = Object.entries(TABLE).map(([id, 
 
 const BY_ID = new Map<string, Operation>(OPERATIONS.map((operation) => [operation.id, operation]));
 
-/** Throws `usage`, which names all operations, when there is none of that id. */
+/** The operation with this id. Throws `usage`, which names all operations, if there is none. */
 export function operationOf(id: string): Operation {
   const operation = BY_ID.get(id);
   if (operation) return operation;
@@ -123,8 +123,8 @@ export function operationOf(id: string): Operation {
 }
 
 /**
- * The path and query of a request below `base_url`. Throws `usage` that names every mistake at once: what is
- * missing, unknown or of the wrong kind, and which parameters exist.
+ * The path and query of a request, below `base_url`. Throws a `usage` error that names every mistake at once: what is
+ * missing, unknown or of the wrong type, and which parameters exist.
  */
 export function targetOf(operation: Operation, given: Readonly<Record<string, string>>): string {
   const mistakes: string[] = [];
@@ -161,7 +161,7 @@ export function targetOf(operation: Operation, given: Readonly<Record<string, st
 function mistakeIn({ type, values, least }: Parameter, value: string): string | undefined {
   switch (type) {
     case 'id':
-      // A dot segment would be resolved away and address another resource.
+      // A dot segment would be resolved, and address another resource.
       return value === '' || value === '.' || value === '..' ? 'must be an id' : undefined;
     case 'word':
       return values?.includes(value) ? undefined : `must be one of ${values?.join(', ')}`;

@@ -1,13 +1,14 @@
 /**
- * When a request to one region may leave. In order of what is asked: the breaker (does the region answer at all),
- * a free slot (bounded concurrency), a token (the adaptive rate). What waits is served in the order of arrival.
+ * Decides when a request to one region may be sent. It must pass, in this order: the breaker (does the region answer at
+ * all), a free slot (bounded concurrency), and a token (the adaptive rate). The queue is served first come, first
+ * served.
  *
- * Two sorts wait in the one queue: requests, and callers of `ready` who will choose what to ask only when their
- * turn has come. A turn that is offered to a caller of `ready` is held for a moment: the next request that arrives
- * takes it, ahead of the queue. If none does, the next in the queue has it.
+ * Two kinds of callers wait in it: those with a request, and callers of `ready`, who choose what to ask for only when
+ * it is their turn. A turn that is offered to a caller of `ready` is held for a moment: the next request that arrives
+ * takes it, ahead of the queue. If none does, the next in the queue gets it.
  *
- * While the breaker is open nothing but its probe leaves: waiting requests fail at once, callers of `ready` wait for
- * the probe. After a first 401, with the region still called up, all wait for the probe.
+ * While the breaker is open only its probe is sent: waiting requests fail at once, and callers of `ready` wait for the
+ * probe. After a first 401, while the region still counts as up, all wait for the probe.
  */
 
 import { NestwatchError } from '../errors.ts';
@@ -15,38 +16,38 @@ import type { Clock, Random } from '../time/clock.ts';
 import { Breaker, type RegionHealth } from './breaker.ts';
 import { Rate } from './rate.ts';
 
-/** The right to send one request; to be settled exactly once. */
+/** The right to send one request. It must be settled exactly once. */
 export interface Permit {
   settle(outcome: Outcome): void;
 }
 
 export type Outcome =
-  /** The service did its work, also where it said that there is no such thing. */
+  /** The service did its work, even if it said that the resource does not exist. */
   | { readonly met: 'answer' }
   | { readonly met: 'failure'; readonly reason: string }
-  /** Asked to slow down. `reason` is given where it may as well be an outage (503). */
+  /** The service asked to slow down. `reason` is given if it may as well be an outage (503). */
   | { readonly met: 'refusal'; readonly retryAfterMs?: number | undefined; readonly reason?: string }
   | { readonly met: 'unauthorized'; readonly reason: string }
   | { readonly met: 'forbidden'; readonly reason: string }
-  /** Never sent, or an answer that says nothing about the region. */
+  /** Never sent, or the answer says nothing about the region. */
   | { readonly met: 'nothing' };
 
 interface PaceOptions {
-  /** Ceiling of the rate. */
+  /** The ceiling of the rate. */
   readonly requestsPerSecond: number;
   readonly concurrency: number;
-  /** The rate to begin with; without it the rate begins slowly. */
+  /** The initial rate; by default it starts low. */
   readonly startPerSecond?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** Called with the first level, and when it has changed by a percent. */
+  /** Called with the first rate, and whenever it has changed by a percent. */
   readonly onRate: (requestsPerSecond: number) => void;
 }
 
-/** Requests a second to begin with, where nothing is known. */
+/** The initial requests a second if nothing is known. */
 const FIRST_RATE = 2;
 
-/** Retries are a tenth of what is sent, and a few at first. */
+/** The retry budget: a tenth of what is sent, plus a few at the start. */
 const RETRY_SHARE = 0.1;
 const MOST_RETRIES_SAVED = 10;
 
@@ -89,7 +90,7 @@ export class Pace {
     this.#reportRate();
   }
 
-  /** Waits for the turn of one request. Rejects with `circuit_open`, `unauthorized` or `cancelled`. */
+  /** Waits until one request may be sent. Rejects with `circuit_open`, `unauthorized` or `cancelled`. */
   admit(): Promise<Permit> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) return reject(this.#cancelled());
@@ -101,7 +102,7 @@ export class Pace {
     });
   }
 
-  /** Resolves when a request would be admitted; also when `signal` aborts or the pace closes. */
+  /** Resolves when a request would be admitted, and also when `signal` aborts or the pace closes. */
   ready(signal?: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed || signal?.aborted) return resolve();
@@ -125,35 +126,35 @@ export class Pace {
     });
   }
 
-  /** Takes one retry from the budget, if there is one. */
+  /** Takes one retry from the budget; false if it is used up. */
   takeRetry(): boolean {
     if (this.#retries < 1) return false;
     this.#retries -= 1;
     return true;
   }
 
-  /** Requests a second now allowed. */
+  /** The requests a second that are allowed now. */
   rate(): number {
     return this.#rate.level();
   }
 
-  /** What the region bears as far as is known. */
+  /** The rate that the region is known to accept. */
   bearableRate(): number {
     return this.#rate.bearable();
   }
 
-  /** An earlier life has learned a rate, so long ago. To be called before the first request. */
+  /** Starts from a rate that an earlier process learned `ageMs` ago. To be called before the first request. */
   rememberRate(perSecond: number, ageMs: number): void {
     this.#rate.remember(perSecond, ageMs);
     this.#reportRate();
   }
 
-  /** How long nothing leaves because the service asked for a pause; 0 for none. */
+  /** How long nothing is sent because the service asked for a pause; 0 if it did not. */
   pausedMs(): number {
     return this.#rate.pausedMs(this.#clock.monotonicMs());
   }
 
-  /** Whether there is room for requests that can also be left out. */
+  /** Whether there is room for optional requests. */
   slack(): boolean {
     return (
       this.#breaker.health().health === 'up' &&
@@ -172,13 +173,13 @@ export class Pace {
     this.#listeners.push(listener);
   }
 
-  /** Lets a request probe the region now, as after a new token or when a person says that it is mended. */
+  /** Lets a request probe the region now, for example after the token was replaced or when a person asks for it. */
   probeNow(): void {
     this.#breaker.probeNow();
     this.#serve();
   }
 
-  /** Ends all waiting; resolves when every permit is settled. */
+  /** Rejects everything that waits. Resolves when every permit is settled. */
   close(): Promise<void> {
     this.#isClosed = true;
     this.#cancelWake();
@@ -187,7 +188,7 @@ export class Pace {
     return this.#settledAll.promise;
   }
 
-  /** Reports the rate where it has changed by a percent. */
+  /** Reports the rate if it has changed by a percent. */
   #reportRate(): void {
     const level = this.#rate.level();
     if (Math.abs(level - this.#reportedRate) < this.#reportedRate / 100) return;
@@ -195,7 +196,7 @@ export class Pace {
     this.#onRate(level);
   }
 
-  /** How long until a request may leave; Infinity: until one that is under way ends. */
+  /** How long until a request may be sent; Infinity: until one in flight ends. */
   #waitMs(): number {
     const breakerMs = this.#breaker.waitMs();
     if (breakerMs > 0) return breakerMs;
@@ -203,7 +204,7 @@ export class Pace {
     return this.#rate.waitMs(this.#clock.monotonicMs());
   }
 
-  /** Serves the queue as far as is possible now, and arranges to be called again where time alone must pass. */
+  /** Serves the queue as far as possible now, and sets a timer if it is only time that must pass. */
   #serve(): void {
     this.#cancelWake();
     for (;;) {
@@ -225,13 +226,13 @@ export class Pace {
     this.#cancelWake = this.#clock.setTimer(ms, wake);
   }
 
-  /** The offered turn was not taken: the next in the queue may have it. */
+  /** The offered turn was not taken, so the next in the queue may have it. */
   #offerOn(): void {
     this.#isOffered = false;
     this.#serve();
   }
 
-  /** Ends all waiting requests, but not the callers of `ready`. */
+  /** Rejects all waiting requests, but not the callers of `ready`. */
   #failRequests(): void {
     const { health, reason } = this.#breaker.health();
     const code = health === 'unauthorized' ? 'unauthorized' : 'circuit_open';
@@ -243,7 +244,7 @@ export class Pace {
     }
   }
 
-  /** Lets one request leave now. */
+  /** Lets one request be sent now. */
   #leave(): Permit {
     const sentAtMs = this.#clock.monotonicMs();
     this.#rate.take(sentAtMs);
@@ -265,7 +266,7 @@ export class Pace {
     };
   }
 
-  /** Passes on to the rate and to the breaker what a request has met. */
+  /** Tells the rate and the breaker the outcome of a request. */
   #learn(outcome: Outcome, isProbe: boolean, sentAtMs: number): void {
     const nowMs = this.#clock.monotonicMs();
     switch (outcome.met) {
@@ -274,7 +275,7 @@ export class Pace {
         this.#breaker.answered(isProbe);
         break;
       case 'refusal': {
-        // A burst of refusals is one: what left before the cut would have been refused anyway.
+        // A burst of refusals counts once: what was sent before the cut would have been refused anyway.
         const isNewRefusal = this.#rate.refused(sentAtMs, outcome.retryAfterMs, nowMs);
         if (outcome.reason !== undefined && isNewRefusal) this.#breaker.failed(isProbe, outcome.reason);
         else if (outcome.reason === undefined && this.#breaker.health().health === 'down')

@@ -1,24 +1,24 @@
 /**
- * Parses JSON of any length a part at a time, between which the event loop turns: what `parseJson` makes of it at once,
- * or the `SyntaxError` that it throws.
+ * Parses JSON of any length in parts, and lets the event loop turn between them. The result, or the `SyntaxError`, is
+ * the same as that of `parseJson`.
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { JsonScan } from './json-scan.ts';
 import { parseJson } from './parse-json.ts';
 
-/** Values parsed in a row, which takes a millisecond. */
+/** Values parsed between two turns of the event loop, which takes a millisecond. */
 const VALUES_AT_ONCE = 1_000;
 
-/** A list or an object that is still open; `key` is of the member that is being read. */
+/** A list or an object that is still open. `key`: of the member that is being read. */
 type Open = { readonly list: unknown[] } | { readonly members: Map<string, unknown>; key: string };
 
-/** The value that the walk comes to next, which it passes over. */
+/** Parses the next value, and passes over it. */
 export async function parseLong(scan: JsonScan): Promise<unknown> {
   const open: Open[] = [];
   let values = 0;
   for (;;) {
     let value = await begin(scan, open);
-    // What is whole may be the last value of what it stands in.
+    // A complete value may be the last one of its parent, which is then complete too.
     while (value !== BEGUN) {
       values += 1;
       if (values % VALUES_AT_ONCE === 0) await turnOfEventLoop();
@@ -37,10 +37,13 @@ export async function parseLong(scan: JsonScan): Promise<unknown> {
   }
 }
 
-/** Instead of a value, of which only the beginning was passed over. */
+/** Returned instead of a value that has only begun. */
 const BEGUN = Symbol('begun');
 
-/** Passes over a text, a word or an empty list or object; or over the beginning of one that is not, which is then open. */
+/**
+ * Passes over a text, a word, or an empty list or object. Of any other list or object it passes over the beginning, and
+ * adds it to `open`.
+ */
 async function begin(scan: JsonScan, open: Open[]): Promise<unknown> {
   const first = await next(scan);
   if (first === '"') return parseText(scan);
@@ -64,7 +67,10 @@ async function parseKey(scan: JsonScan): Promise<string> {
   return key;
 }
 
-/** A text may fill all of an answer: its stretches end between two characters, and are texts themselves. */
+/**
+ * Parses a text in stretches, since it may fill all of an answer. They end between two characters, so each is itself a
+ * text.
+ */
 async function parseText(scan: JsonScan): Promise<string> {
   const parts: string[] = [];
   for (;;) {
@@ -75,7 +81,7 @@ async function parseText(scan: JsonScan): Promise<string> {
   }
 }
 
-/** `parseJson` looks for long numbers behind a bracket, a comma or a colon. */
+/** The brackets are needed: `parseJson` looks for long numbers only after a bracket, a comma or a colon. */
 function parsePart(part: string): unknown {
   return (parseJson(`[${part}]`) as readonly unknown[])[0];
 }
@@ -86,7 +92,7 @@ export async function next(scan: JsonScan): Promise<string> {
   return scan.text.charAt(scan.at);
 }
 
-/** Passes over this character, if it is what follows. */
+/** Passes over this character if it comes next; returns whether it did. */
 export async function passes(scan: JsonScan, character: string): Promise<boolean> {
   if ((await next(scan)) !== character) return false;
   scan.at += 1;

@@ -1,69 +1,79 @@
 /**
- * How many requests a second one region is sent, learned from its answers, because the service's limits are not
- * known and may change.
+ * Learns from a region's answers how many requests a second to send it, because the service's limits are unknown and
+ * may change.
  *
- * The level is in one of two phases:
- * - `rising`: as in TCP's slow start it doubles every 2 s, up to the ceiling or, where a level is remembered, to
- *   just below it. It begins so, and begins so again after an outage.
- * - `holding`: as in CUBIC (RFC 9438) it follows a cubic of the time since the last cut: back quickly towards the
- *   level at which it was cut, long and flat just below that, then slowly and ever faster beyond it. So a refused
- *   level is probed about once a minute and not sawed at, and a limit that was lifted is found within minutes.
+ * The level (requests a second) is in one of two phases:
  *
- * rising → holding on a refusal, a latency out of its band, or on reaching the remembered level; holding → holding,
- * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it:
- * a level that is not used proves nothing. A refusal of which the level is probably not the cause
- * (`refusal-cause.ts`) changes nothing but what the service asks for: nothing leaves before its Retry-After is over.
+ * - `rising`: it doubles every 2 s, like TCP's slow start, up to the ceiling or, if a level is remembered, to just
+ *   below that. It starts in this phase, and returns to it after an outage.
+ * - `holding`: it follows a cubic function of the time since the last cut, like CUBIC (RFC 9438): quickly back towards
+ *   the level at which it was cut, long and flat just below it, then beyond it, slowly at first and ever faster. So a
+ *   refused level is probed about once a minute instead of being hit all the time, and a limit that was lifted is found
+ *   within minutes.
  *
- * Many refusals in a short time cut the level far down, and a limit that fell looks no other than a fault that passes.
- * So the level that was borne before is remembered, and once answers are clean again the level returns to it quickly,
- * on a steeper cubic. Where that is refused, it is trusted less each time.
+ * rising → holding on a refusal, on a latency above its band, or on reaching the remembered level; holding → holding,
+ * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it: a
+ * level that is not used proves nothing. A refusal that the level probably did not cause (`refusal-cause.ts`) does not
+ * change it; but nothing is sent before its `Retry-After` is over.
  *
- * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
+ * Many refusals in a short time cut the level far down, and a limit that fell looks the same as a passing fault. So the
+ * level that was accepted before is remembered. Once answers are clean again, the level returns to it quickly, on a
+ * steeper cubic. If that is refused, it is trusted less each time.
+ *
+ * A token bucket of half a second of the level spaces the requests. All times are monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
 import { LatencyBand } from './latency-band.ts';
 import { RefusalCause } from './refusal-cause.ts';
 
-/** Requests a second after an outage. */
+/** The requests a second after an outage. */
 const GENTLE_LEVEL = 2;
 const DOUBLING_MS = 2_000;
 /** Never slower than one request in twenty seconds: with fewer nothing is learned. */
 const LEAST_LEVEL = 0.05;
-/** A level that an earlier life bore so long ago is trusted to 1/e. */
+/** The trust in a level that an earlier process learned falls to 1/e in this time. */
 const TRUSTED_MS = 3_600_000;
 /** Latency alone never brings the level below this. */
 const LEAST_LEVEL_FOR_LATENCY = 1;
 
-/** What a refusal leaves of the level: while rising, soon after another cut, or after a long clean time. */
+/** The part of the level that a cut leaves: while rising, soon after another cut, later than that, and for latency. */
 const CUT = { rising: 0.5, soon: 0.7, late: 0.85, latency: 0.9 } as const;
 const SOON_MS = 10_000;
-/** Refusals without anything accepted between them are not about the level any more: only the pauses grow. */
+/**
+ * After this many refusals with nothing accepted in between, only the pauses grow: the level is no longer the cause.
+ */
 const CUTS_IN_ROW = 3;
-/** The level that is aimed at again stays this far below the refused one. */
+/** The new target is this part of the refused level. */
 const BELOW_REFUSED = 0.97;
-/** A refusal makes no cut when it is less probable that the level was its cause. */
+/** A refusal makes no cut if the probability that the level caused it is lower than this. */
 const BY_CHANCE = 0.5;
-/** The same where the answer asks for a pause, since who does so has a limit in mind more often. */
+/** The same if the answer asks for a pause, since services that do more often have a limit. */
 const BY_CHANCE_ASKED = 0.3;
-/** A longer pause is that of a quota, and no chance. */
+/** A longer pause is that of a quota, and not chance. */
 const LONGEST_CASUAL_PAUSE_MS = 5_000;
-/** After so many the level is cut all the same: at a level that never changes a limit looks like chance. */
+/** After this many in a row the level is cut all the same: at a level that never changes, a limit looks like chance. */
 const MOST_BY_CHANCE = 20;
-/** From a cut to the level before it, while saturated: longer where the service's pauses are, or its requests few. */
+/**
+ * The time from a cut back to the level before it, while saturated: longer if the service's pauses are long, or
+ * requests few.
+ */
 const PLATEAU_MS = 60_000;
 const PLATEAU_PER_PAUSE = 20;
 const PLATEAU_REQUESTS = 100;
 
-/** Answers are clean when nothing was refused for so long, or for some of the service's own pauses, and so many requests. */
+/**
+ * Answers are clean if nothing was refused for this long, or for some times the service's own pause, and for this many
+ * requests.
+ */
 const CLEAN_MS = 10_000;
 const CLEAN_PER_PAUSE = 5;
 const CLEAN_REQUESTS = 5;
-/** From there to the level that was borne before, while saturated. */
+/** The time from there back to the level that was accepted before, while saturated. */
 const RETURN_MS = 30_000;
-/** What a refused return leaves of that level. */
+/** The part of that level that is still trusted after a refused return. */
 const TRUSTED_AGAIN = 0.5;
 
-/** Without depth a cubic would be a line that never grows. */
+/** Without depth the cubic would be a line that never grows. */
 const LEAST_DEPTH = 0.05;
 
 const FIRST_PAUSE_MS = 1_000;
@@ -71,7 +81,7 @@ const LONGEST_OWN_PAUSE_MS = 60_000;
 
 const BUCKET_SECONDS = 0.5;
 
-/** Latency cuts no more often than that. */
+/** Latency causes no more than one cut in this time. */
 const LATENCY_CUT_EVERY_MS = 5_000;
 
 interface RateOptions {
@@ -87,7 +97,7 @@ export class Rate {
   readonly #random: Random;
   #phase: 'rising' | 'holding' = 'rising';
   #level: number;
-  /** The level that is aimed at: just below the one refused; none is known at first. */
+  /** The target level, just below the refused one; none at first. */
   #target = Number.POSITIVE_INFINITY;
   /** How far below the target the last cut went. */
   #depth = 0;
@@ -96,22 +106,22 @@ export class Rate {
   #plateauMs = PLATEAU_MS;
   #cutAtMs = Number.NEGATIVE_INFINITY;
   #tokens = 1;
-  /** No request has left since a pause that the service asked for. */
+  /** No request has been sent since a pause that the service asked for. */
   #isAfterPause = false;
   #filledAtMs: number;
   #pausedUntilMs: number;
   #lastTakeMs: number;
-  /** A request had to wait for a token since the last one left: the level is what holds it back. */
+  /** A request has waited for a token since the last one was sent, so it is the level that holds requests back. */
   #isAwaited = false;
   #refusalsInRow = 0;
   readonly #cause: RefusalCause;
-  /** Refusals in a row that were taken for chance. */
+  /** Refusals in a row that were attributed to chance. */
   #byChance = 0;
-  /** The highest level that was cut since a refusal was last found to have another cause. */
+  /** The highest level that was cut since a refusal was last attributed to chance. */
   #cutFrom = 0;
-  /** The level that was borne before the last refusals. */
+  /** The level that was accepted before the last refusals. */
   #borne = 0;
-  /** Since the last refusal, or the end of an outage. */
+  /** When the last refusal, or the end of an outage, was. */
   #cleanSinceMs: number;
   #cleanRequests = 0;
   #cleanAfterMs = CLEAN_MS;
@@ -129,40 +139,40 @@ export class Rate {
     this.#cleanSinceMs = startMs;
   }
 
-  /** Requests a second now allowed. */
+  /** The requests a second that are allowed now. */
   level(): number {
     return this.#level;
   }
 
-  /** How long until the next request may leave; 0: now. Where it must wait, the level counts as fully used. */
+  /** How long until the next request may be sent; 0 for now. If it must wait, the level counts as fully used. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
     const pauseMs = this.#pausedUntilMs - nowMs;
     const tokenMs = ((1 - this.#tokens) * 1000) / this.#level;
     const waitMs = Math.max(0, pauseMs, tokenMs);
-    // Less than a microsecond is what rounding left over.
+    // Less than a microsecond is a rounding error.
     if (waitMs < 0.001) return 0;
-    // Also in a pause, which leaves no token.
+    // This also holds in a pause, which leaves no token.
     this.#isAwaited = true;
     return waitMs;
   }
 
-  /** Whether at least half of the bucket is there and no pause is on. */
+  /** Whether the bucket is at least half full and there is no pause. */
   hasRoom(nowMs: number): boolean {
     this.#fill(nowMs);
     return nowMs >= this.#pausedUntilMs && this.#tokens >= Math.max(1, this.#bucket() / 2);
   }
 
-  /** How long the service asked for nothing to be sent; 0 for not at all. */
+  /** How long nothing is sent because the service asked for a pause; 0 if it did not. */
   pausedMs(nowMs: number): number {
     return Math.max(0, this.#pausedUntilMs - nowMs);
   }
 
-  /** A request leaves. */
+  /** A request is sent. */
   take(nowMs: number): void {
     this.#fill(nowMs);
     this.#tokens = Math.max(0, this.#tokens - 1);
-    // The request that waited may have been given up since: what is counted is at most the time of two tokens.
+    // The request that waited may have been given up since, so at most the time of two tokens is counted.
     if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
     this.#isAwaited = false;
     this.#lastTakeMs = nowMs;
@@ -189,8 +199,9 @@ export class Rate {
   }
 
   /**
-   * The service asked to slow down: a pause of what it asks for, and a cut where the level is the likely cause. Refusals
-   * of requests that left before the last cut teach nothing new but a longer wait. Returns whether this one left after it.
+   * The service asked to slow down. Pauses for what it asks for, and makes a cut if the level is the likely cause.
+   * Refusals of requests that were sent before the last cut can only lengthen the pause. Returns whether this one was
+   * sent after it.
    */
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
     const isNew = sentAtMs > this.#cutAtMs;
@@ -210,7 +221,7 @@ export class Rate {
     return true;
   }
 
-  /** The region was away: begin gently, and go no higher at first than what it bore before. */
+  /** The region was down: starts low again, and at first goes no higher than what it accepted before. */
   restart(nowMs: number): void {
     if (this.#level > this.#borne) this.#rememberBorne(nowMs);
     this.#beginClean(nowMs, 0);
@@ -219,14 +230,14 @@ export class Rate {
     this.#level = Math.min(GENTLE_LEVEL, this.#level);
   }
 
-  /** The level that is aimed at, or where none is, the one that was reached. */
+  /** The target level, or if there is none, the level reached. */
   bearable(): number {
     return this.#target < Number.POSITIVE_INFINITY ? Math.max(this.#level, this.#target) : this.#level;
   }
 
   /**
-   * An earlier life bore this level, so long ago: begin near it, the less the longer that is, and rise to it before
-   * anything beyond it is tried. To be called before the first request.
+   * Starts near a level that an earlier process learned `ageMs` ago, the less near the longer ago, and rises to that
+   * level before trying anything beyond it. To be called before the first request.
    */
   remember(level: number, ageMs: number): void {
     const borne = Math.max(LEAST_LEVEL, Math.min(level, this.#ceiling));
@@ -239,7 +250,7 @@ export class Rate {
     }
   }
 
-  /** Nothing leaves for so long, and a little more; the pause fills no bucket. Returns its length. */
+  /** Sends nothing for this long, and up to a tenth longer; the bucket does not fill in a pause. Returns the pause. */
   #pause(leastMs: number, nowMs: number): number {
     const pauseMs = leastMs * (1 + this.#random() / 10);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
@@ -248,7 +259,7 @@ export class Rate {
     return pauseMs;
   }
 
-  /** Whether a request was refused for other reasons than the level. */
+  /** Whether a request was refused by chance: for other reasons than the level. */
   #isByChance(retryAfterMs: number): boolean {
     const byLevel = this.#cause.refused(this.#level);
     const isLikely =
@@ -259,12 +270,13 @@ export class Rate {
     return false;
   }
 
-  /** A refusal that has nothing to do with the level: only the service, or several in a row, ask for a pause. */
+  /** Handles a refusal by chance: there is a pause only if the service asks for one, or after several in a row. */
   #endure(retryAfterMs: number, nowMs: number): void {
     const ownMs = this.#refusalsInRow === 1 ? 0 : ownPauseMs(this.#refusalsInRow - 1);
     const pauseMs = Math.max(ownMs, retryAfterMs);
     if (pauseMs > 0) this.#pause(pauseMs, nowMs);
-    // The cuts of late may have been for nothing: back to where they began, or up, as far as no limit is likely below.
+    // The recent cuts may have been for nothing. So the level may return to where they began, or up to twice itself, as
+    // long as no limit is likely below that.
     this.#borne = Math.max(
       this.#borne,
       Math.min(Math.max(this.#cutFrom, 2 * this.#level), this.#cause.likelyLimit()),
@@ -309,7 +321,7 @@ export class Rate {
     }
   }
 
-  /** Begins a new cubic, from `from` up to `to`. */
+  /** Starts a new cubic, from `from` up to `to`. */
   #hold(from: number, to: number): void {
     this.#phase = 'holding';
     this.#level = from;
@@ -318,7 +330,7 @@ export class Rate {
     this.#sinceCutMs = 0;
   }
 
-  /** Lowers the level to `factor` of it, but not below `least`; the cubic then leads to `aim` of it. */
+  /** Lowers the level to `factor` of it, but not below `least`; the new target is `aim` of it. */
   #cut(factor: number, least: number, aim: number): void {
     const before = this.#level;
     const after = Math.min(before, Math.max(least, before * factor));
@@ -330,14 +342,14 @@ export class Rate {
     return this.#cleanRequests >= CLEAN_REQUESTS && nowMs - this.#cleanSinceMs >= this.#cleanAfterMs;
   }
 
-  /** Remembers the level of clean answers; half of the one before where that return failed. */
+  /** Remembers the level if answers were clean; if the return to the remembered level failed, at least half of that. */
   #rememberBorne(nowMs: number): void {
     if (this.#isClean(nowMs))
       this.#borne =
         this.#level < this.#borne ? Math.max(this.#level, this.#borne * TRUSTED_AGAIN) : this.#level;
   }
 
-  /** The time of clean answers begins anew; it has to be longer after a longer pause. */
+  /** Starts the time of clean answers again; after a longer pause it must be longer. */
   #beginClean(nowMs: number, pauseMs: number): void {
     this.#cleanSinceMs = nowMs;
     this.#cleanRequests = 0;
@@ -345,7 +357,7 @@ export class Rate {
   }
 }
 
-/** How long nothing leaves after so many refusals in a row, where the service asks for no longer pause. */
+/** How long nothing is sent after this many refusals in a row, if the service asks for no longer pause. */
 function ownPauseMs(refusalsInRow: number): number {
   return Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (refusalsInRow - 1));
 }

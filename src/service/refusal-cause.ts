@@ -1,34 +1,34 @@
 /**
- * Whether a request was refused because of the level, or for reasons that have nothing to do with it: a gateway that
- * sheds, what other tenants do. Two things are not known: the limit R, and the part b that is refused at any level. At
- * level L then b + (1 − b)·(1 − R/L) of the requests are refused, or b where L is below R. Each pair of the two has a
- * probability, which every answer changes by Bayes' rule. A limit refuses at the upper levels alone, and chance at all:
- * after cuts that did not help chance is more probable.
+ * Estimates whether a request was refused because of the level (the rate of requests), or by chance: for reasons that
+ * have nothing to do with it, such as a gateway that sheds load, or other tenants. Two things are unknown: the limit R,
+ * and the share b that is refused at any level. At level L, b + (1 − b)·(1 − R/L) of the requests are refused, or b if
+ * L is below R. Each pair of R and b has a probability, which every answer updates by Bayes' rule. A limit refuses only
+ * at high levels, chance at all: so after cuts that did not help, chance is more probable.
  *
- * What a limit saves up while nothing leaves, as in a pause that the service asked for, lets requests through whatever
- * the level is. How much that is, is not known either, so limits that save up in several ways are each thought of, and
- * what each has saved up is counted: as long as there is something, an answer says nothing about that limit, but a
- * refusal says that it was by chance. Without this a pause at each refusal by chance would leave nothing to learn from.
+ * What a limit saves up while nothing is sent, as in a pause that the service asked for, lets requests through at any
+ * level. How much it saves up is unknown too. So limits that save up in several ways are considered, and what each has
+ * saved up is counted. As long as something is left, an accepted request says nothing about that limit, but a refusal
+ * must be chance. Without this, a pause at each refusal by chance would leave nothing to learn from.
  *
- * From one request to the next the service may become another, with a small probability: so what was learned is
- * forgotten when new answers contradict it.
+ * From one request to the next the service may change, with a small probability. So what was learned is forgotten once
+ * new answers contradict it.
  */
 
-/** The lowest limit that is thought of, and how far the next one is above it: a level is raised that slowly. */
+/** The lowest limit considered, and the factor from each to the next: the level is raised as slowly as that. */
 const LEAST_LIMIT = 0.05;
 const LIMIT_STEP = 1.02;
-/** Before anything is known, that there is no limit up to the ceiling; of the others the higher are more probable. */
+/** The prior probability that there is no limit up to the ceiling. Of the others, higher ones are more probable. */
 const NO_LIMIT = 0.5;
-/** What may be refused at any level, and how probable each is before anything is known. */
+/** The shares that may be refused at any level, and the prior probability of each. */
 const SHARES = [0, 0.01, 0.03, 0.1, 0.3];
 const SHARE_PRIORS = [0.96, 0.01, 0.01, 0.01, 0.01];
-/** How probable it is that from one request to the next the limit changes, and as probable that the part does. */
+/** The probability that from one request to the next the limit changes; and the same for the share. */
 const CHANGE = 5e-4;
-/** It is taken in after so many requests, or before a refusal is judged, for all of them at once. */
+/** Accepted requests are applied for this many at once, or before a refusal is judged. */
 const MIXED_EVERY = 8;
 /**
- * How a limit may count, each as probable: it saves up nothing, or for a second what is not asked for (a bucket), or it
- * gives a quota for each window of some seconds.
+ * How a limit may count, each equally probable: it saves up nothing; it saves up for a second what is not used (a
+ * bucket); or it gives a quota for each window of some seconds.
  */
 const WAYS = [
   { isWindow: false, seconds: 0 },
@@ -36,32 +36,37 @@ const WAYS = [
   { isWindow: true, seconds: 10 },
   { isWindow: true, seconds: 60 },
 ] as const;
-/** What is refused at least once a quota is used up: all of it, if it were known exactly when that is. */
+/** The least share that is refused once a quota is used up: all, if it were known exactly when that is. */
 const BEYOND_QUOTA = 0.5;
 
 export class RefusalCause {
-  /** In rising order, each as often as there are ways to count. */
+  /** The limits in rising order, each repeated once for each way to count. */
   readonly #limits: Float64Array;
   readonly #limitPriors: Float64Array;
   /** By limit: the most that it saves up, and what is left of that; below 0 it would refuse. */
   readonly #room: Float64Array;
   readonly #saved: Float64Array;
-  /** By way: when the present window began. */
+  /** By way to count: when the present window began. */
   readonly #windows: number[];
   #leftAtMs: number;
-  /** Of each share one row, with a column for each limit. */
+  /** One row for each share, with a column for each limit. */
   readonly #probabilities: readonly Float64Array[];
-  /** By limit: what of all requests is refused because of the level, where nothing else is. */
+  /** By limit: the share of requests that is refused because of the level, if nothing else is. */
   readonly #excess: Float64Array;
   /** By limit: the sum over all shares. */
   readonly #ofLimit: Float64Array;
-  /** By limit: how probable it is that all that was accepted since `#mix` was, where nothing is refused by chance. */
+  /**
+   * By limit: the probability that everything accepted since the last `#mix` was accepted, if nothing is refused by
+   * chance.
+   */
   readonly #through: Float64Array;
-  /** Answers since `#mix`, and how many of them were accepted: `#probabilities` do not know of these yet. */
+  /**
+   * Answers since the last `#mix`, and how many of them were accepted; `#probabilities` do not include the latter yet.
+   */
   #unmixed = 0;
   #unknown = 0;
 
-  /** No level is higher than `ceiling`. */
+  /** No level exceeds `ceiling`. */
   constructor(ceiling: number, nowMs: number) {
     const limits: number[] = [];
     for (let limit = LEAST_LIMIT; limit < ceiling; limit *= LIMIT_STEP) limits.push(limit);
@@ -81,8 +86,8 @@ export class RefusalCause {
   }
 
   /**
-   * A request was not refused. Nearly all answers are this one, and there are some seven thousand probabilities: so
-   * one row of numbers is gone over here, and all of them by `#mix`, for several answers at once.
+   * A request was not refused. This is nearly every answer, and there are some seven thousand probabilities. So only
+   * one row of numbers is updated here, and all of them by `#mix`, for several answers at once.
    */
   accepted(level: number): void {
     this.#lookAt(level);
@@ -93,7 +98,7 @@ export class RefusalCause {
     if (this.#unmixed === MIXED_EVERY) this.#mix();
   }
 
-  /** A request was refused. Returns how probable it is that this was because of the level. */
+  /** A request was refused. Returns the probability that this was because of the level. */
   refused(level: number): number {
     this.#mix();
     this.#lookAt(level);
@@ -109,7 +114,7 @@ export class RefusalCause {
     return byLevel / inAll;
   }
 
-  /** A request leaves. Who asked for a pause, which is over, begins a new window. */
+  /** A request is sent. A pause that the service asked for, and that is over, begins a new window. */
   left(nowMs: number, isAfterPause: boolean): void {
     const seconds = Math.max(0, nowMs - this.#leftAtMs) / 1000;
     this.#leftAtMs = nowMs;
@@ -120,7 +125,7 @@ export class RefusalCause {
     }
   }
 
-  /** What a limit has saved up grows by what it allows in so many seconds, and shrinks by the request that leaves. */
+  /** What a limit has saved up grows by what it allows in these seconds, and shrinks by the request that is sent. */
   #save(way: number, seconds: number): void {
     const [limits, room, saved] = [this.#limits, this.#room, this.#saved];
     for (let column = way; column < limits.length; column += WAYS.length) {
@@ -128,7 +133,7 @@ export class RefusalCause {
     }
   }
 
-  /** The limit is as probably above it as below. */
+  /** The median of the limit: it is as probably above this as below. */
   likelyLimit(): number {
     this.#mix();
     const half = this.#probabilities.flatMap((row) => [...row]).reduce((sum, one) => sum + one, 0) / 2;
@@ -140,7 +145,7 @@ export class RefusalCause {
     return this.#limits.at(-1)!;
   }
 
-  /** What is saved up lets requests through, whatever the level is. */
+  /** Computes `#excess` at this level. What is saved up lets requests through at any level. */
   #lookAt(level: number): void {
     const [limits, saved, excess] = [this.#limits, this.#saved, this.#excess];
     for (let column = 0; column < limits.length; column += WAYS.length) {
@@ -149,7 +154,7 @@ export class RefusalCause {
         const left = saved[column + way]!;
         if (part === 0) excess[column + way] = 0;
         else if (WAYS[way]!.isWindow) excess[column + way] = left < 0 ? Math.max(part, BEYOND_QUOTA) : 0;
-        // A request that counts at its end, or a little late, is no proof.
+        // The service may count a request when it ends, or a little late, so one that is left proves nothing.
         else excess[column + way] = left < 1 ? part : 0;
       }
     }
@@ -166,7 +171,7 @@ export class RefusalCause {
     this.#unmixed += 1;
   }
 
-  /** Takes in what was accepted since the last time, and that the service may have become another meanwhile. */
+  /** Applies what was accepted since the last time, and the chance that the service has changed meanwhile. */
   #mix(): void {
     const change = CHANGE * this.#unmixed;
     const [ofLimit, through, priors] = [this.#ofLimit.fill(0), this.#through, this.#limitPriors];

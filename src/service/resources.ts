@@ -1,10 +1,10 @@
 /**
- * The service's resources as the rest of nestwatch sees them: our names, text that is never null, ids as text,
- * instants with every digit. The API's field names stop in this file.
+ * Reads the service's resources into our own types: our names, text that is never null, ids as text, times with every
+ * digit. The API's field names stop in this file.
  *
  * Reading is tolerant, because the service promises little: missing and null fields, numbers as text and text as
- * numbers, unknown values and extra keys all pass. An entry is malformed only when it is not an object, has no
- * usable id, or (for what is ordered by time) no readable `createdAt`; then its raw JSON is handed on.
+ * numbers, unknown values and extra keys all pass. An entry is malformed only if it is not an object, has no usable id,
+ * or (if it is ordered by time) has no readable `createdAt`. Then its raw JSON is handed on.
  */
 import type { Instant } from '../time/instant.ts';
 import {
@@ -26,7 +26,7 @@ export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;
 export const TRIGGER_TYPES = ['manual', 'event', 'scheduled'] as const;
 export const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'] as const;
 
-/** The names behind the integer `errorType` of a Flight log entry, in the order of their indexes. */
+/** The names for the integer `errorType` of a Flight log entry, by index. */
 export const ERROR_TYPES = [
   'None',
   'CorePlatform',
@@ -61,7 +61,7 @@ export interface Bird {
   readonly status: string;
   /** Lower case; one of `TRIGGER_TYPES` or a value not known today; '' when missing. */
   readonly triggerType: string;
-  /** Where the service does not say: whether the status is another than `unpublished`. */
+  /** If the service does not say: whether the status is not `unpublished`. */
   readonly isPublished: boolean;
 }
 
@@ -93,7 +93,7 @@ export interface FlightLogEntry {
   readonly id: string;
   readonly createdAt: Instant;
   readonly nestId: string;
-  /** Lower case, as a Flight's own id. */
+  /** Lower case, like a Flight's own id. */
   readonly flightId: string;
   readonly initiator: string;
   readonly message: string;
@@ -106,14 +106,14 @@ export interface FlightLogEntry {
   readonly sdkLogType: string;
   readonly stepId: string;
   readonly scope: string;
-  /** One of `ERROR_TYPES`; an unknown index stays its digits, unknown text stays text. */
+  /** One of `ERROR_TYPES`; the digits of an unknown index; any other text as it is. */
   readonly errorType: string;
 }
 
 export interface NotificationEntry {
   readonly id: string;
   readonly createdAt: Instant;
-  /** Empty for what concerns the whole organisation. */
+  /** Empty if it concerns the whole organisation. */
   readonly nestId: string;
   readonly entityId: string;
   readonly entityName: string;
@@ -122,14 +122,14 @@ export interface NotificationEntry {
   readonly message: string;
 }
 
-/** One entry that was read, or the reason why not, with its JSON of at most 64 KiB. */
+/** One entry that was read, or else why it was not, with its JSON of at most 64 KiB. */
 export type Parsed<T> = { readonly ok: true; readonly entry: T } | Malformed;
 
 export interface Malformed {
   readonly ok: false;
   readonly raw: string;
   readonly reason: string;
-  /** Where that much of it can be read. */
+  /** Present if that can be read. */
   readonly createdAt?: Instant;
 }
 
@@ -140,10 +140,7 @@ export interface Page<T> {
   readonly pageSize: number | null;
 }
 
-/**
- * What entries are read with: ids that the request's path already names, for those that leave them out, and who hears of
- * cuts.
- */
+/** The context of reading: ids from the request's path, for entries that leave them out, and whom to tell of cuts. */
 interface Within {
   readonly nestId?: string;
   readonly birdId?: string;
@@ -222,7 +219,7 @@ const name = (value: unknown, { cut }: Within) => bounded(value, 'name_character
 const word = (value: unknown, { cut }: Within) => bounded(value, 'word_characters', cut);
 const message = (value: unknown, { cut }: Within) => bounded(value, 'message_characters', cut);
 
-/** RFC 5321, 4.5.3.1: longer ones are none, and a part of one would be somebody else's. */
+/** RFC 5321, 4.5.3.1. A longer address is not valid, and a part of one would be somebody else's. */
 const MAX_EMAIL_LENGTH = 320;
 
 function emailAddress(value: unknown): string {
@@ -230,7 +227,9 @@ function emailAddress(value: unknown): string {
   return address.length > MAX_EMAIL_LENGTH ? '' : address;
 }
 
-/** What every entry of a log or of the notifications must have: by these it is known and put in order. */
+/**
+ * Reads what every entry of a log or of the notifications must have: what identifies it and gives its place in order.
+ */
 function readStamp(
   value: unknown,
   { cut }: Within,
@@ -308,20 +307,20 @@ export function readNotification(value: unknown, within: Within = {}): Parsed<No
   };
 }
 
-/** One resource; undefined when it is not even an object. */
+/** Reads one resource; undefined if it is not even an object. */
 export function readOne<T>(value: unknown, read: (item: unknown) => Parsed<T>): Parsed<T> | undefined {
   return isRecord(value) ? read(value) : undefined;
 }
 
-/** A list of which every item was read; undefined for JSON that is something else. */
+/** A list whose items were read already; undefined if it is something else. */
 export function listIn<T>(value: unknown): readonly T[] | undefined {
   return Array.isArray(value) ? value : undefined;
 }
 
 /**
- * The envelope of a paged list of which every item was read; undefined when it is none. `items` may be null, and may be
- * left out where the count says 0, but an object with neither is not a page: an error object must not pass for the end of
- * a list.
+ * The envelope of a page whose items were read already; undefined if it is something else. `items` may be null, and may
+ * be absent if the count is 0. But an object with neither is not a page: an error object must not pass for the end of a
+ * list.
  */
 export function pageIn<T>(value: unknown): Page<T> | undefined {
   if (!isRecord(value)) return undefined;
@@ -346,7 +345,7 @@ const MAX_RAW_BYTES = 65_536;
 
 function malformed(value: unknown, reason: string): Malformed {
   const whole = jsonText(value, MAX_RAW_BYTES);
-  // A code unit takes three bytes of UTF-8 at the most, and so does the mark for a character cut in two.
+  // A code unit takes at most three bytes of UTF-8, and so does the replacement for a character that was cut in two.
   const raw =
     whole.length * 3 <= MAX_RAW_BYTES
       ? whole

@@ -34,14 +34,14 @@ describe('what fails', () => {
     const left: number[] = [];
     for (let at = 0; at < 6; at += 1) {
       failing.failed(logs(4), failure, 4);
-      left.push(failing.leftFor(logs(0), 4)!.facts.retryAfterMs!);
+      left.push(failing.skippedFor(logs(0), 4)!.facts.retryAfterMs!);
     }
     expect(left).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-    expect(failing.leftFor(logs(0), 4)).toMatchObject({
+    expect(failing.skippedFor(logs(0), 4)).toMatchObject({
       message: 'getBirdLogs of eu: no answer within 30 s, 9 times in a row; it is asked again in 60 s',
       facts: { isAlone: true },
     });
-    expect(failing.leftFor(flights(0), 4)).toBeUndefined();
+    expect(failing.skippedFor(flights(0), 4)).toBeUndefined();
   });
 
   test('and is answered begins anew, and says nothing of itself', () => {
@@ -78,14 +78,14 @@ describe('an operation that is refused', () => {
     const failing = new FailingAlone();
     const refuse = (atMs: number) => failing.refused(logs(atMs), 'refusal', refusal(60_000), atMs);
     for (const atMs of [0, 10, 20]) refuse(atMs);
-    expect(failing.leftFor(logs(0), 21)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 21)).toBeUndefined();
     expect(refuse(30)).toBe(false);
-    expect(failing.leftFor(logs(0), 5_029)?.facts).toEqual({ retryAfterMs: 1, isAlone: false });
-    expect(failing.leftFor(logs(0), 5_030)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 5_029)?.facts).toEqual({ retryAfterMs: 1, isAlone: false });
+    expect(failing.skippedFor(logs(0), 5_030)).toBeUndefined();
     for (const atMs of [6_000, 20_000, 40_000]) expect(refuse(atMs)).toBe(false);
-    expect(failing.leftFor(logs(0), 49_999)?.message).toContain('429, 7 times in a row; it is asked');
-    expect(failing.leftFor(logs(0), 50_000)).toBeUndefined();
-    expect(failing.leftFor(flights(0), 49_999)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 49_999)?.message).toContain('429, 7 times in a row; it is asked');
+    expect(failing.skippedFor(logs(0), 50_000)).toBeUndefined();
+    expect(failing.skippedFor(flights(0), 49_999)).toBeUndefined();
   });
 
   test('alone is asked for what it was not yet asked for in vain', () => {
@@ -96,13 +96,13 @@ describe('an operation that is refused', () => {
       refuse(atMs);
       failing.answered(flights(atMs), atMs);
     }
-    expect(failing.leftFor(logs(31, 'other'), 31)).toBeDefined();
+    expect(failing.skippedFor(logs(31, 'other'), 31)).toBeDefined();
     expect(refuse(40)).toBe(true);
-    expect(failing.leftFor(logs(41), 41)).toBeDefined();
-    expect(failing.leftFor(logs(41, 'other'), 41)).toBeUndefined();
+    expect(failing.skippedFor(logs(41), 41)).toBeDefined();
+    expect(failing.skippedFor(logs(41, 'other'), 41)).toBeUndefined();
     failing.answered(flights(41), 41);
     refuse(42, 'other');
-    expect(failing.leftFor(logs(43, 'other'), 43)).toBeDefined();
+    expect(failing.skippedFor(logs(43, 'other'), 43)).toBeDefined();
   });
 
   test('is refused alone once others were answered between five of its refusals', () => {
@@ -113,8 +113,8 @@ describe('an operation that is refused', () => {
       failing.answered(flights(atMs), atMs);
     }
     expect(alone).toEqual([false, false, false, false, true]);
-    expect(failing.leftFor(logs(0), 159_999)?.facts).toEqual({ retryAfterMs: 1, isAlone: true });
-    expect(failing.leftFor(logs(0), 160_000)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 159_999)?.facts).toEqual({ retryAfterMs: 1, isAlone: true });
+    expect(failing.skippedFor(logs(0), 160_000)).toBeUndefined();
     failing.answered(logs(160_000), 160_000);
     expect(failing.refused(logs(160_001), 'refusal', refusal(), 160_001)).toBe(false);
   });
@@ -132,7 +132,7 @@ describe('an operation that is refused', () => {
   test('counts once what was under way together', () => {
     const failing = new FailingAlone();
     for (let at = 0; at < 8; at += 1) failing.refused(logs(5), 'refusal', refusal(), 100 + at);
-    expect(failing.leftFor(logs(0), 200)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 200)).toBeUndefined();
   });
 });
 
@@ -147,7 +147,7 @@ describe('a Bird of which the token is refused', () => {
       failing.answered(logs(at, 'good'), at);
     }
     expect(alone).toEqual([false, ...Array(8).fill(true)]);
-    expect(failing.leftFor(logs(0), 10)).toBeUndefined();
+    expect(failing.skippedFor(logs(0), 10)).toBeUndefined();
   });
 
   test('says that the token is refused while nothing else is answered', () => {
