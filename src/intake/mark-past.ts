@@ -3,7 +3,8 @@ import type { EventCandidate } from './commit.ts';
 
 /**
  * Records in an event that is history why it is: its Bird came to be watched later than its region. Nothing else in the
- * store would explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region) is watched.
+ * store would explain why the event raised no alert. `watchedSinceUs` says since when a Bird (or, for '', the region)
+ * is watched.
  */
 export function markPast(
   candidate: EventCandidate,
