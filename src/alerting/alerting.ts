@@ -1,13 +1,13 @@
 /**
- * Alerting: the stage between intake and delivery. It turns alerts that changed into deliveries that are queued.
+ * The alerting stage, between intake and delivery: turns changed alerts into queued deliveries.
  *
  * All that it must remember is in the store. Each step reads what is due and commits its result together with the new
  * state in one transaction, so a crash between two steps neither repeats nor loses anything. The steps, in the order in
  * which they run:
  *
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
- *   rerouteFiring       moves firing alerts to the routes of a new configuration; once for each
- *   releaseHeldBack     makes due what was held back from receivers no longer throttled; once likewise
+ *   rerouteFiring       moves firing alerts to the routes of a new configuration (once per configuration)
+ *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
  *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
@@ -65,7 +65,7 @@ interface AlertingOptions {
 }
 
 interface Alerting {
-  /** Says that something changed in the store. */
+  /** Call it when something changed in the store. */
   wake(): void;
   /** Runs until `signal` aborts. A step under way is finished first. */
   run(signal: AbortSignal): Promise<void>;

@@ -3,17 +3,19 @@
  *
  *   load ──► mute ──► decide ──► notify ──► settle
  *
- * - *load*: reads the group's alerts, and its route in the present configuration; without one the group is dissolved.
- * - *mute*: sets apart what a silence, an inhibition or a time interval mutes: it waits, or is suppressed for good.
- * - *decide*: whether the group notifies now, and of what. Pure functions of the group's sort
+ * - *load*: reads the group's alerts, and its route in the present configuration; without a route the group is
+ *   dissolved.
+ * - *mute*: sets apart the alerts that a silence, an inhibition or a time interval mutes. They wait, or are suppressed
+ *   for good.
+ * - *decide*: decides whether the group notifies now, and of what, by the pure functions of its sort
  *   (`domain/grouping/sorts/`).
  * - *notify*: queues a delivery for each integration concerned, unless the receiver is throttled.
  * - *settle*: writes what the group has notified of, and resolves incidents in which nothing fires any more.
  *
- * A group into which many alerts flood waits for more of them first, for 2 s at most (`isFlooded`).
+ * A group that a flood of alerts is joining waits for more of them first, for 2 s at most (`isFlooded`).
  *
- * If a stage fails, everything that it did for that group is rolled back and the group is set aside for a while. The
- * other groups are flushed.
+ * If a stage fails, all that it did for that group is rolled back and the group is set aside for a while. The other
+ * groups are flushed.
  */
 import { createServiceLinks } from '../config/service-links.ts';
 import { isFlooded } from '../domain/grouping/flush.ts';

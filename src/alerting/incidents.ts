@@ -77,7 +77,7 @@ export async function acknowledgeIncidents(
 /**
  * Returns the group as it is to be written after a flush. If nothing fires in it any more, this resolves the incidents
  * that other receivers opened in place of its own. It also resolves the own receiver's incident if the end of its
- * alerts is muted, so that no notification resolves it: resolving calls nobody, and nothing else ever would do it.
+ * alerts is muted, so that no notification resolves it: resolving it alerts nobody, and nothing else would ever do so.
  */
 export async function settleIncidents(
   tx: Transaction,

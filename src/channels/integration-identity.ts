@@ -54,7 +54,7 @@ export function integrationAt(
     if (at !== undefined) free.delete(at);
     return at;
   };
-  // Each present integration stands for one former: first those that are the same, then, in order, those of the same
+  // Matches each present integration with one former: first those that are the same, then, in order, those of the same
   // kind.
   const same = ways.map((way) => take((one) => one === way));
   const places = same.map((at, index) => at ?? take((one) => kindOf(one) === kindOf(ways[index]!)));

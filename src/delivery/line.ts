@@ -1,14 +1,13 @@
 /**
- * Sends the deliveries of one integration. A line works in turns. A turn is one transaction, which settles the tries
- * that have ended and claims as many deliveries again.
+ * Sends the deliveries of one integration, in turns. A turn is one transaction: it settles the tries that have ended,
+ * and claims as many deliveries again.
  *
- * A commit costs as much as a few deliveries, so turns are few and sending never waits for one. A line claims more
- * deliveries than it has in flight, and takes the next turn when half of what it holds has ended, or a moment after the
+ * A commit costs as much as a few deliveries, so turns are few, and sending never waits for one. A line claims more
+ * deliveries than it has in flight. It takes the next turn when half of what it holds has ended, or a moment after the
  * first of them has.
  *
- * First tries have precedence over retries, both in claiming and in sending. Some places are for first tries alone. A
- * receiver that lets some messages run into the timeout would otherwise fill all places with them, and what is new
- * would wait behind.
+ * First tries go before retries, both in claiming and in sending, and some places are for first tries alone. Otherwise
+ * messages that a receiver lets time out would fill all places, and new ones would wait behind them.
  */
 import type { Pace } from '../channels/channel.ts';
 import type { Report } from '../report.ts';

@@ -1,6 +1,6 @@
 /**
- * Delivery: the stage that sends what alerting has queued. Deliveries are rows of the store. This stage claims them,
- * sends them, and settles them:
+ * The delivery stage: sends what alerting has queued. Deliveries are rows of the store. This stage claims them, sends
+ * them, and settles them:
  *
  *   pending ──claim──► leased ──send──► delivered
  *                        │ ▲            dead         given up: refused for good, or not accepted for 72 h
@@ -9,13 +9,13 @@
  *                 retry, ambiguous      claimed again when they are due
  *
  * - *At least once.* A claim, with its attempt counted, is committed before the first byte is sent. Every try carries
- *   the same id, by which a receiver can drop repeats. What a process that died had leased may have been sent: it
+ *   the same id, by which a receiver can drop repeats. What a process had leased when it died may have been sent: it
  *   becomes ambiguous at the next start.
  * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
- *   A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`), and a batch of
- *   forwarded events that does is split in halves (`halve-batch.ts`).
+ *   A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`). A batch of
+ *   forwarded events that fails like this is split in halves (`halve-batch.ts`).
  * - *By any replica.* Where several replicas send, one whose tries fail leaves deliveries to the others
  *   (`defer-to-replicas.ts`).
  */
@@ -35,7 +35,7 @@ import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
-  /** Says that something was queued. */
+  /** Call it when something was queued. */
   wake(): void;
   /** Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended. */
   run(signal: AbortSignal): Promise<void>;
@@ -136,9 +136,9 @@ class Outbox implements Delivery {
   readonly #leftUntilMs = new Map<string, number>();
   /** Claimed although left to others first: none of them has sent it. */
   readonly #claimedAnyway = new WeakSet<ClaimedDelivery>();
-  /** By delivery id, until it is written: the fault of one that fails alone; null for one that no longer does. */
+  /** By delivery id, until written: the fault of a delivery that fails alone; null for one that no longer does. */
   readonly #standings = new Map<string, Fault | null>();
-  /** By delivery id, until it is written: the halves of a batch that is not accepted as a whole. */
+  /** By delivery id, until written: the halves of a batch that is not accepted as a whole. */
   readonly #halves = new Map<string, readonly Half[]>();
   readonly #recovery: LeaseRecovery;
   /** Tries in flight, by delivery id. */

@@ -91,7 +91,7 @@ export class DutyRunner {
     return this.#working.get(duty)?.ending.signal.aborted === false;
   }
 
-  /** Whether nothing is worked on. */
+  /** Whether this replica works on no duty. */
   isIdle(): boolean {
     return this.#working.size === 0;
   }

@@ -1,6 +1,6 @@
 /**
- * A region that replicas share: this replica reads it while it owns its duty. All replicas can tell how it stands: the
- * owner reports that to the store every few seconds, and the others answer from the report. The report also tells them
+ * A region that replicas share: this replica reads it while it owns its duty. All replicas know its state: the owner
+ * reports that to the store every few seconds, and the others answer from the report. The report also tells them
  * whether the owner reaches the region (`takeover.ts`).
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';

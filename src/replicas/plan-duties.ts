@@ -84,8 +84,8 @@ export function isExpired({ expiresUs }: ReplicaRecord, { nowUs }: Pick<Ownershi
 }
 
 /**
- * The duties that fall to `me` if each in turn goes to the replica with the least load; and those that another replica
- * has not taken in time.
+ * The duties that fall to `me` if each in turn goes to the replica with the least load, and those that another replica
+ * should have taken long ago.
  */
 function shareOut(
   free: readonly Pick<DutyRecord, 'duty' | 'sinceUs' | 'weight'>[],

@@ -32,7 +32,7 @@ export class JsonScan {
     this.text = text;
   }
 
-  /** Passes over white space, one stretch at a time. Returns whether it is passed. */
+  /** Passes over white space, one stretch at a time. Returns whether all of it is passed. */
   passSomeSpace(): boolean {
     const stop = this.at + STRETCH;
     while (this.at < stop) {

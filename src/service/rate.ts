@@ -163,7 +163,7 @@ export class Rate {
     return nowMs >= this.#pausedUntilMs && this.#tokens >= Math.max(1, this.#bucket() / 2);
   }
 
-  /** How long nothing is sent because the service asked for a pause; 0 if it did not. */
+  /** How much longer nothing is sent because the service asked for a pause; 0 if it did not. */
   pausedMs(nowMs: number): number {
     return Math.max(0, this.#pausedUntilMs - nowMs);
   }

@@ -21,7 +21,7 @@ import { holdBack, isAnyHeldBack, noteInOthers } from './gathered-groups.ts';
 
 const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well.';
 
-/** What is to be written of the group. */
+/** What settling writes of the group. */
 export interface Notified {
   readonly group: Group;
   readonly members: readonly GroupMember[];

@@ -1,4 +1,4 @@
-/** Webex: a message of a bot into a room (https://developer.webex.com/docs/api/v1/messages/create-a-message). */
+/** Webex: a bot's message in a room (https://developer.webex.com/docs/api/v1/messages/create-a-message). */
 import { words } from '../../document/value-shape.ts';
 import { secret } from '../../secret.ts';
 import { chatMarkdown } from '../message/chat-message.ts';

@@ -1,8 +1,8 @@
 /** Keeps texts and lists inside the limits of the services that take them. */
 
 /**
- * The text with every code point written by `write`, cut so that the result has at most `maxUnits` UTF-16 units: no
- * escape and no surrogate pair is torn, and `…` stands where something is missing.
+ * The text with every code point encoded by `write`, cut to at most `maxUnits` UTF-16 units. The cut splits no escape
+ * and no surrogate pair, and is marked by `…`.
  */
 export function escapedWithin(text: string, maxUnits: number, write: (codePoint: string) => string): string {
   let written = '';

@@ -4,7 +4,7 @@ export const MAX_CLUSTERS = 20;
 export const MAX_EVENTS = 12;
 
 export interface Fitting<T> {
-  /** The first items, written. */
+  /** The first items, as written. */
   readonly kept: readonly string[];
   /** Their bytes, each with a line end. */
   readonly bytes: number;
