@@ -25,7 +25,7 @@ export class ReplicaDeferral {
   /** By integration: how many tries in a row it did not accept. Empty for those that accepted the last one. */
   readonly #failed = new Map<string, number>();
 
-  /** Hears how a try ended. */
+  /** Records how a try ended. */
   hear(at: At, { state, failed, remaining }: Settlement): void {
     const key = keyOf(at);
     // If some of several recipients accepted it, the integration can be reached.

@@ -47,7 +47,7 @@ export class RefusedBatches {
   /** By delivery id: how many of its tries were refused. */
   readonly #refused = new Map<string, number>();
 
-  /** Hears how a try ended. Returns whether it and all tries before it were refused. */
+  /** Records how a try ended. Returns whether it and all tries before it were refused. */
   hear({ delivery, notification }: ClaimedDelivery, { state, refusals }: Settlement): boolean {
     if (notification.kind !== 'forward' || notification.events.length < 2) return false;
     const { id, attempts } = delivery;

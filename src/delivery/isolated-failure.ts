@@ -52,7 +52,7 @@ interface History {
 export type Standing = 'isolated' | 'over' | undefined;
 
 export interface IsolatedFailures {
-  /** Hears how each try ended, in order. */
+  /** Records how a try ended; to be called for each, in order. */
   hear(delivery: Delivery, settlement: Settlement, nowUs: number): Standing;
   /** Whether its integration has accepted others lately. */
   acceptsOthers(delivery: Delivery, nowUs: number): boolean;

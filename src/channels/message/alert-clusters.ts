@@ -130,7 +130,7 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
 }
 
 /**
- * The first line of the last message. Of a description of our own all of it, since its last sentence says what to do.
+ * The first line of the last message. A description of our own is taken whole, since its last sentence says what to do.
  */
 function causeOf(alert: NotifiedAlert): string {
   const said = messageOf(alert) || alert.annotations.summary || '';

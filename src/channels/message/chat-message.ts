@@ -24,7 +24,7 @@ export interface ChatMessage {
   readonly links: readonly Link[];
 }
 
-/** In UTF-16 units. No service counts fewer than these. */
+/** In UTF-16 units: a text has at least as many of them as code points, which other services count. */
 export interface ChatLimits {
   readonly title: number;
   /** The text and the links together. */

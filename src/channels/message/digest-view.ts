@@ -23,8 +23,8 @@ export type Readable = GroupNotification | DigestNotification;
 const CAUSE_CODE_POINTS = 160;
 
 /**
- * What a message says. `zone` is the reader's time zone; without it times are in UTC, and those of a digest in its own
- * zone.
+ * What a message says. `zone` is the reader's time zone. Without it times are in UTC, and in a digest in the digest's
+ * own time zone.
  */
 export function viewOf(notification: Readable, externalUrl: string, zone?: string): MailView {
   const view =

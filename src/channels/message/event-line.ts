@@ -95,7 +95,7 @@ export function isFlight({ feed }: Event): boolean {
   return feed === 'flight';
 }
 
-/** When it started, and after how long it ended; only the end if the start is not known. */
+/** When the Flight started, and how long after that it ended; only its end if the start is not known. */
 export function flightTimes({ type, attributes, occurredAtUs }: Event): [verb: string, times: string] {
   const ended = plainText(type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
   const startedAtUs = parseInstant(String(attributes.started_at ?? ''))?.us;
