@@ -150,7 +150,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(last().annotations).toMatchObject({
       summary: 'Publish starts no Flights in Production (EU)',
       description: expect.stringMatching(
-        /^Its last Flight started on .*; there were never more than 24 h between two of them\.$/,
+        /^Its last Flight started on .*; there were never more than 24 h between two Flights\.$/,
       ),
     });
     world.startFlight(birdId, { endsAs: 'succeeded' });
