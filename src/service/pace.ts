@@ -140,7 +140,7 @@ export class Pace {
 
   /** The rate that the region is known to accept. */
   bearableRate(): number {
-    return this.#rate.bearable();
+    return this.#rate.bearable(this.#clock.monotonicMs());
   }
 
   /** Starts from a rate that an earlier process learned `ageMs` ago. To be called before the first request. */

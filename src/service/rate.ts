@@ -230,9 +230,15 @@ export class Rate {
     this.#level = Math.min(GENTLE_LEVEL, this.#level);
   }
 
-  /** The target level, or if there is none, the level reached. */
-  bearable(): number {
-    return this.#target < Number.POSITIVE_INFINITY ? Math.max(this.#level, this.#target) : this.#level;
+  /**
+   * The level to remember over a restart: the target, or if there is none, the level reached. While answers are not clean
+   * again, it is at least the level that was accepted before: the refusals since then may be an outage, and a process that
+   * restarts in it would otherwise leave less of the level each time.
+   */
+  bearable(nowMs: number): number {
+    const learned =
+      this.#target < Number.POSITIVE_INFINITY ? Math.max(this.#level, this.#target) : this.#level;
+    return this.#isClean(nowMs) ? learned : Math.max(learned, this.#borne);
   }
 
   /**
@@ -241,6 +247,7 @@ export class Rate {
    */
   remember(level: number, ageMs: number): void {
     const borne = Math.max(LEAST_LEVEL, Math.min(level, this.#ceiling));
+    this.#borne = borne;
     const near = borne * CUT.late;
     const gentle = Math.min(this.#level, near);
     this.#level = Math.max(this.#level, gentle + (near - gentle) * Math.exp(-ageMs / TRUSTED_MS));

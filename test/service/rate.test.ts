@@ -400,12 +400,38 @@ describe('a level that an earlier life bore', () => {
   test('is refused no more often than in the life before', () => {
     const cold = start({ ceiling: 20 });
     cold.beyond(4, 60_000);
-    const warm = remembering(cold.rate.bearable(), 10_000, { ceiling: 20 });
+    const warm = remembering(cold.rate.bearable(cold.now()), 10_000, { ceiling: 20 });
     warm.beyond(4, 60_000);
     expect(cold.refusals()).toBeGreaterThan(1);
     expect(warm.refusals()).toBeLessThan(cold.refusals());
-    expect(warm.rate.bearable() / 4).toBeGreaterThan(0.9);
-    expect(warm.rate.bearable() / 4).toBeLessThan(1.1);
+    expect(warm.rate.bearable(warm.now()) / 4).toBeGreaterThan(0.9);
+    expect(warm.rate.bearable(warm.now()) / 4).toBeLessThan(1.1);
+  });
+
+  test('is not lost by restarts in an outage', () => {
+    const before = start({ startPerSecond: 20, ceiling: 20 });
+    before.saturated(20_000);
+    let life = before;
+    for (let lives = 0; lives < 6; lives += 1) {
+      for (let time = 0; time < 4; time += 1) {
+        life.refused(QUOTA_MS);
+        life.passes(QUOTA_MS);
+      }
+      life = remembering(life.rate.bearable(life.now()), 10_000, { ceiling: 20 });
+    }
+    life.saturated(60_000);
+    expect(life.rate.level()).toBeGreaterThan(16);
+  });
+
+  test('is left where a lower limit refuses it, over restarts too', () => {
+    let life = remembering(20, 10_000, { ceiling: 20 });
+    for (let lives = 0; lives < 4; lives += 1) {
+      life.beyond(4, 60_000);
+      life = remembering(life.rate.bearable(life.now()), 10_000, { ceiling: 20 });
+    }
+    life.beyond(4, 60_000);
+    expect(life.refusals()).toBeLessThan(6);
+    expect(life.rate.bearable(life.now()) / 4).toBeLessThan(1.1);
   });
 
   test('beyond the ceiling, or next to nothing, is no reason to leave what is allowed', () => {
