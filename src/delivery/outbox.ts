@@ -288,7 +288,7 @@ class Outbox implements Delivery {
     this.#deferral.hear(claimed.delivery, ended);
     if (ended.failed) this.#failedTries += 1;
     const settlement = this.#setAside(claimed, ended);
-    // If this replica was presumed dead in the meantime, another one tries too, and the outcome of its try counts.
+    // If this replica was presumed dead in the meantime, another one tries too. The store decides which try counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 

@@ -106,7 +106,10 @@ export interface Settlement {
   readonly leavesLane?: boolean;
   /** The service's id of the message that it accepted. */
   readonly reference?: string;
-  /** The attempt that ended, as counted by `attempts`; ignored if another one has begun since. Absent means any. */
+  /**
+   * The attempt that ended, as counted by `attempts`; absent for the last one. If another one has begun since, this
+   * one counts only when none is under way, and never makes the delivery due sooner or gives it up.
+   */
   readonly attempt?: number;
 }
 

@@ -367,6 +367,28 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await end('a', 'delivered', 2);
       expect(await stateOf('a')).toBe('delivered');
     });
+
+    test('heeds how an earlier try ended once no other is under way', async () => {
+      const end = (id: string, state: Settlement['state'], attempt: number, nextAttemptAtUs: number) =>
+        run((tx) => tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs, lastError: '' }], NOW_US));
+      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
+      await enqueue(delivery('a'));
+      await claimAs(1);
+      await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
+      await claimAs(2);
+      await end('a', 'retry', 2, NOW_US + 8);
+      // The receiver asked the first one to wait for longer; a shorter wait changes nothing.
+      await end('a', 'retry', 1, NOW_US + 20);
+      expect(await nextOf('a')).toBe(NOW_US + 20);
+      await end('a', 'ambiguous', 1, NOW_US + 10);
+      expect(await nextOf('a')).toBe(NOW_US + 20);
+      await end('a', 'dead', 1, NOW_US);
+      expect(await stateOf('a')).toBe('ambiguous');
+      await end('a', 'delivered', 1, NOW_US);
+      expect(await stateOf('a')).toBe('delivered');
+      await end('a', 'retry', 1, NOW_US);
+      expect(await stateOf('a')).toBe('delivered');
+    });
   });
 
   describe('how a service calls a message', () => {

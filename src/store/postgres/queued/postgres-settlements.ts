@@ -1,5 +1,6 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { DeliveryState, FailingIntegration, Settlement } from '../../outbox-store.ts';
+import { outcomeToRecord } from '../../rows/passed-attempt.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import type { Lane, PostgresLanes } from './postgres-lanes.ts';
@@ -12,6 +13,7 @@ interface Before extends Lane {
   readonly state: DeliveryState;
   readonly remaining: string;
   readonly attempts: number;
+  readonly next_attempt_us: number;
 }
 
 interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
@@ -72,16 +74,15 @@ export class PostgresSettlements {
 
   async #settleEach(settlements: readonly Settlement[], nowUs: number): Promise<void> {
     const rows = await this.#statements.rows<Before>(
-      `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts FROM delivery
-       WHERE id = ANY($1::text[])`,
+      `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts, next_attempt_us
+       FROM delivery WHERE id = ANY($1::text[])`,
       settlements.map(({ id }) => id),
     );
     const before = new Map(rows.map((row) => [row.id, row]));
     const known = settlements.flatMap((settlement) => {
       const row = before.get(settlement.id);
-      // Another attempt has begun since, and this outcome says nothing about it.
-      const isPassed = !row || (settlement.attempt ?? row.attempts) !== row.attempts;
-      return isPassed ? [] : [{ row, settlement }];
+      const recorded = row && outcomeToRecord(settlement, row);
+      return recorded ? [{ row, settlement: recorded }] : [];
     });
     if (known.length === 0) return;
     const values = known.map(({ row, settlement: one }) => [

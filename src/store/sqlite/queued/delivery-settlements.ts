@@ -1,13 +1,15 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { Settlement } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
+import { outcomeToRecord } from '../../rows/passed-attempt.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
 import type { IntegrationHealth } from './integration-health.ts';
 
 /** A delivery before it settles. */
-type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining' | 'attempts'>;
+type Before = Lane &
+  Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining' | 'attempts' | 'next_attempt_us'>;
 
 /** After this many failed attempts a fallback becomes due at once. */
 const FALLBACK_FAILURES = 3;
@@ -46,12 +48,13 @@ export class DeliverySettlements {
     this.#settleDelivered(delivered, nowUs);
   }
 
-  #settleOne(settlement: Settlement, nowUs: number): void {
-    const { id, state, nextAttemptAtUs, lastError, failed = false, remaining, isGone } = settlement;
+  #settleOne(ended: Settlement, nowUs: number): void {
+    const [row] = this.#sql.before.all(textList([ended.id]));
+    const settlement = row && outcomeToRecord(ended, row);
+    if (!settlement) return;
+    const { state, nextAttemptAtUs, lastError, failed = false, remaining, isGone } = settlement;
     const { refusals = 0, refusedBy = '', reference = '', leavesLane = false } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
-    const [row] = this.#sql.before.all(textList([id]));
-    if (!row || (settlement.attempt ?? row.attempts) !== row.attempts) return;
     const left = remaining ? JSON.stringify(remaining) : null;
     const isFailed = failed ? 1 : 0;
     this.#sql.settle.run(
@@ -93,8 +96,8 @@ export class DeliverySettlements {
 function prepareSettling(connection: Connection) {
   return {
     before: connection.prepare<Before>(
-      `SELECT seq, receiver, position, lane, integration, state, remaining, attempts FROM delivery
-       WHERE id IN (SELECT value FROM json_each(?))`,
+      `SELECT seq, receiver, position, lane, integration, state, remaining, attempts, next_attempt_us
+       FROM delivery WHERE id IN (SELECT value FROM json_each(?))`,
     ),
     // A fallback is due at once after the third failure (attempts that were cut off do not count), or when the
     // delivery is given up before its fallback time.
