@@ -1,16 +1,16 @@
 /**
- * Dashboards of Grafana as code: the part of its schema (version 39) that ours use, typed, and laid out from left to
- * right by themselves.
+ * Grafana dashboards as code: types for the part of Grafana's schema (version 39) that is used here, and a layout that
+ * places panels from left to right.
  */
 
-/** Every panel asks the data source that the reader has chosen above. */
+/** Every panel queries the data source that the reader selects in the dashboard. */
 // biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana fills it in.
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' } as const;
 const COLUMNS = 24;
 
 export interface Query {
   readonly expr: string;
-  /** What the line is called, with labels in braces: `{{region}}`. */
+  /** The name of the line, with labels in braces: `{{region}}`. */
   readonly legend?: string;
 }
 
@@ -18,10 +18,10 @@ interface Look {
   readonly unit?: string;
   readonly min?: number;
   readonly max?: number;
-  /** From this value on it is yellow, or red. */
+  /** The values from which on it is yellow, and red. */
   readonly warnAt?: number;
   readonly alarmAt?: number;
-  /** Columns of 24, and rows of 30 pixels. */
+  /** In columns, of which there are 24, and in rows of 30 pixels. */
   readonly width?: number;
   readonly height?: number;
   readonly description?: string;
@@ -39,11 +39,11 @@ export interface Panel extends Look {
 export interface Variable {
   readonly name: string;
   readonly label: string;
-  /** As Grafana's data source takes it: `label_values(…)` or `query_result(…)`. */
+  /** In the syntax of Grafana's data source: `label_values(…)` or `query_result(…)`. */
   readonly query: string;
-  /** Takes a text and a value out of a result. */
+  /** Extracts a text and a value from a result. */
   readonly regex?: string;
-  /** Whether several, and all, may be chosen. */
+  /** Whether several values, or all, can be selected. */
   readonly several: boolean;
 }
 
@@ -126,7 +126,7 @@ function variableJson({ name, label, query, regex = '', several }: Variable): ob
     query: { query, refId: name },
     definition: query,
     regex,
-    // Asked again when the time range changes: Nests and Birds come and go.
+    // Queried again when the time range changes, because Nests and Birds come and go.
     refresh: 2,
     sort: 1,
     multi: several,
@@ -135,7 +135,7 @@ function variableJson({ name, label, query, regex = '', several }: Variable): ob
   };
 }
 
-/** What nestwatch's own alerts are about, as marks in every panel. */
+/** Marks nestwatch's own alerts in every panel. */
 function firingAnnotation(variables: readonly Variable[]): object {
   const region = variables.some(({ name }) => name === 'region') ? '{region=~"$region"}' : '';
   return {
@@ -233,7 +233,7 @@ const OPTIONS = {
   table: { showHeader: true, cellHeight: 'sm', footer: { show: false, reducer: ['sum'], countRows: false } },
 } as const;
 
-/** Leaves out when it was measured, and what says nothing to people. */
+/** Hides the time and the columns that mean nothing to people. */
 function organized(hidden: readonly string[]): object {
   const excludeByName = Object.fromEntries(
     ['Time', 'job', 'instance', '__name__', ...hidden].map((name) => [name, true]),

@@ -27,22 +27,22 @@ const R = 'region=~"$region"';
 const N = 'region="$region",nest_id="$nest"';
 const B = `${N},bird_id="$bird"`;
 
-/** Gives what is by Nest the Nest's name. */
+/** Adds the Nest's name to an expression by Nest. */
 const named = (expr: string) =>
   `${expr} * on (region, nest_id) group_left (nest) max by (region, nest_id, nest) (nestwatch_nest_info)`;
-/** Gives what is by Bird the Bird's name. */
+/** Adds the Bird's name to an expression by Bird. */
 const birdNamed = (expr: string) =>
   `${expr} * on (region, nest_id, bird_id) group_left (bird) max by (region, nest_id, bird_id, bird) (nestwatch_bird_info)`;
 
-/** Of the Flights that succeeded or failed within `range`, the part that failed. */
-function failedPart(metric: string, labels: string, by: string, range: string): string {
+/** The share of failed Flights among those that succeeded or failed within `range`. */
+function failureRatio(metric: string, labels: string, by: string, range: string): string {
   const ended = (status: string) => `sum by (${by}) (increase(${metric}{${labels},${status}}[${range}]))`;
   return `${ended('status="failed"')} / (${ended('status=~"succeeded|failed"')} > 0)`;
 }
 
 /**
- * By how much a counter rose within the time that is shown. One that begins in it, as that of a cause that was never
- * seen before, counts whole, which `increase` cannot know.
+ * By how much a counter rose within the time shown. A counter that begins in that time, such as one of a new cause,
+ * counts in full; `increase` alone would ignore its first value.
  */
 function newlySeen(metric: string): string {
   const series = `${metric}{${R}}`;
@@ -55,31 +55,34 @@ const BIRDS = 'nestwatch_flights_ended_total';
 const OVERVIEW: Dashboard = {
   uid: 'nestwatch-overview',
   title: 'nestwatch / Overview',
-  description: 'All regions: what fires, how Flights go, where they fail and of what.',
+  description: 'All regions: firing alerts, Flights, and where and why they fail.',
   variables: [REGION],
   panels: [
-    stat('Regions that answer', `sum(nestwatch_region_up{${R}})`),
-    stat('Alerts that fire', `sum(nestwatch_alerts_firing{${R}}) or vector(0)`, { alarmAt: 1 }),
-    stat('Flights failed', `sum(increase(${NESTS}{${R},status="failed"}[$__range]))`, {
+    stat('Regions up', `sum(nestwatch_region_up{${R}})`),
+    stat('Firing alerts', `sum(nestwatch_alerts_firing{${R}}) or vector(0)`, { alarmAt: 1 }),
+    stat('Failed Flights', `sum(increase(${NESTS}{${R},status="failed"}[$__range]))`, {
       unit: 'short',
       warnAt: 1,
     }),
     stat(
-      'Part that failed',
+      'Failure ratio',
       `sum(increase(${NESTS}{${R},status="failed"}[$__range])) / sum(increase(${NESTS}{${R},status=~"succeeded|failed"}[$__range]))`,
       { unit: 'percentunit', warnAt: 0.01, alarmAt: 0.1 },
     ),
     stat('Birds', `count(nestwatch_bird_info{${R}})`),
-    stat('Suspended', `sum(nestwatch_bird_status{${R},status="suspended"})`, { warnAt: 1 }),
+    stat('Suspended Birds', `sum(nestwatch_bird_status{${R},status="suspended"})`, { warnAt: 1 }),
     row('Flights'),
     lines(
-      'Flights that end, a minute',
+      'Ended Flights per minute',
       { expr: `sum by (status) (rate(${NESTS}{${R}}[$__rate_interval])) * 60`, legend: '{{status}}' },
       { stacked: true },
     ),
     lines(
-      'Part of Flights that failed, by Nest (1 h)',
-      { expr: named(`(${failedPart(NESTS, R, 'region, nest_id', '1h')})`), legend: '{{region}} · {{nest}}' },
+      'Failure ratio by Nest (1 h)',
+      {
+        expr: named(`(${failureRatio(NESTS, R, 'region, nest_id', '1h')})`),
+        legend: '{{region}} · {{nest}}',
+      },
       { unit: 'percentunit', min: 0, max: 1 },
     ),
     table(
@@ -87,25 +90,25 @@ const OVERVIEW: Dashboard = {
       `topk(15, sum by (region, error) (${newlySeen('nestwatch_flight_failures_total')}))`,
     ),
     table(
-      'Birds that fail most',
+      'Birds with the most failures',
       `topk(15, ${birdNamed(`(sum by (region, nest_id, bird_id) (increase(${BIRDS}{${R},status="failed"}[$__range])) > 0)`)})`,
     ),
     row('Alerts'),
     lines(
-      'Alerts that fire',
+      'Firing alerts',
       { expr: `sum by (alertname) (nestwatch_alerts_firing{${R}})`, legend: '{{alertname}}' },
       { stacked: true, min: 0 },
     ),
     table(
-      'Where they fire',
+      'Firing alerts by Nest',
       `${named(`sum by (alertname, severity, region, nest_id) (nestwatch_alerts_firing{${R},nest_id!=""})`)}`,
     ),
-    lines('Connections lost, an hour', {
+    lines('Lost connections per hour', {
       expr: `sum by (region, state) (increase(nestwatch_connections_lost_total{${R}}[1h]))`,
       legend: '{{region}} {{state}}',
     }),
     lines(
-      'Delay of news (95 of 100)',
+      'Event delay (p95)',
       {
         expr: `histogram_quantile(0.95, sum by (region, feed, le) (rate(nestwatch_event_delay_seconds_bucket{${R}}[$__rate_interval])))`,
         legend: '{{region}} {{feed}}',
@@ -118,34 +121,34 @@ const OVERVIEW: Dashboard = {
 const NEST_BOARD: Dashboard = {
   uid: 'nestwatch-nest',
   title: 'nestwatch / Nest',
-  description: 'One Nest: its Flights, how long they take, its Birds.',
+  description: 'One Nest: its Flights, their durations, and its Birds.',
   variables: [ONE_REGION, NEST],
   panels: [
     stat('Birds', `count(nestwatch_bird_info{${N}})`),
-    stat('Alerts that fire', `sum(nestwatch_alerts_firing{${N}}) or vector(0)`, { alarmAt: 1 }),
+    stat('Firing alerts', `sum(nestwatch_alerts_firing{${N}}) or vector(0)`, { alarmAt: 1 }),
     stat('Flights', `sum(increase(${NESTS}{${N}}[$__range]))`, { unit: 'short' }),
     stat('Failed', `sum(increase(${NESTS}{${N},status="failed"}[$__range]))`, { unit: 'short', warnAt: 1 }),
-    stat('In the air', `sum(nestwatch_flights_active{${N}})`),
+    stat('Active Flights', `sum(nestwatch_flights_active{${N}})`),
     stat(
-      'Take (95 of 100)',
+      'Flight duration (p95)',
       `histogram_quantile(0.95, sum by (le) (increase(nestwatch_flight_duration_seconds_bucket{${N}}[$__range])))`,
       { unit: 's' },
     ),
     lines(
-      'Flights that end, a minute',
+      'Ended Flights per minute',
       { expr: `sum by (status) (rate(${NESTS}{${N}}[$__rate_interval])) * 60`, legend: '{{status}}' },
       { stacked: true },
     ),
     lines(
-      'Part of Flights that failed (1 h)',
-      { expr: failedPart(NESTS, N, 'region, nest_id', '1h'), legend: 'failed' },
+      'Failure ratio (1 h)',
+      { expr: failureRatio(NESTS, N, 'region, nest_id', '1h'), legend: 'failed' },
       { unit: 'percentunit', min: 0, max: 1 },
     ),
     lines(
-      'How long Flights take',
+      'Flight duration',
       [0.5, 0.95].map((part) => ({
         expr: `histogram_quantile(${part}, sum by (le) (rate(nestwatch_flight_duration_seconds_bucket{${N}}[$__rate_interval])))`,
-        legend: `${part * 100} of 100`,
+        legend: `p${part * 100}`,
       })),
       { unit: 's', min: 0 },
     ),
@@ -173,8 +176,8 @@ const BIRD_BOARD: Dashboard = {
   description: 'One Bird: its status and its Flights.',
   variables: [ONE_REGION, NEST, BIRD],
   panels: [
-    stat('Active', `nestwatch_bird_status{${B},status="active"}`),
-    stat('In the air', `nestwatch_flights_active{${B}}`),
+    stat('Bird is active', `nestwatch_bird_status{${B},status="active"}`),
+    stat('Active Flights', `nestwatch_flights_active{${B}}`),
     stat('Started', `increase(nestwatch_flights_started_total{${B}}[$__range])`, { unit: 'short' }),
     stat('Succeeded', `increase(${BIRDS}{${B},status="succeeded"}[$__range])`, { unit: 'short' }),
     stat('Failed', `increase(${BIRDS}{${B},status="failed"}[$__range])`, { unit: 'short', warnAt: 1 }),
@@ -182,16 +185,16 @@ const BIRD_BOARD: Dashboard = {
       unit: 'dateTimeFromNow',
     }),
     lines(
-      'Flights that end, an hour',
+      'Ended Flights per hour',
       { expr: `sum by (status) (increase(${BIRDS}{${B}}[1h]))`, legend: '{{status}}' },
       { stacked: true, min: 0 },
     ),
     lines(
-      'Part of Flights that failed (1 h)',
-      { expr: failedPart(BIRDS, B, 'region, nest_id, bird_id', '1h'), legend: 'failed' },
+      'Failure ratio (1 h)',
+      { expr: failureRatio(BIRDS, B, 'region, nest_id, bird_id', '1h'), legend: 'failed' },
       { unit: 'percentunit', min: 0, max: 1 },
     ),
-    lines('Flights in the air', { expr: `nestwatch_flights_active{${B}}`, legend: 'in the air' }, { min: 0 }),
+    lines('Active Flights', { expr: `nestwatch_flights_active{${B}}`, legend: 'active' }, { min: 0 }),
     lines('Status', { expr: `nestwatch_bird_status{${B}} == 1`, legend: '{{status}}' }, { min: 0, max: 1 }),
   ],
 };
@@ -199,36 +202,37 @@ const BIRD_BOARD: Dashboard = {
 const WATCH_BOARD: Dashboard = {
   uid: 'nestwatch-watch',
   title: 'nestwatch / nestwatch itself',
-  description: 'Whether the watch is whole: reading, completeness, notifying, the process and its store.',
+  description:
+    'Whether nestwatch itself works: reading, completeness, notifications, the process and its store.',
   variables: [REGION],
   panels: [
     stat('Ready', 'min(nestwatch_ready)'),
     stat('Impairments', 'count(max by (reason) (nestwatch_watch_impaired) == 1) or vector(0)', { warnAt: 1 }),
-    stat('Streams overdue', `sum(nestwatch_streams_overdue{${R}})`, { warnAt: 1 }),
-    stat('Deliveries to come', 'sum(nestwatch_deliveries_pending)'),
-    stat('Deliveries given up', 'sum(nestwatch_deliveries_dead)', { alarmAt: 1 }),
-    stat('Runs for', 'time() - process_start_time_seconds{job=~".*nestwatch.*"}', { unit: 's' }),
+    stat('Overdue streams', `sum(nestwatch_streams_overdue{${R}})`, { warnAt: 1 }),
+    stat('Pending deliveries', 'sum(nestwatch_deliveries_pending)'),
+    stat('Dead deliveries', 'sum(nestwatch_deliveries_dead)', { alarmAt: 1 }),
+    stat('Uptime', 'time() - process_start_time_seconds{job=~".*nestwatch.*"}', { unit: 's' }),
     table('Impairments', 'max by (reason) (nestwatch_watch_impaired)', { width: 8 }),
     table('Regions', `nestwatch_region_up{${R}}`, { width: 8 }),
     table('Version', 'nestwatch_build_info', { width: 8, hidden: ['Value'] }),
     row('Reading'),
-    lines('Requests a second', {
+    lines('Requests per second', {
       expr: `sum by (region, operation) (rate(nestwatch_api_requests_total{${R}}[$__rate_interval]))`,
       legend: '{{region}} {{operation}}',
     }),
-    lines('Requests that failed, a minute', {
+    lines('Failed requests per minute', {
       expr: `sum by (region, reason) (rate(nestwatch_api_requests_failed_total{${R}}[$__rate_interval])) * 60`,
       legend: '{{region}} {{reason}}',
     }),
     lines(
-      'How long requests take (95 of 100)',
+      'Request duration (p95)',
       {
         expr: `histogram_quantile(0.95, sum by (region, le) (rate(nestwatch_api_request_duration_seconds_bucket{${R}}[$__rate_interval])))`,
         legend: '{{region}}',
       },
       { unit: 's', min: 0 },
     ),
-    lines('Requests a second that the pace allows', {
+    lines('Allowed requests per second', {
       expr: `nestwatch_api_rate_limit{${R}}`,
       legend: '{{region}}',
     }),
@@ -241,60 +245,60 @@ const WATCH_BOARD: Dashboard = {
       { unit: 's', min: 0 },
     ),
     lines(
-      'Not yet proven complete',
+      'Time not yet proven complete',
       {
         expr: `time() - (nestwatch_verified_timestamp_seconds{${R}} > 0)`,
         legend: '{{region}} {{feed}}',
       },
       { unit: 's', min: 0 },
     ),
-    lines('Events a minute', {
+    lines('Events per minute', {
       expr: `sum by (region, feed) (rate(nestwatch_events_total{${R}}[$__rate_interval])) * 60`,
       legend: '{{region}} {{feed}}',
     }),
-    lines('Missed, missing or malformed, an hour', [
+    lines('Missed, missing or malformed entries per hour', [
       {
         expr: `sum by (region) (increase(nestwatch_entries_recovered_total{${R}}[1h]))`,
-        legend: '{{region}} found by an audit',
+        legend: '{{region}} missed, found by an audit',
       },
       {
         expr: `sum by (region) (increase(nestwatch_entries_missing_total{${R}}[1h]))`,
-        legend: '{{region}} not shown',
+        legend: '{{region}} missing: counted but not returned',
       },
       {
         expr: `sum by (region) (increase(nestwatch_entries_quarantined_total{${R}}[1h]))`,
         legend: '{{region}} malformed',
       },
     ]),
-    row('Notifying'),
-    lines('Notifications a minute', {
+    row('Notifications'),
+    lines('Delivery attempts per minute', {
       expr: 'sum by (receiver, integration) (rate(nestwatch_notifications_total[$__rate_interval])) * 60',
       legend: '{{receiver}} {{integration}}',
     }),
-    lines('Failed, a minute', {
+    lines('Failed delivery attempts per minute', {
       expr: 'sum by (receiver, integration, reason) (rate(nestwatch_notifications_failed_total[$__rate_interval])) * 60',
       legend: '{{receiver}} {{integration}} {{reason}}',
     }),
     lines(
-      'From what happened to its acceptance (95 of 100)',
+      'Time from an event to its accepted notification (p95)',
       {
         expr: 'histogram_quantile(0.95, sum by (receiver, integration, le) (rate(nestwatch_notification_latency_seconds_bucket[$__rate_interval])))',
         legend: '{{receiver}} {{integration}}',
       },
       { unit: 's', min: 0 },
     ),
-    lines('Left out on purpose, an hour', {
+    lines('Suppressed notifications per hour', {
       expr: 'sum by (reason) (increase(nestwatch_notifications_suppressed_total[1h]))',
       legend: '{{reason}}',
     }),
-    row('The process'),
+    row('Process'),
     lines(
       'Memory',
       { expr: 'process_resident_memory_bytes{job=~".*nestwatch.*"}', legend: '{{instance}}' },
       { unit: 'bytes', min: 0 },
     ),
     lines(
-      'Processor',
+      'CPU',
       {
         expr: 'rate(process_cpu_seconds_total{job=~".*nestwatch.*"}[$__rate_interval])',
         legend: '{{instance}}',
@@ -302,19 +306,19 @@ const WATCH_BOARD: Dashboard = {
       { unit: 'percentunit', min: 0 },
     ),
     lines(
-      'Longest turn of the event loop',
+      'Longest event loop delay',
       { expr: 'nestwatch_event_loop_longest_seconds', legend: '{{instance}}' },
       { unit: 's', min: 0 },
     ),
     lines(
       'Store',
       [
-        { expr: 'nestwatch_store_bytes', legend: 'taken' },
+        { expr: 'nestwatch_store_bytes', legend: 'used' },
         { expr: 'nestwatch_store_free_bytes', legend: 'free' },
       ],
       { unit: 'bytes', min: 0 },
     ),
-    lines('Failures that were survived, an hour', {
+    lines('Handled errors per hour', {
       expr: 'sum by (stage, reason) (increase(nestwatch_troubles_total[1h]))',
       legend: '{{stage}} {{reason}}',
     }),
