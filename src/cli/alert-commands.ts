@@ -22,6 +22,7 @@ function addAlertsList(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
     command
       .command('list', { isDefault: true })
+      .alias('query')
       .description('list firing alerts that are neither silenced nor inhibited, as amtool does'),
   )
     .argument(

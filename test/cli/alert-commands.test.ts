@@ -46,6 +46,7 @@ describe('alerts', () => {
       /^FlightFailed +critical +eu +2026-07-02 11:48:00 UTC +active +Flight of Translate blog failed/m,
     );
     expect(JSON.parse((await run('alerts', '--json')).stdout)).toEqual((await ask('/api/v2/alerts')).json);
+    expect((await run('alerts', 'query')).stdout).toBe(stdout);
   });
 
   test.each([
