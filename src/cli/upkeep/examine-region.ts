@@ -100,10 +100,19 @@ export async function* examineService(
   }
   yield rights.finding;
   yield skewOf(nests.serverTimeUs, clock.nowUs());
-  const { ask, name } = await busiestStream(client, rights.birds);
-  yield* guarded('paging', () => examineLog(ask, name, options.poll));
+  const streams = await countedStreams(client, rights.birds);
+  for (const { about, name, failure } of streams) {
+    if (!failure) continue;
+    const found = about === 'bird_log' ? `${name}: ${failure.message}` : failure.message;
+    yield bad(about, found, '', ERRORS[failure.code].help);
+  }
+  const busiest = streams
+    .filter(({ failure }) => !failure)
+    .toSorted((a, b) => b.entries - a.entries)
+    .at(0);
+  if (busiest) yield* guarded('paging', () => examineLog(busiest, options.poll));
   yield* guarded('flights', () => examineFlights(client, rights.birds));
-  yield* guarded('visible_delay', () => examineDelay(ask, clock, options));
+  if (busiest) yield* guarded('visible_delay', () => examineDelay(busiest, clock, options));
   yield await examineRate(client, options.region, refused);
 }
 
@@ -164,25 +173,42 @@ function skewOf(serverUs: number | null, nowUs: number): Finding {
     : bad('clock', found, assumed, advice);
 }
 
-/** The stream with the most entries, among the notifications and the logs of a few Birds. */
-async function busiestStream(client: ServiceClient, birds: readonly Bird[]) {
-  const streams: { ask: AskPage; name: string }[] = [
-    { ask: async (query) => (await client.getNotifications(query)).value, name: 'notifications' },
-    ...birds.slice(0, TRIED).map(({ nestId, id }) => ({
-      ask: async (query: Parameters<AskPage>[0]) => (await client.getBirdLogs(nestId, id, query)).value,
-      name: `log of Bird ${id}`,
-    })),
-  ];
-  const counts = await Promise.all(
-    streams.map(async ({ ask }) => {
-      const { items, totalCount } = await ask({ page: 0, pageSize: 10, ascending: false });
-      return Math.max(items.length, totalCount ?? 0);
-    }),
-  );
-  return streams[counts.indexOf(Math.max(...counts))]!;
+interface Stream {
+  readonly about: 'notifications' | 'bird_log';
+  readonly name: string;
+  readonly ask: AskPage;
+  readonly entries: number;
+  /** Why it cannot be read. */
+  readonly failure?: NestwatchError;
 }
 
-async function* examineLog(ask: AskPage, name: string, poll: PollConfig): AsyncGenerator<Finding> {
+/** The notifications and the logs of a few Birds, with how many entries each has. */
+async function countedStreams(client: ServiceClient, birds: readonly Bird[]): Promise<readonly Stream[]> {
+  const streams: Pick<Stream, 'about' | 'name' | 'ask'>[] = [
+    {
+      about: 'notifications',
+      name: 'notifications',
+      ask: async (query) => (await client.getNotifications(query)).value,
+    },
+    ...birds.slice(0, TRIED).map(({ nestId, id }) => ({
+      about: 'bird_log' as const,
+      name: `log of Bird ${id}`,
+      ask: async (query: Parameters<AskPage>[0]) => (await client.getBirdLogs(nestId, id, query)).value,
+    })),
+  ];
+  return Promise.all(
+    streams.map(async (stream) => {
+      try {
+        const { items, totalCount } = await stream.ask({ page: 0, pageSize: 10, ascending: false });
+        return { ...stream, entries: Math.max(items.length, totalCount ?? 0) };
+      } catch (error) {
+        return { ...stream, entries: 0, failure: failureOf(error) };
+      }
+    }),
+  );
+}
+
+async function* examineLog({ ask, name }: Stream, poll: PollConfig): AsyncGenerator<Finding> {
   const sizes = await examinePageSize(ask, LARGEST_PAGE);
   const wanted = `poll.page_size is ${poll.pageSize}; a size that is refused is learned`;
   const beyond =
@@ -314,7 +340,7 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
 
 /** Looks for new entries for a while, and measures how long after its instant each becomes visible. */
 async function* examineDelay(
-  ask: AskPage,
+  { ask }: Stream,
   clock: Clock,
   { watchMs, poll }: ExamineOptions,
 ): AsyncGenerator<Finding> {

@@ -314,6 +314,25 @@ describe('what keeps nestwatch from watching', () => {
     });
   });
 
+  test('notifications that cannot be read, and the rest is examined', async () => {
+    const of = await examined({ isMissing: ({ pathname }) => pathname.endsWith('/notifications') });
+    expect(of('notifications')).toMatchObject({
+      state: 'bad',
+      found: 'getNotifications of eu: the service answered 404',
+    });
+    expect(of('flights').state).toBe('good');
+    expect(of('page_size').state).toBe('good');
+    expect(of('rate').state).toBe('good');
+  });
+
+  test('no stream that can be read', async () => {
+    const of = await examined({ isMissing: ({ pathname }) => /notifications$|logs$/.test(pathname) });
+    expect(of('bird_log').state).toBe('bad');
+    expect(of('flights').state).toBe('good');
+    expect(of('page_size').state).toBe('absent');
+    expect(of('rate').state).toBe('good');
+  });
+
   test.each([
     [90_900, 'note', "the service's clock is 90 s ahead of this one"],
     [-90_000, 'note', "the service's clock is 90 s behind this one"],
