@@ -45,8 +45,8 @@ export interface Feeds {
   readonly createFlightWatch: (birdId: string) => FlightWatch;
   /** How far behind its cursor a stream of the feed is read again. */
   readonly overlapUs: (feed: Feed) => number;
-  /** Where a stream without a cursor begins. */
-  readonly firstFromUs: () => number;
+  /** Where a stream of the Bird (or, for '', of the region) begins if it has no cursor. */
+  readonly firstFromUs: (birdId: string) => number;
   /** The page size that the service accepts, as far as known. */
   readonly pageSize: () => number;
 }
@@ -58,7 +58,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
 
   const shared = {
     ...options,
-    firstFromUs: () => watchedSinceUs('') - poll.initialLookbackMs * 1000,
+    firstFromUs: (birdId: string) => watchedSinceUs(birdId) - poll.initialLookbackMs * 1000,
     pages,
   };
   const birdStatus = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);

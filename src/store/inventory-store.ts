@@ -28,6 +28,11 @@ export interface BirdRecord {
   readonly statusSinceUs: number;
   /** True while the status is still that of the first reading: the Bird may have had it long before. */
   readonly hasFirstStatus?: boolean;
+  /**
+   * Since when its events are news, on the service's clock, if it came to be watched later than its region; absent if
+   * they have been news for as long as the region is watched.
+   */
+  readonly newsSinceUs?: number | undefined;
 }
 
 /** Mail addresses of the active members of a Nest. */

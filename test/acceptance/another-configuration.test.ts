@@ -179,23 +179,30 @@ describe('another configuration', () => {
     expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
   });
 
-  test('that takes a Nest in tells of what happens from then on, and keeps what happened before', async () => {
+  test('that takes a Nest in reads it like a first start, and notifies of what happens later', async () => {
     const addSandbox = (world: World) => {
       addBird(world);
       const sandbox = world.addNest({ name: 'Sandbox' }).id;
       birds.sandbox = world.addBird(sandbox, { name: 'Play', triggerType: 'event' }).id;
     };
-    await curtain({ regions: ['eu'], excludedNests: ['Sandbox'], before: addSandbox });
+    const poll = { initialLookbackMs: 5 * 60_000 };
+    await curtain({ regions: ['eu'], excludedNests: ['Sandbox'], before: addSandbox, poll });
     const fails = () => stage.worlds.eu!.startFlight(birds.sandbox!, { endsAs: 'failed', fliesForMs: 1_000 });
-    const before = fails();
-    await stage.minutesPass(75);
+    fails();
+    await stage.minutesPass(12);
+    const late = fails();
+    await stage.minutesPass(65);
     await stage.follows((config) => ({
       ...config,
       regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude: [] } })),
     }));
+    while (stage.daemon().regions()[0]!.birds < 2) await stage.clock.advance(1);
+    // A new start knows as well what was before the Nest was taken in.
+    expect(stage.forwarded()).toEqual([]);
+    await stage.restart();
     await stage.minutesPass(3);
     expect(statuses()).toEqual([]);
-    expect(stage.forwarded()).toEqual([`eu/flight/${before.id}/failed`]);
+    expect(stage.forwarded()).toEqual([`eu/flight/${late.id}/failed`]);
     fails();
     await stage.minutesPass(2);
     expect(statuses()).toEqual(['firing eu']);

@@ -42,7 +42,7 @@ export const pollShape = z.strictObject({
   initial_lookback: duration()
     .prefault('1h')
     .describe(
-      'How much history the first start reads. `forward` sends all of it; alerts fire only for what happens after that start and for states that still hold.',
+      'How much history the first start reads. `forward` sends all of it; alerts fire only for what happens after that start and for states that still hold. Birds that are watched later, for example because of a wider `nests.include`, are read in the same way.',
     ),
   audit_interval: duration(10)
     .prefault('10m')

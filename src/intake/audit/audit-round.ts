@@ -36,7 +36,7 @@ interface AuditRoundOptions {
   readonly report: Report;
   readonly overlapUs: (feed: Feed) => number;
   /** Where the first sweeps began. Nothing older was ever read. */
-  readonly firstFromUs: () => number;
+  readonly firstFromUs: (birdId: string) => number;
 }
 
 const HOUR_MS = 3_600_000;
@@ -306,7 +306,7 @@ export class AuditRound {
       this.#auditedUs.set(row, auditedUs);
       const toUs = swept.atUs - this.#options.overlapUs(slot.feed);
       const oldestUs = Math.max(
-        this.#options.firstFromUs() + ANCHOR_MARGIN_US,
+        this.#options.firstFromUs(slot.birdId) + ANCHOR_MARGIN_US,
         swept.prunedUs + ANCHOR_MARGIN_US,
         retentionHorizonUs(Math.max(swept.atUs, this.#clock.nowUs()), this.#retentionMs),
       );

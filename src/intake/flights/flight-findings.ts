@@ -22,7 +22,8 @@ export interface FlightFinderOptions {
   readonly overlapUs: () => number;
   /** Called with the lateness of each Flight that appeared behind the cursor. */
   readonly late: (latenessUs: number) => void;
-  readonly firstFromUs: () => number;
+  /** Where the first reading of the Bird's Flights began. */
+  readonly firstFromUs: (birdId: string) => number;
   /** On the service's clock. What occurred before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
   /** How long a failed Flight without a reason is held back. */
@@ -125,7 +126,7 @@ export class FlightFinder {
    */
   #isHistory(flight: Flight, { birdId, serviceNowUs }: Reading): boolean {
     const startedAtUs = flight.startedAt?.us ?? 0;
-    if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs()) return false;
+    if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs(birdId)) return false;
     return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs(birdId);
   }
 

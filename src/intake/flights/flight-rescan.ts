@@ -20,7 +20,7 @@ interface FlightRescanOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly overlapUs: () => number;
-  readonly firstFromUs: () => number;
+  readonly firstFromUs: (birdId: string) => number;
   /** How long polling every Bird once takes at the current rate. */
   readonly roundMs: () => number;
 }
@@ -50,6 +50,7 @@ const PUT_OFF_MS = HOUR_MS / 2;
 const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
 export class FlightRescan {
+  readonly #birdId: string;
   readonly #options: FlightRescanOptions;
   #dayDueMs: number;
   #wholeDueMs: number;
@@ -61,8 +62,9 @@ export class FlightRescan {
   #serviceNowUs = 0;
   #verifiedUs = 0;
 
-  constructor(options: FlightRescanOptions) {
+  constructor(birdId: string, options: FlightRescanOptions) {
     const { clock, random } = options;
+    this.#birdId = birdId;
     this.#options = options;
     this.#dayDueMs = clock.monotonicMs();
     // All Birds start together, so each gets a random time. It comes soon, since a run may be short.
@@ -143,6 +145,7 @@ export class FlightRescan {
   }
 
   #dayAgoUs(nowUs: number): number {
-    return Math.max(this.#options.firstFromUs(), this.#retentionHorizonUs(nowUs), nowUs - DAY_MS * 1000);
+    const firstFromUs = this.#options.firstFromUs(this.#birdId);
+    return Math.max(firstFromUs, this.#retentionHorizonUs(nowUs), nowUs - DAY_MS * 1000);
   }
 }

@@ -142,7 +142,7 @@ export class FlightWatch {
   constructor(birdId: string, flights: RegionFlights) {
     this.#birdId = birdId;
     this.#flights = flights;
-    this.#rescan = new FlightRescan(flights.options);
+    this.#rescan = new FlightRescan(birdId, flights.options);
   }
 
   /** Up to which start Flights are known; 0 before the first. */
@@ -335,7 +335,7 @@ export class FlightWatch {
   /** The earliest start that a poll has to look at. */
   #windowStart(): number {
     const { options } = this.#flights;
-    const firstFromUs = options.firstFromUs();
+    const firstFromUs = options.firstFromUs(this.#birdId);
     if (this.#cursorUs === 0) return firstFromUs;
     // Flights may become visible late, behind newer ones.
     const lateFromUs = this.#cursorUs - options.overlapUs();

@@ -13,7 +13,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { MemberBook } from './nest-members.ts';
 import type { NestSelection } from './nest-selection.ts';
 
-export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus'>;
+export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus' | 'newsSinceUs'>;
 
 export interface InventoryReading {
   readonly beganMs: number;

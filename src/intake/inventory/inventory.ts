@@ -87,7 +87,7 @@ export class Inventory implements Names {
 
   /** Since when events of the Bird are news, on the service's clock; 0 if that is as long as its region is watched. */
   newsSinceUs(birdId: string): number {
-    return this.#newcomers.sinceUs(birdId);
+    return this.#birds.get(birdId)?.newsSinceUs ?? 0;
   }
 
   /** The Birds that are present and watched. */
@@ -166,7 +166,9 @@ export class Inventory implements Names {
     }
     for (const nest of nests) this.#nests.set(nest.nestId, nest);
     for (const nestId of reading.seenNests.keys()) this.#leftOut.delete(nestId);
-    this.#keepBirds(reading, birds);
+    for (const bird of birds) this.#birds.set(bird.birdId, bird);
+    if (reading.unread.size + reading.malformed.length === 0)
+      this.#newcomers.readWhole(reading.beganMs, reading.readAtUs);
     report({ what: 'inventory', region, birds: this.birds().map((bird) => this.#observed(bird)) });
     this.#trouble = reading.trouble;
   }
@@ -186,22 +188,10 @@ export class Inventory implements Names {
     this.#readAlone.add(birdId);
     const changes: Changes = { nests: [], birds: [], facts: [] };
     const seen = seenBird(region, value.entry, before.nestId);
-    this.#compareBird(seen, readAtUs, this.nest(before.nestId), true, changes);
+    this.#compareBird(seen, { readAtUs }, this.nest(before.nestId), true, changes);
     const { birds, facts } = changes;
     await commit({ region, birds, facts });
     for (const bird of birds) this.#birds.set(birdId, bird);
-  }
-
-  /** Remembers what was committed of a reading of all Nests. */
-  #keepBirds(reading: InventoryReading, birds: readonly BirdRecord[]): void {
-    const { beganMs, readAtUs, serverTimeUs, unread, malformed } = reading;
-    for (const bird of birds) {
-      if (!this.#birds.has(bird.birdId))
-        this.#newcomers.came(bird.birdId, Math.min(readAtUs, serverTimeUs ?? readAtUs));
-      else if (!bird.present) this.#newcomers.gone(bird.birdId);
-      this.#birds.set(bird.birdId, bird);
-    }
-    if (unread.size + malformed.length === 0) this.#newcomers.readWhole(beganMs, readAtUs);
   }
 
   async #openStream(): Promise<number> {
@@ -215,7 +205,8 @@ export class Inventory implements Names {
   /** The changes that a reading of all Nests makes: the records, and the facts that alerts wait for. */
   async #compare(reading: InventoryReading): Promise<Changes> {
     const { region, store } = this.#options;
-    const { beganMs, readAtUs, seenNests, seenBirds, unread, malformed } = reading;
+    const { beganMs, readAtUs, serverTimeUs, seenNests, seenBirds, unread, malformed } = reading;
+    const newsSinceUs = this.#newcomers.newsSinceUs(Math.min(readAtUs, serverTimeUs ?? readAtUs));
     const changes: Changes = { nests: this.#changedNests(seenNests), birds: [], facts: [] };
     const alertScopes = new Set(await store.transaction((tx) => tx.alerts.scopes(region)));
     this.#readings += 1;
@@ -226,7 +217,7 @@ export class Inventory implements Names {
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
       const hasAlert = alertScopes.has(birdScope(region, seen.birdId));
-      this.#compareBird(seen, readAtUs, nameOf(seen.nestId), hasAlert, changes);
+      this.#compareBird(seen, { readAtUs, newsSinceUs }, nameOf(seen.nestId), hasAlert, changes);
     }
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
@@ -251,8 +242,17 @@ export class Inventory implements Names {
     return changed;
   }
 
-  /** Adds what is new about a Bird that the service lists. If it has alerts, its status is always added as a fact. */
-  #compareBird(seen: SeenBird, readAtUs: number, nest: string, hasAlert: boolean, changes: Changes): void {
+  /**
+   * Adds what is new about a Bird that the service lists. If it has alerts, its status is always added as a fact.
+   * `newsSinceUs`: since when its events are news if it was never listed before.
+   */
+  #compareBird(
+    seen: SeenBird,
+    { readAtUs, newsSinceUs }: { readonly readAtUs: number; readonly newsSinceUs?: number | undefined },
+    nest: string,
+    hasAlert: boolean,
+    changes: Changes,
+  ): void {
     const before = this.#birds.get(seen.birdId);
     this.#missedOnce.delete(seen.birdId);
     // What an answer leaves out does not change.
@@ -275,6 +275,7 @@ export class Inventory implements Names {
       present: true,
       statusSinceUs,
       hasFirstStatus,
+      newsSinceUs: before ? before.newsSinceUs : newsSinceUs,
     };
     const isSame =
       sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;

@@ -62,7 +62,7 @@ interface LogStreamOptions {
   /** Called with the lateness of each entry that appeared behind the cursor. */
   readonly late: (latenessUs: number) => void;
   /** Where a stream without a cursor begins. */
-  readonly firstFromUs: () => number;
+  readonly firstFromUs: (birdId: string) => number;
   /** On the service's clock. What occurred before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
 }
@@ -236,7 +236,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     const { region, feed } = source;
     const stream = await this.#open();
     const lateFromUs = Math.min(this.#cursorUs - overlapUs(), this.#unsettledUs ?? Number.POSITIVE_INFINITY);
-    const fromUs = this.#cursorUs > 0 ? lateFromUs : firstFromUs();
+    const fromUs = this.#cursorUs > 0 ? lateFromUs : firstFromUs(this.#birdId);
     let sweep = this.#paused;
     let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
     let pageSize = sweep?.pageSize ?? this.pageSize();

@@ -63,6 +63,7 @@ const WATCHED = `
     gone_us BIGINT NOT NULL,
     status_since_us BIGINT NOT NULL,
     first_status BOOLEAN NOT NULL,
+    news_since_us BIGINT NOT NULL,
     judge_us BIGINT NOT NULL DEFAULT 0,
     last_us BIGINT NOT NULL DEFAULT 0,
     last_flight TEXT NOT NULL DEFAULT '',

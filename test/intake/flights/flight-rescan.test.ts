@@ -18,7 +18,7 @@ function open({
   roundMs = Number.POSITIVE_INFINITY,
 } = {}): void {
   clock = createVirtualClock();
-  rescan = new FlightRescan({
+  rescan = new FlightRescan('7', {
     retentionMs: retentionDays * DAY_MS,
     clock,
     random: () => chance,

@@ -15,14 +15,11 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** How long before now what happened to a Bird is news that comes now, minutes; undefined for as long as there is. */
+/** For how many minutes the events of a Bird that comes now have been news; undefined: as long as there are any. */
 function newsMinutes(newcomers: Newcomers): number | undefined {
   const nowUs = clock.nowUs();
-  newcomers.came('7', nowUs);
-  const sinceUs = newcomers.sinceUs('7');
-  newcomers.gone('7');
-  expect(newcomers.sinceUs('7')).toBe(0);
-  return sinceUs === 0 ? undefined : (nowUs - sinceUs) / 60e6;
+  const sinceUs = newcomers.newsSinceUs(nowUs);
+  return sinceUs === undefined ? undefined : (nowUs - sinceUs) / 60e6;
 }
 
 test('of a Bird that comes, news begins an hour before the last reading that lacked it', async () => {

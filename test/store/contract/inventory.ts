@@ -15,6 +15,7 @@ export function describeInventory(run: Run): void {
       present: true,
       statusSinceUs: NOW_US,
       hasFirstStatus: true,
+      newsSinceUs: NOW_US - 5,
     };
 
     test('remembers since when a region is watched', async () => {
@@ -67,7 +68,7 @@ export function describeInventory(run: Run): void {
       const other = { ...bird, region: 'us' };
       await run((tx) => tx.inventory.putBirds([bird, other]));
       const moved = { ...bird, nestId: '7', name: 'Renamed', status: 'a new status', triggerType: 'manual' };
-      const { hasFirstStatus: _, ...seen } = moved;
+      const { hasFirstStatus: _, newsSinceUs: __, ...seen } = moved;
       const gone = { ...seen, present: false, statusSinceUs: NOW_US + 1 };
       await run((tx) => tx.inventory.putBirds([moved, gone]));
       expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([gone]);

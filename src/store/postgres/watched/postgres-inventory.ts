@@ -23,6 +23,7 @@ interface BirdRow extends NestRow {
   readonly trigger_type: string;
   readonly status_since_us: number;
   readonly first_status: boolean;
+  readonly news_since_us: number;
 }
 
 const PUT_MEMBERS = upsert('nest_members', 'region text, nest_id text, addresses text', 'region, nest_id');
@@ -34,13 +35,14 @@ const PUT_NESTS = `INSERT INTO nest (region, nest_id, name, folded, present, gon
     gone_us = CASE WHEN excluded.present OR nest.present THEN excluded.gone_us ELSE nest.gone_us END`;
 
 const BIRD = `region text, bird_id text, nest_id text, name text, folded text, status text, trigger_type text,
-  present boolean, status_since_us bigint, first_status boolean, gone_us bigint`;
+  present boolean, status_since_us bigint, first_status boolean, news_since_us bigint, gone_us bigint`;
 const PUT_BIRDS = `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present,
-    status_since_us, first_status, gone_us, firing)
+    status_since_us, first_status, news_since_us, gone_us, firing)
   SELECT given.*, ${firingAlerts('given.region', 'given.bird_id')} FROM ${given(BIRD)}
   ON CONFLICT (region, bird_id) DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name,
     folded = excluded.folded, status = excluded.status, trigger_type = excluded.trigger_type,
     present = excluded.present, status_since_us = excluded.status_since_us, first_status = excluded.first_status,
+    news_since_us = excluded.news_since_us,
     gone_us = CASE WHEN excluded.present OR bird.present THEN excluded.gone_us ELSE bird.gone_us END,
     judge_us = CASE WHEN bird.status = excluded.status THEN bird.judge_us ELSE 0 END`;
 
@@ -150,7 +152,8 @@ export class PostgresInventory implements InventoryStore {
 
   async birds(region: string): Promise<BirdRecord[]> {
     const rows = await this.#statements.rows<BirdRow>(
-      `SELECT region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, first_status
+      `SELECT region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, first_status,
+         news_since_us
        FROM bird WHERE region = $1 ORDER BY bird_id`,
       region,
     );
@@ -170,9 +173,10 @@ export class PostgresInventory implements InventoryStore {
       bird.present,
       bird.statusSinceUs,
       bird.hasFirstStatus === true,
+      bird.newsSinceUs ?? 0,
       this.#goneUs(bird.present),
     ]);
-    if (rows.length > 0) await this.#statements.run(PUT_BIRDS, ...columnsOf(11, rows));
+    if (rows.length > 0) await this.#statements.run(PUT_BIRDS, ...columnsOf(12, rows));
   }
 
   #goneUs(isPresent: boolean): number {
@@ -191,5 +195,6 @@ function birdOf(row: BirdRow): BirdRecord {
     present: row.present,
     statusSinceUs: row.status_since_us,
     ...(row.first_status && { hasFirstStatus: true }),
+    ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
   };
 }

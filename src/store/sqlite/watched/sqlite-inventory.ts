@@ -23,6 +23,7 @@ interface BirdRow extends NestRow {
   readonly trigger_type: string;
   readonly status_since_us: number;
   readonly first_status: number;
+  readonly news_since_us: number;
 }
 
 export class SqliteInventory implements InventoryStore {
@@ -107,6 +108,7 @@ export class SqliteInventory implements InventoryStore {
         bird.present ? 1 : 0,
         bird.statusSinceUs,
         bird.hasFirstStatus ? 1 : 0,
+        bird.newsSinceUs ?? 0,
         this.#goneUs(bird.present),
       );
     }
@@ -159,11 +161,12 @@ function prepareBirds(connection: Connection) {
     ofRegion: connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id'),
     put: connection.prepare(
       `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, status_since_us,
-         first_status, gone_us, firing)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${firingAlerts('?1', '?2')})
+         first_status, news_since_us, gone_us, firing)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ${firingAlerts('?1', '?2')})
        ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, folded = excluded.folded, status = excluded.status,
          trigger_type = excluded.trigger_type, present = excluded.present,
          status_since_us = excluded.status_since_us, first_status = excluded.first_status,
+         news_since_us = excluded.news_since_us,
          gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),
          judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
     ),
@@ -185,5 +188,6 @@ function birdOf(row: BirdRow): BirdRecord {
     present: row.present === 1,
     statusSinceUs: row.status_since_us,
     ...(row.first_status === 1 && { hasFirstStatus: true }),
+    ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
   };
 }
