@@ -13,7 +13,7 @@ const HOUR_US = 3_600_000_000;
 let stage: Stage;
 let beganUs = 0;
 
-/** Ten hours of history before nestwatch first starts, of which it reads the last. */
+/** Ten hours of history before nestwatch first starts; it reads only the last of them. */
 beforeEach(async () => {
   stage = await openStage({ regions: ['eu'], before: addHistory });
   await stage.minutesPass(10);
@@ -52,7 +52,7 @@ interface Run {
   readonly fromUs?: number;
   readonly toUs?: number;
   readonly notify?: boolean;
-  /** Broken off after so many steps. */
+  /** Interrupted after this many steps. */
   readonly steps?: number;
 }
 
@@ -98,7 +98,7 @@ async function readBack({ fromUs = beganUs - 11 * HOUR_US, toUs, notify, steps =
   })().finally(() => {
     isDone = true;
   });
-  // A failure is met below.
+  // The failure is handled below.
   work.catch(() => {});
   await clock.advanceUntil(() => isDone);
   await work;
@@ -145,7 +145,7 @@ test('only what lies in the window is read', async () => {
   const instants = (await stage.store.transaction((tx) => tx.events.page({ limit: 1_000 }))).events
     .filter(({ key }) => !before.has(key))
     .map(({ occurredAtUs }) => occurredAtUs);
-  // Bounds are not known exactly; a Flight counts by its start.
+  // The bounds are not exact; a Flight counts by its start.
   expect(Math.min(...instants)).toBeGreaterThanOrEqual(fromUs - 2_000_000);
   expect(Math.max(...instants)).toBeLessThanOrEqual(toUs + 32_000_000);
   expect(instants.length).toBeGreaterThan(3 * 18 - 3);

@@ -8,7 +8,7 @@ import { openStage, type Stage, type StageOptions } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** One region with one Bird in Production; what happened before the first start is up to `history`. */
+/** One region with one Bird in Production. `history` sets up what happened before the first start. */
 async function oneBird(
   history: (world: World, birdId: string) => void = () => {},
   rules: readonly Rule[] = [],
@@ -29,7 +29,7 @@ async function oneBird(
   return { world: stage.worlds.eu!, birdId, nestId };
 }
 
-/** What was told, in order: `FlightFailed firing critical`. */
+/** The notifications received, in order, such as `FlightFailed firing critical`. */
 const received = () =>
   stage
     .received()
@@ -51,7 +51,7 @@ test('a Bird that had stopped before nestwatch first saw it is late by its last 
   expect(received()).toEqual([]);
   await stage.minutesPass(4);
   expect(received()).toEqual(['BirdStale firing warning']);
-  // One that is switched on counts anew.
+  // After reactivation the count starts again.
   world.suspend(birdId);
   await stage.minutesPass(10);
   world.activate(birdId);
@@ -79,7 +79,7 @@ describe('a Bird whose trigger fails', () => {
       .received()
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels }) => labels.alertname === 'BirdDeactivated');
-    // The Bird log and the notification of one deactivation are one alert.
+    // The Bird log and the notification of the same deactivation make one alert.
     expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
     world.activate(birdId);
     await stage.minutesPass(3);
@@ -170,7 +170,7 @@ test('a lost connection is a warning while it is retried, and critical when all 
   world.disconnectConnection({ ...connection, exhausted: true });
   await stage.minutesPass(8);
   expect(received()).toContain('ConnectionDisconnected firing critical');
-  // For as long as the rule says without a new notification: it is taken as connected again.
+  // After the rule's `resolve_after` without a new notification, it counts as connected again.
   await stage.minutesPass(3 * 60);
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });

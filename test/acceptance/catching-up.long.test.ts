@@ -11,7 +11,7 @@ const HOUR_US = 3_600_000_000;
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** Nests of at most ten Birds each; returns the Birds' ids. */
+/** Creates Nests of at most ten Birds each; returns the Birds' ids. */
 function settle(world: World, birds: number): string[] {
   return Array.from({ length: Math.ceil(birds / 10) }, (_, nest) => {
     const { id } = world.addNest({ name: `Nest ${nest}` });
@@ -35,7 +35,7 @@ async function tenBirds(options: Pick<StageOptions, 'storePath'> = {}) {
   return { birds, world: stage.worlds.eu! };
 }
 
-/** What each event that was to be told came to, by receiver `ops`: told, counted in a summary, or nothing. */
+/** What happened to each event in notifications to `ops`: sent, counted in a summary, or nothing. */
 async function accounts(of: Stage, region: string) {
   const truth = of.worlds[region]!.truth().events.filter(({ type }) => type === 'flight.failed');
   const listed = new Map<string, number>();
@@ -53,7 +53,7 @@ async function accounts(of: Stage, region: string) {
 const summaries = (of: Stage) =>
   of.mails.flatMap(({ notification }) => (notification.summary ? [notification] : []));
 
-/** Polls of the region that is up are most of what the story takes. */
+/** Most of the test's time is spent on polls of the region that is up. */
 const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 10, 1);
 const AWAY_BIRDS = amountOf('catching up: Birds of the region that was away', 60, 12);
 const DRAINED = amountOf('catching up: failures of the other region during the drain', 40, 5);
@@ -95,7 +95,7 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
     }
     const [callsBefore, mailsBefore] = [stage.calls.length, stage.mails.length];
     eu!.comeUp();
-    // During the whole drain the other region's failures are found in time.
+    // While the backlog is read, the other region's failures are still found in time.
     const delaysS: number[] = [];
     for (let count = 0; count < DRAINED; count += 1) {
       const { id } = us!.startFlight(birds.us![count % OTHER_BIRDS]!, {
@@ -143,7 +143,8 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
       kinds: [{ alertname: 'FlightFailed', events: old.length, alerts: failing, firing: quarter + twelfth }],
     });
     expect(mail!.alerts.every(({ events }) => events.length === 0)).toBe(true);
-    // What came and went is in no other message; what lasts is, with what is fresh.
+    // Alerts that fired and resolved meanwhile appear only in the summary. Those that still fire are sent, together
+    // with new ones.
     const received = stage.mails
       .slice(mailsBefore)
       .filter(({ notification }) => !notification.summary)
@@ -152,7 +153,7 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
       .map(({ labels }) => labels.bird_id);
     expect(new Set(received)).toEqual(new Set(lasting));
 
-    // Their ends are told as usual, each once: also of those that the summary alone has told of.
+    // Their ends are sent as usual, once each, even for alerts that were only in the summary.
     for (const bird of [...lasting, ...forgotten]) eu!.startFlight(bird, { endsAs: 'succeeded' });
     const before = stage.mails.length;
     await stage.minutesPass(5);
@@ -166,7 +167,7 @@ describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   });
 });
 
-/** What was forwarded to the lake, as often as it was, with the ids under which it was. */
+/** The ids under which each event was forwarded to the lake, one for each time. */
 function lakeOf(of: Stage): Map<string, string[]> {
   const ids = new Map<string, string[]>();
   for (const call of of.calls) {
@@ -206,7 +207,7 @@ describe('nestwatch itself was away', () => {
       }
     });
     await stage.minutesPass(2);
-    // Another stop in the middle of the waiting changes nothing.
+    // Another stop while messages wait changes nothing.
     await stage.restart();
     await stage.minutesPass(15);
     expect(stage.forwarded().toSorted()).toEqual(truthOf(stage));
@@ -235,7 +236,7 @@ describe('the service was restored from a backup', () => {
     const before = truthOf(stage);
     for (const { key } of lost) world.deleteEntry(key.split('/').at(-1)!);
     await stage.minutesPass(MINUTES_WITHOUT);
-    // Somebody imports them again, with their ids and instants; and some that nobody has seen are among them.
+    // Somebody imports them again, with their ids and instants, together with some that nobody has seen.
     for (const { key, occurredAtUs, type, birdId } of lost) {
       const again = {
         raw: { id: key.split('/').at(-1)!, eventType: type.split('.')[1] },
@@ -301,7 +302,7 @@ test.each(casesOf('catching up: steps of our clock', clockSteps, [clockSteps[0],
     else stage.ourClockSteps(seconds);
     const before = stage.mails.length;
     await minutesOfTrouble(stage, birds, 8);
-    // Groups go on at their interval of a minute, and the lake is as quick as ever.
+    // Groups still notify at their interval of a minute, and the lake is as fast as before.
     expect(stage.mails.length - before).toBeGreaterThanOrEqual(4);
     await stage.minutesPass(2);
     const seen = lakeOf(stage);

@@ -1,4 +1,7 @@
-/** Completeness that is checked: entries beyond the overlap's reach, deletions, lying counts, entries never shown. */
+/**
+ * Checking completeness: entries later than the overlap, deletions, wrong counts, and entries that are never
+ * returned.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Feed } from '../../src/domain/alert/event.ts';
 import type { Transport } from '../../src/http/transport.ts';
@@ -15,11 +18,11 @@ afterEach(() => stage.close());
 
 const MINUTE_US = 60e6;
 
-/** An audit interval, and a minute to ask, to commit and to send. */
+/** An audit interval, plus a minute to request, commit and send. */
 const PROMISE_US = 11 * MINUTE_US;
 const FLIGHT_PROMISE_US = 61 * MINUTE_US;
 
-/** Few Birds with much to say, so that cursors are always near the present. */
+/** Few Birds with much traffic, so that cursors are always near the present. */
 function busy(world: World): void {
   createScenario(world, {
     random: seededRandom(21),
@@ -31,7 +34,7 @@ function busy(world: World): void {
   });
 }
 
-/** One entry in ten minutes is taken away, of those that were there for a while. */
+/** Deletes one entry in ten minutes, chosen from those that have existed for a while. */
 function deleteSome(world: World): void {
   const random = seededRandom(4);
   world.every(600_000, () => {
@@ -57,7 +60,7 @@ async function openLate(options: StageOptions = {}): Promise<void> {
   });
 }
 
-/** Keys of what could be read for longer than is promised and did not arrive. */
+/** Keys of events that could be read for longer than promised but did not arrive. */
 function lost(): string[] {
   const seen = new Set(stage.forwarded());
   const nowUs = stage.clock.nowUs();
@@ -79,7 +82,7 @@ function counted(what: 'recovered' | 'missing', feed: Feed): number {
 
 const untrueStreams = () => stage.happenings.filter((one) => one.what === 'counts_untrue').length;
 
-/** How long it took from being visible to being received, for entries of a feed that came up since the start. */
+/** The time from becoming visible to being received, for entries of a feed that appeared since the start. */
 function delaysUs(feed: Feed): number[] {
   const arrivals = new Map<string, number>();
   for (const { body, receivedAtUs } of stage.calls) {
@@ -106,7 +109,8 @@ const REFUSED_MINUTES = amountOf('completeness: minutes in which large pages are
 const HIDDEN_MINUTES = amountOf('completeness: minutes of an entry that is never shown', 60, 5);
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
-  // The first audits teach sweeps to look 10 minutes back, which catches some of the first and none of the second.
+  // The first audits teach sweeps to look back 10 minutes, which is enough for some of the first entries and none of
+  // the second.
   const lateness = [
     [10, 2],
     [25, 20],
@@ -146,7 +150,7 @@ describe('entries that become visible long after they were created, while others
       const [region] = stage.daemon().regions();
       const after = region!.feeds.find(({ feed }) => feed === 'bird_log')!.verifiedUntilUs;
       expect(after).toBeGreaterThanOrEqual(before);
-      // The learned overlap, after which a stream counts as complete, and an interval.
+      // The learned overlap, after which a stream counts as complete, plus an interval.
       expect(before).toBeGreaterThan(stage.clock.nowUs() - 10 * MINUTE_US - PROMISE_US);
     }
     await stage.minutesPass(15);
@@ -172,8 +176,8 @@ describe('counts that lie', () => {
       ).not.toContain('FeedIncomplete');
       const before = stage.worlds.eu!.requests().byOperation.getBirdLogs!;
       await stage.minutesPass(COUNTED_MINUTES);
-      // Polls every 30 s of 4 Birds are 480 requests an hour; each of 7 audits reads some 3,200 entries in place of
-      // counting.
+      // Polls every 30 s of 4 Birds are 480 requests an hour; each of 7 audits reads about 3,200 entries instead of
+      // counting them.
       const requests = stage.worlds.eu!.requests().byOperation.getBirdLogs! - before;
       expect(requests).toBeLessThan((900 * COUNTED_MINUTES) / 60);
     },
@@ -181,7 +185,7 @@ describe('counts that lie', () => {
 });
 
 describe('an entry that the service counts and never shows', () => {
-  /** Hides what has this message from every page of logs; counts go on counting it. */
+  /** Hides entries with this message from every page of logs; counts still include them. */
   function hiding(text: string, isHidden: () => boolean): (service: Transport) => Transport {
     return (service) => ({
       async send(request) {
@@ -241,7 +245,7 @@ describe('an entry that the service counts and never shows', () => {
 });
 
 describe('Flights, which the service does not count', () => {
-  /** A Bird whose Flights land all the time, so that its cursor is always near the present. */
+  /** A Bird whose Flights end all the time, so that its cursor is always near the present. */
   async function openBusyBird(): Promise<{ world: World; birdId: string }> {
     let birdId = '';
     stage = await openStage({
@@ -255,7 +259,7 @@ describe('Flights, which the service does not count', () => {
     return { world: stage.worlds.eu!, birdId };
   }
 
-  /** Whether it still fires when it is told depends on when the next one landed. */
+  /** Whether it still fires when it is notified depends on when the next Flight succeeded. */
   const failedFlights = () =>
     stage
       .received()
@@ -287,7 +291,7 @@ describe('Flights, which the service does not count', () => {
     for (let hour = 0; hour < 24 && !isFound(); hour += 1) await stage.minutesPass(60);
     await stage.minutesPass(10);
     expect(isFound()).toBe(true);
-    // In a summary or by itself, as its age is then.
+    // In a summary or in a message of its own, depending on its age.
     const received = stage.received().flatMap(({ alerts }) => alerts);
     expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
   });
@@ -305,7 +309,7 @@ describe('Flights, which the service does not count', () => {
 });
 
 describe('pages that the service refuses', () => {
-  /** Answers 400 to what asks for a page that is refused, and counts how often. */
+  /** Answers 400 to requests for a page that is refused, and counts them. */
   function refusing(isRefused: (url: URL, size: number) => boolean): {
     readonly between: (service: Transport) => Transport;
     count: number;
@@ -336,7 +340,7 @@ describe('pages that the service refuses', () => {
     const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
     stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
     await stage.minutesPass(REFUSED_MINUTES);
-    // 100 entries are asked for twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
+    // 100 entries are requested twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
     expect(refusals.count).toBeLessThan(10);
     const lagUs = stage.clock.nowUs() - feedOf('notification').verifiedUntilUs;
     expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
@@ -361,7 +365,7 @@ describe('pages that the service refuses', () => {
 });
 
 describe('what audits cost', () => {
-  /** Requests of audits: no poll names an end. */
+  /** Collects the requests of audits: only they have an end (`to`). */
   function listening(urls: string[]): (service: Transport) => Transport {
     return (service) => ({
       send(request) {
@@ -385,7 +389,7 @@ describe('what audits cost', () => {
         }
       },
     });
-    // What is said while nothing else happens moves the cursor, and is read again until it is hours old.
+    // An entry that arrives while nothing else happens moves the cursor, and is read again until it is hours old.
     await stage.minutesPass(5 * 60);
     urls.length = 0;
     await stage.minutesPass(30);
@@ -474,7 +478,7 @@ async function busyBird() {
     },
   });
   const world = stage.worlds.eu!;
-  /** One entry a minute; resolves to their ids. */
+  /** Adds one entry a minute; resolves to their ids. */
   async function minutesOfTraffic(minutes: number): Promise<string[]> {
     const ids: string[] = [];
     while (ids.length < minutes) {
@@ -498,7 +502,7 @@ test('one that comes late is found though another was deleted, and both while no
   expect(stage.forwarded()).toContain(`eu/bird_log/${lateId}`);
 });
 
-// Audits come every ten minutes, at another phase of this in each of them.
+// Audits run every ten minutes; each case has another phase.
 const phases = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 test.each(casesOf('completeness: phases of the audit', phases, spread(phases, 1)))(
   'one that comes late, %i minutes into it, is found though another goes then',

@@ -1,4 +1,4 @@
-/** Digests as people receive them, and the heartbeat as an outside watchdog does, over the whole daemon. */
+/** Digests as people receive them, and the heartbeat as an external watchdog sees it, with the whole daemon. */
 import { describe, expect, test } from 'vitest';
 import { emailText } from '../../src/channels/email/email-text.ts';
 import { digestSubject, digestView } from '../../src/channels/message/digest-view.ts';
@@ -173,7 +173,7 @@ describe('a digest', () => {
   });
 
   test('tells everybody who gets it what was silenced, and what still is', async () => {
-    // Nothing is routed to the lake: it has the digest alone.
+    // No route leads to the lake: it receives only the digest.
     const digests = [HOURLY, { ...HOURLY, name: 'beside', receiver: 'lake' }];
     await withBirds({ digests }, async (stage, { translate, contracts }) => {
       await stage.minutesPass(5);
@@ -215,7 +215,7 @@ describe('a digest', () => {
         silencedTotal: 2,
         suppressed: [{ reason: 'silenced', count: 1 }],
       });
-      // The next one tells only of what is still silenced.
+      // The next digest lists only what is still silenced.
       await stage.minutesPass(60);
       expect(last(stage).silenced).toMatchObject([{ labels: { bird: 'Contracts' }, times: 1, isOpen: true }]);
     });

@@ -12,10 +12,10 @@ const MINUTES = amountOf('every event once: minutes with ties and faults', 60, 1
 const MALFORMED_MINUTES = amountOf('every event once: minutes of malformed answers', 60, 15);
 const LIVES = amountOf('every event once: lives of the daemon', 12, 3);
 
-/** When very many entries of one instant come. */
+/** The minutes in which very many entries have the same instant. */
 const TIES = MINUTES < 60 ? [3, 6, 9] : [3, 17, 31];
 
-/** 3 % of all requests fail, in every way there is. */
+/** 3 % of all requests fail, in every possible way. */
 const FAULTS: Partial<Behaviours> = {
   tooManyRequests: 0.005,
   error500: 0.005,
@@ -27,7 +27,7 @@ const FAULTS: Partial<Behaviours> = {
   truncated: 0.002,
 };
 
-/** A service with everything that the specification leaves open turned against its readers. */
+/** A service that uses everything the specification leaves open against its readers. */
 const HOSTILE: Partial<Behaviours> = {
   ...FAULTS,
   bounds: 'exclusive',
@@ -39,7 +39,7 @@ const HOSTILE: Partial<Behaviours> = {
 
 function expectEachOnce(stage: Stage): void {
   for (const [region, world] of Object.entries(stage.worlds)) {
-    // Life goes on: what became visible in the last two minutes may not have been polled yet.
+    // Events keep happening: what became visible in the last two minutes may not have been polled yet.
     const seenUs = stage.clock.nowUs() - 120e6;
     const truth = world
       .truth()
@@ -51,7 +51,7 @@ function expectEachOnce(stage: Stage): void {
     const repeated = keys.filter((key, index) => keys.indexOf(key) !== index);
     const invented = [...seen].filter((key) => !known.has(key));
     expect(truth.length).toBeGreaterThan(300);
-    // The first of each are enough to begin a search with.
+    // The first few of each are enough to start debugging.
     expect({
       lost: lost.slice(0, 5),
       repeated: repeated.slice(0, 5),
@@ -83,7 +83,7 @@ describe('every entry arrives exactly once', () => {
       },
     });
     const { worlds, clock } = stage;
-    // Ties: three times a page of notifications, and of one Bird's logs, at the very same instant.
+    // Ties: three pages of notifications, and of one Bird's logs, at the very same instant.
     for (const world of Object.values(worlds)) {
       const [birdId] = [...world.birds.keys()];
       for (const minute of TIES) {

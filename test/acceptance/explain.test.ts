@@ -1,4 +1,4 @@
-/** What the daemon answers to those who ask why they were told of an event, or why not. */
+/** What the daemon answers when people ask why they were notified of an event, or why not. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
@@ -151,7 +151,7 @@ describe('an event that was told', () => {
     const { waiting, notifications } = await explain(key, ours);
     expect(waiting).toMatchObject([{ receiver: 'lake', muted: null, unless_acknowledged: true }]);
     expect(notifications).toMatchObject([{ receiver: 'ops' }]);
-    // The configuration may no longer escalate.
+    // The configuration may no longer have an escalation.
     expect((await explain(key)).waiting).toEqual([]);
     await minutesPass(30);
     const received = await explain(key, ours);
@@ -159,7 +159,7 @@ describe('an event that was told', () => {
       [],
       ['ops', 'lake'],
     ]);
-    // What comes now is no news to it.
+    // What happens from now on is not escalated.
     const later = fails();
     await minutesPass(2);
     const { waiting: ofLater } = await explain(later, ours);
@@ -345,7 +345,7 @@ describe('an event that was not told', () => {
     const rules = [{ ...defaultRule('FlightFailed'), threshold: 3, forEach: 'error' as const }];
     const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
-    // Another of the Bird's alerts fires, and remembers something as well.
+    // Another alert of the Bird fires, and has a memory as well.
     for (const _ of [1, 2, 3]) fails(stage.worlds.eu!, 'Quota');
     const key = fails();
     await minutesPass(3);

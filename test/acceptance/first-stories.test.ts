@@ -16,7 +16,7 @@ describe('a Flight fails', () => {
     let birdId = '';
     const { worlds, minutesPass, received, mails } = await curtain({
       regions: ['eu'],
-      // Soon enough that what comes again shows within the hour.
+      // Short enough that repetitions show within the hour.
       route: { repeatIntervalMs: 1_200_000 },
       before(world) {
         const nest = world.addNest({ name: 'Marketing' });

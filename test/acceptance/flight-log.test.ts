@@ -51,7 +51,7 @@ test('the log is not asked for beside another one, nor of a region that is not w
   });
 });
 
-/** Asks as a person does; time passes until the answer is there. */
+/** Asks as a person does, and lets time pass until the answer arrives. */
 async function asks(place: { region: string; nestId: string; birdId: string; flightId: string }) {
   const answer = stage.daemon().flightLog(place);
   await stage.secondsPass(5);

@@ -8,7 +8,7 @@ const DAY_S = 86_400;
 
 const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 3);
 const DAYS_AT_REST = amountOf('Flights: days of an unpublished Bird', 3, 1);
-/** A Flight that comes late to an unpublished Bird, and how many hours it may take to be found. */
+/** How late a Flight of an unpublished Bird appears, and how many hours finding it may take. */
 const LATE_FLIGHTS = [
   ['8 minutes', 'two hours', 8, 2],
   ['20 minutes', 'a day', 20, 24.5],
@@ -17,7 +17,7 @@ const LATE_FLIGHTS = [
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** One region with one Bird, of this id. */
+/** One region with one Bird of this id. */
 async function openOneBird(
   triggerType: 'event' | 'manual' | 'scheduled',
   options: Pick<StageOptions, 'poll' | 'behaviours'> = {},
@@ -60,7 +60,7 @@ describe('a Flight is watched to its end', () => {
     await stage.secondsPass(60 + 15);
     const [alert] = failures(stage);
     expect(alert?.events[0]?.message).toBe('Nobody approved the term base');
-    // Two polls of 30 s, and the group's wait of 10 s.
+    // Two polls of 30 s, and a `group_wait` of 10 s.
     expect((alert!.receivedAtUs - failedAtUs) / 1e6).toBeLessThanOrEqual(70);
   });
 
@@ -125,7 +125,7 @@ describe('a Bird that is unpublished', () => {
   }
 
   test('just after a Flight of it failed: the failure is alerted as every other one', async () => {
-    // The inventory knows of it before its Flights are polled again.
+    // The inventory sees it before its Flights are polled again.
     const world = await openWithBird({ intervalMs: 120_000, inventoryIntervalMs: 5_000 });
     world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
     await stage.secondsPass(2);
@@ -162,7 +162,7 @@ describe('a Bird that is unpublished', () => {
   });
 
   test('is asked for its Flights once a day when they have been read to the end', async () => {
-    // What else is polled comes seldom enough that a day passes quickly.
+    // Everything else is polled rarely, so that the test gets through a day quickly.
     const seldom = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
     const world = await openWithBird({ ...seldom, auditIntervalMs: 3_600_000 });
     world.unpublish(birdId);
@@ -170,7 +170,7 @@ describe('a Bird that is unpublished', () => {
     const asked = () => world.requests().byOperation.searchFlights ?? 0;
     const before = asked();
     await stage.secondsPass(DAYS_AT_REST * DAY_S);
-    // A window, what failed and what is active.
+    // One request each for a window, for failed and for active Flights.
     expect(asked() - before).toBe(3 * DAYS_AT_REST);
   });
 });
@@ -195,7 +195,7 @@ describe('one region is down', () => {
       const call = stage.calls.find(({ body }) => body.includes(`us/flight/${id}/failed`));
       delaysS.push((call!.receivedAtUs - endedAtUs) / 1e6);
     }
-    // No event waits longer than one poll interval of its own region, whatever the other region does.
+    // No event waits longer than one poll interval of its own region, whatever happens in the other region.
     expect(Math.max(...delaysS)).toBeLessThanOrEqual(31);
     const names = () =>
       stage

@@ -8,7 +8,7 @@ import { openStage, type Stage, type StageOptions } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** A region in which some answers are others than the service's own. */
+/** A region in which some answers are replaced. */
 async function regionWhere(
   answerTo: (request: HttpRequest, pass: () => Promise<HttpResponse>) => Promise<HttpResponse>,
   options: StageOptions = {},
@@ -56,7 +56,7 @@ test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401, 404,
       async (request, pass) => (isList(request, closed) ? answer(status) : pass()),
       {
         before(world) {
-          // More of them in a row than failures that make a region down.
+          // More of them in a row than the failures that make a region down.
           for (let count = 0; count < 3; count += 1) closed.push(settle(world, 1, 'Closed').nestId);
           open.push(...settle(world, 3).birdIds);
         },
@@ -393,7 +393,7 @@ test('what the inventory takes is known though one of many Nests never can be re
     },
   });
   await stage.minutesPass(60);
-  // That there are no Birds at all is told as well.
+  // That there are no Birds at all is reported as well.
   expect(received('FeedBehind')).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
@@ -465,7 +465,7 @@ test('an answer about one Bird that may be older than the inventory is asked for
   await stage.minutesPass(10);
   expect(isLate).toBe(false);
   expect(received()).toEqual([]);
-  // What later readings of the inventory say of it counts again.
+  // From the next readings of the inventory on, its status counts again.
   isSuspended = true;
   await stage.minutesPass(5);
   expect(received()).toMatchObject([{ status: 'firing', labels: { alertname: 'BirdDeactivated' } }]);

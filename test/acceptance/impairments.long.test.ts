@@ -1,7 +1,8 @@
 /**
- * "Is all well?" has one answer. Each impairment is made to happen to the whole daemon, and within a minute, or when it
- * can first be known, six places say so: the page, `status`, the metrics, the heartbeat, the API with `/-/ready`, and a
- * mail, but of what no mail can say. When it is mended, they all stop, and a mail says that too.
+ * "Is all well?" has one answer. Each test makes one impairment happen to the whole daemon. Within a minute, or as
+ * soon as it can be known, six places must report it: the page, `status`, the metrics, the heartbeat, the API with
+ * `/-/ready`, and a mail (unless no mail can be sent about it). Once it is fixed, they must all stop, and a mail must
+ * say that too.
  */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AlertKind } from '../../src/domain/kinds/kinds.ts';
@@ -27,31 +28,31 @@ const GIB = 1024 ** 3;
 interface Story {
   readonly reason: ImpairmentReason;
   readonly stage?: StageOptions;
-  /** What happens ten minutes after the start; nothing where the start itself is what happens. */
+  /** What happens ten minutes after the start; absent if the start itself causes it. */
   readonly breaks?: (stage: Stage) => unknown;
-  /** How many minutes later it is to be known, and then at the most until it is over. */
+  /** Within how many minutes it must be known, and later be over. */
   readonly knownMinutes?: number;
   readonly mends: (stage: Stage) => unknown;
   readonly overMinutes?: number;
-  /** What the headline begins with, as far as it does not change. */
+  /** How the headline begins, as far as it is constant. */
   readonly headline: RegExp;
   readonly stopsHeartbeat: boolean;
-  /** The alert that goes out by mail, where it is not the one that the documentation names; null for none so soon. */
+  /** The alert that is mailed, if it is not the documented one; null if none is mailed that soon. */
   readonly alert?: AlertKind | null;
-  /** How many minutes after it happened it is mailed at the most, 1 without it. */
+  /** Within how many minutes after it happened it must be mailed; 1 by default. */
   readonly mailedMinutes?: number;
-  /** Its end is seen only when nothing more came for long. */
+  /** Its end is recognised only after a long time without it. */
   readonly isEndLate?: true;
 }
 
-/** What the service answers in the place of its own answer; set by the stories. */
+/** What the service answers instead of its own answer; set by the stories. */
 let instead: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
 let isFull = false;
 let free = 50 * GIB;
 let answers = 200;
-/** The webhook that is refused for good; `next`: the next one. */
+/** The webhook that is refused permanently; `next` means the next one. */
 let refused = '';
-/** Whether Bird logs with the message `the hidden one` are counted and not shown. */
+/** Whether Bird logs with the message `the hidden one` are counted but not returned. */
 let isHidden = false;
 
 function answer(status: number, body = '{}'): HttpResponse {
@@ -115,7 +116,7 @@ const STORIES: readonly Story[] = [
     mends: () => stage.minutesPass(4),
     headline: /^First reading of EU under way/,
     stopsHeartbeat: false,
-    // By itself it is no trouble.
+    // This alone raises no alert.
     alert: null,
   },
   {
@@ -149,7 +150,7 @@ const STORIES: readonly Story[] = [
     overMinutes: 30,
     headline: /EU is not proven complete/,
     stopsHeartbeat: false,
-    // That nothing is proven is mailed an hour later.
+    // That the feed is unproven is mailed an hour later.
     alert: 'FeedIncomplete',
     mailedMinutes: 75,
   },
@@ -195,7 +196,7 @@ const STORIES: readonly Story[] = [
     },
     overMinutes: 10,
     headline: /receiver ops accepts nothing/i,
-    // Its mails arrive: somebody hears of alerts.
+    // Its mails arrive, so somebody is notified of alerts.
     stopsHeartbeat: false,
     mailedMinutes: 15,
   },
@@ -205,7 +206,7 @@ const STORIES: readonly Story[] = [
       refused = 'next';
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
       await stage.minutesPass(15);
-      // The receiver accepts what comes after it.
+      // The receiver accepts later messages.
       const other = [...eu().birds.keys()][1]!;
       eu().startFlight(other, { endsAs: 'failed', fliesForMs: 1_000 });
       await stage.minutesPass(5);
@@ -265,7 +266,7 @@ function withoutHidden(request: HttpRequest, response: HttpResponse): HttpRespon
   return { ...response, body: JSON.stringify({ ...page, items }) };
 }
 
-/** What is reported when the file of the configuration was read again. */
+/** The report after the configuration file was read again. */
 function reload(mistakes: readonly string[]): Happening {
   const success = mistakes.length === 0;
   return { what: 'config_reload', success, atUs: stage.clock.nowUs(), mistakes, needsRestart: [] };
@@ -361,7 +362,7 @@ async function look() {
   };
 }
 
-/** What was mailed of alerts by this name since then, and when. */
+/** The mails about alerts of this name since then, and when they were sent. */
 function mailed(alertname: string, status: 'firing' | 'resolved', sinceUs: number) {
   return stage.mails
     .filter(({ receivedAtUs }) => receivedAtUs > sinceUs)
@@ -433,7 +434,7 @@ describe('what impairs the watch is said everywhere, and no longer when it is me
       await stage.minutesPass(1);
       expect(mailed(alert, 'resolved', mendedAtUs)).toHaveLength(1);
     }
-    // Once each, and nothing else of this sort.
+    // Each once, and nothing else of this kind.
     const all = [brokenAtUs, mendedAtUs].map((us) =>
       mailed('WatchImpaired', us === brokenAtUs ? 'firing' : 'resolved', us),
     );
@@ -441,7 +442,7 @@ describe('what impairs the watch is said everywhere, and no longer when it is me
   });
 
   test('and there is a story for each reason', () => {
-    // Of several replicas: `replicas/watch-of-replicas.test.ts`.
+    // `replicas/watch-of-replicas.test.ts` tests the one that needs several replicas.
     const told = [...STORIES.map(({ reason }) => reason), 'configs_differ'];
     expect(told.toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
   });
@@ -537,7 +538,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
 });
 
 describe('a mail about an impaired watch', () => {
-  /** So that nothing is passed over because it was over before its group came. */
+  /** So short that no alert resolves before its group is flushed. */
   const AT_ONCE = { groupWaitMs: 0, groupIntervalMs: 1_000 };
   const watchMails = (status: 'firing' | 'resolved') => mailed('WatchImpaired', status, 0);
 
@@ -631,7 +632,7 @@ describe('a mail about an impaired watch', () => {
       const [first] = mailed('WatchImpaired', 'firing', sinceUs);
       expect((first!.receivedAtUs - sinceUs) / 1e6).toBeLessThanOrEqual(55);
       free = 50 * GIB;
-      // Long enough for the next one not to be one that comes and goes.
+      // Long enough that the next one does not count as one that comes and goes.
       await stage.minutesPass(70);
     }
   });
@@ -639,7 +640,7 @@ describe('a mail about an impaired watch', () => {
   test('does not come of a moment, and of what comes and goes each minute only a few times', async () => {
     await open({ route: AT_ONCE });
     await stage.minutesPass(10);
-    // One look at the most, whenever that comes.
+    // At most one judgement, whenever it comes.
     for (const second of [1, 3, 5, 7]) {
       free = GIB / 4;
       await stage.secondsPass(9);

@@ -1,8 +1,8 @@
 /**
- * Kills the real daemon with SIGKILL at random moments under load and starts it again, over real HTTP and a real
- * store file: what must hold afterwards is that nothing is lost and that a repeat carries the id of the first try.
- * Between two kills it can be made to read its configuration again, good ones and bad ones.
- * By hand: `node test/acceptance/kill-run.ts --kills 50 [--reloads 200]`.
+ * Kills the real daemon with SIGKILL at random moments under load and starts it again, over real HTTP and with a real
+ * store file. Afterwards nothing may be lost, and every repetition must have the id of the first attempt. Between two
+ * kills, the daemon can also be made to reload good and bad configurations. Run it by hand with `node
+ * test/acceptance/kill-run.ts --kills 50 [--reloads 200]`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -22,25 +22,25 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 export interface KillFigures {
   readonly kills: number;
-  /** Readings of the configuration while the daemon ran. */
+  /** Reloads of the configuration while the daemon ran. */
   readonly reloads: number;
-  /** Readings that ended otherwise than the file deserved. */
+  /** Reloads with another result than the file deserved. */
   readonly wrongReloads: readonly string[];
-  /** Calls at an address that only a refused configuration has. */
+  /** Requests to an address that only a refused configuration contains. */
   readonly callsOfRefused: number;
   readonly events: number;
   readonly lost: readonly string[];
-  /** Events that a receiver got more than once under one webhook-id: unavoidable, and recognisable. */
+  /** Events that a receiver got more than once under one webhook-id, which is unavoidable and recognisable. */
   readonly repeatedUnderOneId: number;
   readonly repeatedUnderAnotherId: readonly string[];
-  /** What a daemon that was not killed by us ended with. */
+  /** How a daemon ended that was not killed by this test. */
   readonly crashes: readonly string[];
 }
 
 interface KillRunOptions {
   readonly kills: number;
   readonly seed: number;
-  /** In all lives together. */
+  /** In all lives of the daemon together. */
   readonly reloads?: number;
 }
 
@@ -77,7 +77,7 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
     return child;
   };
 
-  /** Resolves to the first message of the daemon's log that fits; several lines come in one turn. */
+  /** Resolves to the first message of the daemon's log that matches; several lines may arrive in one turn. */
   const said = (fits: (message: string) => boolean): Promise<string> =>
     new Promise((resolve) => {
       const hear = (message: string) => {
@@ -88,14 +88,14 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
       activity.on('said', hear);
     });
 
-  /** Resolves after so many webhook calls have begun; a kill then falls into whatever the daemon does. */
+  /** Resolves after this many webhook calls have begun, so that a kill hits whatever the daemon is doing. */
   const calls = async (count: number, child: ChildProcess) => {
     for (let seen = 0; seen < count && child.exitCode === null; seen += 1) await once(activity, 'seen');
   };
 
   const reload = async (child: ChildProcess) => {
     const { what, isGood, text } = nextFile(random, draftOf);
-    // It will not answer; why it ended stands among the crashes.
+    // It will not answer; the reason why it ended is among the crashes.
     if (child.exitCode !== null) return void wrongReloads.push(`${what}, of a process that had ended`);
     writeFileSync(file, text);
     const answer = said((message) => RELOADED.has(message) || message === '');
@@ -140,7 +140,7 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
   }
 }
 
-/** What the log says of a reading, and whether the configuration is then in force. */
+/** What the log says about a reload, and whether the new configuration is then in force. */
 const RELOADED = new Map([
   ['The configuration was read', true],
   ['The new configuration has mistakes and changes nothing', false],
@@ -154,12 +154,12 @@ function lineOf(line: string): { readonly level: string; readonly message: strin
   }
 }
 
-/** Shares the reloads out among the lives. */
+/** Distributes the reloads over the lives. */
 function share(reloads: number, kills: number, kill: number): number {
   return Math.floor(((kill + 1) * reloads) / kills) - Math.floor((kill * reloads) / kills);
 }
 
-/** What one configuration says otherwise than another. */
+/** How one configuration differs from another. */
 interface Change {
   readonly interval?: string;
   readonly concurrency?: number;
@@ -185,7 +185,7 @@ ${more}
 `;
 }
 
-/** A file that the daemon is to read next: good, bad, or half good. */
+/** The next file that the daemon is made to read: good, bad, or cut off. */
 function nextFile(random: () => number, draftOf: (change: Change) => string) {
   const good = (what: string, change: Change) => ({ what, isGood: true, text: draftOf(change) });
   const bad = (what: string, text: string) => ({ what, isGood: false, text });
@@ -211,13 +211,13 @@ function nextFile(random: () => number, draftOf: (change: Change) => string) {
   ]);
 }
 
-/** Cut off within quotes: at the end of a line the beginning of a configuration may be one by itself. */
+/** Cut off within quotes, because the beginning of a configuration up to a line end may be valid by itself. */
 function halfOf(text: string, random: () => number): string {
   const quotes = [...text.matchAll(/"/g)].map(({ index }) => index);
   return text.slice(0, quotes[2 * Math.floor((random() * quotes.length) / 2)]! + 2);
 }
 
-/** About fifty events a second, in every feed, of a service with bad manners. */
+/** About fifty events a second, in every feed, from a badly behaved service. */
 function createLoad(clock: Clock, seed: number): World {
   const random = seededRandom(seed + 1);
   const world = createWorld({
@@ -251,7 +251,7 @@ function createLoad(clock: Clock, seed: number): World {
   return world;
 }
 
-/** Accepts everything, after a moment in which a kill leaves the sender without its answer. */
+/** Accepts everything, after a short delay in which a kill leaves the sender without an answer. */
 async function openReceiver(activity: EventEmitter) {
   const idsOf = new Map<string, string[]>();
   const paths = new Map<string, number>();
@@ -260,7 +260,7 @@ async function openReceiver(activity: EventEmitter) {
     try {
       for await (const chunk of request) chunks.push(chunk as Buffer);
     } catch {
-      // The sender was killed in the middle: nothing was accepted.
+      // The sender was killed during the request: nothing was accepted.
       return;
     }
     const id = String(request.headers['webhook-id']);
@@ -269,7 +269,8 @@ async function openReceiver(activity: EventEmitter) {
       id: string;
       type: string;
     }[]) {
-      // The alert's own notification tells some events again, by contract under another id: only forwards count.
+      // By contract, the alert's own notification contains some events again under another id, so only forwards
+      // count.
       if (id.startsWith('forward-')) idsOf.set(event.id, [...(idsOf.get(event.id) ?? []), id]);
     }
     activity.emit('seen');

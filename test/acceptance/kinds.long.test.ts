@@ -1,4 +1,4 @@
-/** What only shows in the course of hours: Flights that hang, Birds that stop, failures that come and go. */
+/** What only shows over hours: Flights that hang, Birds that stop, failures that come and go. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
@@ -22,7 +22,7 @@ async function oneBird(
   let birdId = '';
   stage = await openStage({
     regions: ['eu'],
-    // Rarely enough that days pass quickly.
+    // Rare polls, so that days pass quickly.
     poll: {
       intervalMs: pollMinutes * 60_000,
       inventoryIntervalMs: Math.max(pollMinutes, 10) * 60_000,
@@ -45,7 +45,7 @@ const received = () =>
     .map(({ labels, status }) => `${labels.alertname} ${status}`);
 const last = () => stage.received().at(-1)!.alerts[0]!;
 
-/** Flights of some minutes each, one after another. */
+/** Flights of a few minutes each, one after another. */
 async function fly(world: World, birdId: string, count: number, minutes: number): Promise<void> {
   for (let flown = 0; flown < count; flown += 1) {
     world.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: minutes * 60_000 });
@@ -184,7 +184,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(received()).toEqual(expect.arrayContaining(['BirdStale resolved', 'BirdDeactivated firing']));
     await stage.minutesPass(3 * HOUR);
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
-    // It is active again: from now on an hour counts anew.
+    // It is active again: the hour starts anew.
     world.activate(birdId);
     await stage.minutesPass(55);
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
@@ -294,7 +294,7 @@ test('of two rules of a kind each tells what it judges, also while the other sti
   stage = await openStage({
     regions: ['eu'],
     rules: [critical, rule('FlightFailed', { severity: 'warning' })],
-    // The lake stands for the pager: it gets the events of what is routed there.
+    // The lake takes the place of the pager: it receives the events routed there.
     forward: [],
     route: tree(
       node('', { groupWaitMs: 10_000, groupIntervalMs: 60_000 }, [
@@ -319,7 +319,7 @@ test('of two rules of a kind each tells what it judges, also while the other sti
   const key = await ends('failed', 'The quota is exceeded');
   expect(stage.forwarded()).toEqual([key]);
   await ends('succeeded');
-  // That the pager's route leads to nobody who takes alerts is told as well.
+  // That the pager's route leads to nobody who takes alerts is reported as well.
   const states = stage
     .received()
     .flatMap(({ alerts }) => alerts)

@@ -1,4 +1,4 @@
-/** What a machine does to a process: its clock is set, it stands still, its store comes back from an old copy. */
+/** What a machine does to a process: its clock is set, it is suspended, its store is restored from an old copy. */
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ afterEach(() => stage.close());
 
 const HOUR_S = 3_600;
 
-/** A Bird whose Flights fail when a story says so. */
+/** A Bird whose Flights fail when the test says so. */
 async function opened(options: StageOptions = {}) {
   let birdId = '';
   stage = await openStage({
@@ -28,7 +28,7 @@ async function opened(options: StageOptions = {}) {
   return { world, fails };
 }
 
-/** Every event reached the lake; without `mayRepeat` under one id each. */
+/** Every event reached the lake, and without `mayRepeat` under one id each. */
 function expectNothingLost({ mayRepeat = false } = {}): void {
   const ids = new Map<string, Set<string>>();
   for (const call of stage.calls) {
@@ -42,7 +42,7 @@ function expectNothingLost({ mayRepeat = false } = {}): void {
   if (!mayRepeat) expect([...ids].filter(([, own]) => own.size > 1)).toEqual([]);
 }
 
-/** Who drops what came under the same `source` and `id` has each event once, whatever batch it came in. */
+/** A receiver that drops repetitions by `source` and `id` has each event once, whatever batch it came in. */
 function expectEachEventOnceById(): void {
   const events = new Map<
     string,
@@ -143,7 +143,7 @@ test('the store is that of an hour ago: nothing is lost, and each failure stays 
     await stage.restart(() => copyFileSync(join(folder, 'backup.db'), storePath));
     fails();
     await stage.minutesPass(5);
-    // A failure that is told once more is the same event; read at once, it may come in another batch.
+    // A failure that is sent again is the same event. As it is read at once, it may come in another batch.
     expect(failuresNotified()).toBe(8);
     expectNothingLost({ mayRepeat: true });
     expectEachEventOnceById();

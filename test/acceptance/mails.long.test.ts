@@ -1,6 +1,6 @@
 /**
- * Stories with exactly the mails that a person would want of each, as texts to be read: `mails/*.txt`. A change of
- * wording shows there; write them anew with `vitest run test/acceptance/mails.long.test.ts -u`, and read them.
+ * Stories, each with exactly the mails that a person would want, as texts to read: `mails/*.txt`. A change of wording
+ * shows there. Update them with `vitest run test/acceptance/mails.long.test.ts -u`, and read them.
  */
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
@@ -50,8 +50,8 @@ function written({ mails, digests }: Post): string {
 }
 
 /**
- * What is told: the messages in their order, and of the events that each one of them is told once. Which of two
- * messages tells an event may depend on seconds, by which a restart shifts polls.
+ * What was received: the messages in order, and the events that were notified once. Which of two messages contains an
+ * event may depend on seconds, by which a restart shifts polls.
  */
 function received({ mails, digests }: Post): unknown {
   const messages = mails.map(({ notification: { groupKey, reason, status, alerts } }) => ({
@@ -73,7 +73,7 @@ function received({ mails, digests }: Post): unknown {
   return { messages, events: events.toSorted(), omitted, counts };
 }
 
-/** A restart after a step of a story. */
+/** A restart after one step of a story. */
 interface Restart {
   readonly story: MailStory;
   readonly at: number;
@@ -82,7 +82,7 @@ interface Restart {
 const restarts = MAIL_STORIES.flatMap((story) =>
   [...story.steps.keys()].map((at): Restart => ({ story, at })),
 );
-/** Each remembers something else over the restart, from flights in the air to what a digest counts. */
+/** Each of these keeps something else over the restart, from active Flights to what a digest counts. */
 const REMEMBERING = new Set(['stuck', 'silenced, and told at its end', 'digest']);
 const inTheMiddle = restarts.filter(
   ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
@@ -93,8 +93,8 @@ const chosen = Map.groupBy(
 );
 
 /**
- * The summary of a day is that of `catching-up.long.test.ts`, and the day takes as long as all other stories. A storm is
- * told once, folded; and when Birds are told as deactivated, late or flapping is told in other stories.
+ * The summary of a day is covered by `catching-up.long.test.ts`, and that day takes as long as all other stories
+ * together. The folded storm, and deactivated, stale and flapping Birds, are covered by other stories.
  */
 const LONG_STORIES = new Set([
   'away for a day',

@@ -1,4 +1,4 @@
-/** An alert that nobody but a person knows to be over, as people see it. */
+/** An alert that only a person can know to be over, as people see it. */
 import { afterEach, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
@@ -16,7 +16,7 @@ const received = () =>
       alerts.map(({ labels, status, events }) => `${labels.alertname} ${status} +${events.length}`),
     );
 
-/** As the page or the command does it; the daemon hears of it when it looks the next time. */
+/** As the page or the command does it. The daemon notices at its next look. */
 function desk() {
   return createAlertResolver({
     store: stage.store,
@@ -89,7 +89,7 @@ test('a lost connection that somebody mended is over when they say so, over a re
 
   await resolves('reconnected');
   await stage.minutesPass(3);
-  // What it inhibited is told now.
+  // What it inhibited is sent now.
   expect(received().slice(1).toSorted()).toEqual([
     'BirdTriggerFailing firing +2',
     'ConnectionDisconnected resolved +0',

@@ -1,4 +1,4 @@
-/** What a dashboard shows right after a restart is what is known, not that nothing is. */
+/** Right after a restart a dashboard shows what is known, not zeros. */
 import { afterEach, expect, test } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
 
@@ -23,7 +23,7 @@ test('up to when each feed is verified does not fall to 0', async () => {
   for (const [, us] of before) expect(us).toBeGreaterThan(0);
   stage.worlds.eu!.behaviours.latencyMs = 5_000;
   await stage.restart();
-  // At once, while the first requests are under way, and after their answers.
+  // Immediately, while the first requests are being sent, and after their answers.
   for (const seconds of [0, 12]) {
     await stage.secondsPass(seconds);
     for (const [index, [, us]] of verified().entries()) {
@@ -55,7 +55,7 @@ test('when the worst stream of each feed was read does not fall to 0, and nothin
   await stage.restart(() => stage.clock.advance(3_600_000));
   expect(await reasons()).toContain('first_pass');
   for (const [index, us] of oldest().entries()) {
-    // What was kept half a minute before the end may be of the reading before the last.
+    // What was saved half a minute before the end may be from the reading before the last.
     expect(us).toBeGreaterThanOrEqual(before[index]! - 301e6);
     expect(us).toBeLessThanOrEqual(before[index]!);
   }

@@ -1,4 +1,4 @@
-/** Silences, acknowledgements, inhibition and times of day, as people see them: what is told, and when. */
+/** Silences, acknowledgements, inhibition and time intervals, as people see them: what is sent, and when. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
@@ -42,7 +42,7 @@ async function twoBirds(options: StageOptions = {}): Promise<{
   };
 }
 
-/** What was told, in order, with the number of new events: `Publish firing +1`. */
+/** The notifications received, in order, with the number of new events: `Publish firing +1`. */
 const received = () =>
   stage.received().map(({ alerts }) =>
     alerts
@@ -54,7 +54,7 @@ const received = () =>
       .join(', '),
   );
 
-/** Keys of the events that the hook was told of, repeats included. */
+/** Keys of the events that the hook was notified of, including repetitions. */
 const toldEvents = () =>
   stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
 
@@ -245,7 +245,7 @@ describe('inhibition', () => {
 });
 
 describe('times of day', () => {
-  /** Everything but the child route is told at any time. */
+  /** Only the child route is muted at times. */
   const during = (names: { mute?: string[]; active?: string[] }): StageOptions => ({
     route: {
       routes: [

@@ -1,4 +1,4 @@
-/** What waits to be sent while the integrations of its receiver change: each message goes where it was meant to, once. */
+/** Pending messages while the integrations of their receiver change: each is sent where it was meant to go, once. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Integration } from '../../src/channels/receiver.ts';
 import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
@@ -21,7 +21,7 @@ const hook = (path: string): WebhookIntegration => ({
   maxAlerts: 0,
 });
 
-/** The configuration in which `ops` has webhooks at these paths, behind what else is given. */
+/** A configuration in which `ops` has webhooks at these paths, after whatever else is given. */
 const having =
   (paths: readonly string[], before: readonly Integration[] = []) =>
   (config: Config): Config => ({
@@ -31,7 +31,7 @@ const having =
     ),
   });
 
-/** A Flight has failed, and each of these webhooks refuses to hear of it for now. */
+/** A Flight has failed, and each of these webhooks refuses its message for now. */
 async function failedWhile(refusing: readonly string[], paths: readonly string[]): Promise<void> {
   down = refusing;
   let bird = '';
@@ -52,7 +52,7 @@ async function failedWhile(refusing: readonly string[], paths: readonly string[]
   await stage.minutesPass(3);
 }
 
-/** Whom the failure reached, each time that it did. */
+/** Whom the failure reached, once for each time. */
 const heard = () =>
   stage.calls
     .filter(({ body }) => body.includes('FlightFailed'))

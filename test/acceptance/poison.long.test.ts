@@ -1,4 +1,4 @@
-/** Rows of the store that somebody or something broke are set aside and named, and everything else goes on. */
+/** Rows of the store that somebody or something corrupted are set aside and named, and everything else continues. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ const TABLES = [
   ['delivery', 'remaining'],
 ] as const;
 
-/** One row of each table that a story of ten minutes may leave empty. */
+/** Inserts one row into each table that may be empty after a story of ten minutes. */
 const FILL = [
   "INSERT INTO digest (name, body) VALUES ('old', '{}')",
   "INSERT INTO nest_members (region, nest_id, addresses) VALUES ('eu', 'n', '{}')",
@@ -94,7 +94,7 @@ async function opened() {
   return { change, named, fails, birdsTold };
 }
 
-/** Words that stand in no SQL text by themselves. */
+/** Quotes a text for SQL. */
 const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
 
 const POISONS = [
@@ -115,7 +115,7 @@ const POISONS = [
 ] as const;
 
 describe('while the daemon is stopped', () => {
-  // What is read furthest before it breaks, and what breaks at once.
+  // The value that passes the most checks before it fails, and one that fails immediately.
   test.each(casesOf('poison: what each table gets', POISONS, [POISONS[0], POISONS[6]]))(
     'each table gets %s: the rest goes on, and the poison is named',
     async (_, poison) => {
@@ -127,7 +127,7 @@ describe('while the daemon is stopped', () => {
         ),
       );
       const tables = new Set((await named()).map(({ name }) => name.split(' ')[0]));
-      // A list is what a list may be.
+      // For a column that holds a list, a list is valid.
       const isSound = (table: string) => poison === '[1]' && table === 'delivery';
       expect(tables).toEqual(new Set(TABLES.map(([table]) => table).filter((table) => !isSound(table))));
       await fails(1);

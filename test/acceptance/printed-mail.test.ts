@@ -1,6 +1,6 @@
 /**
- * A mail that somebody printed: from its text alone, in two steps, to all that is known of what it is about. The daemon,
- * the page and the command are the real ones.
+ * A printed mail: from its text alone, everything known about its subject is found in two steps. The daemon, the page
+ * and the command are the real ones.
  */
 import { afterEach, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
@@ -16,7 +16,7 @@ const BIRDS = ['Translate blog', 'Contracts', 'Post news'];
 let stage: Stage;
 afterEach(() => stage.close());
 
-/** The texts of the mails after these Birds failed, and where their readers go. */
+/** The texts of the mails after these Birds failed, and the daemon that their readers ask. */
 async function printed(failing: readonly string[]) {
   const ids = new Map<string, string>();
   stage = await openStage({
@@ -40,7 +40,7 @@ async function printed(failing: readonly string[]) {
   return { paper: paper.join('\n'), web, ask, clock };
 }
 
-/** As they stand on paper, whatever is around them. */
+/** The short ids as printed, whatever surrounds them. */
 const shortIds = (text: string) =>
   [...text.matchAll(/\b[Ee]vent:? ([0-9a-z]{6}-[0-9a-z]{3})\b/g)].map(([, id]) => id!);
 
@@ -53,7 +53,7 @@ test.each([
   expect(found).toHaveLength(failing.length);
   const explained = new Set<string>();
   for (const id of found) {
-    // As one types it: in capitals, without the hyphen.
+    // As a person might type it: in capitals, without the hyphen.
     for (const typed of [id, id.toUpperCase().replace('-', '')]) {
       const { exit, stdout } = await nestwatch(['explain', typed, '--url', web.url], { clock });
       expect(exit).toBe(0);
@@ -61,7 +61,7 @@ test.each([
       expect(stdout).toContain('FlightFailed');
       expect(stdout).toMatch(/ops/);
       explained.add(bird);
-      // The search of every page takes it, and leads to the event at once.
+      // The search of every page accepts it, and leads directly to the event.
       const { status, headers } = await ask(`/search?text=${typed}`);
       expect(status).toBe(303);
       const page = await ask(new URL(String(headers.location), `${web.url}/search`).pathname);

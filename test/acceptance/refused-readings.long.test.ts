@@ -1,4 +1,4 @@
-/** What the service refuses, fails at or is slow to answer while it answers everything else. */
+/** Requests that the service refuses, fails or answers slowly while it answers everything else. */
 import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
@@ -11,14 +11,14 @@ afterEach(() => stage.close());
 
 const MANY_BIRDS = amountOf('refused readings: Birds of a region', 40, 16);
 const BIRDS_OF_SLOW_LOGS = amountOf('refused readings: Birds whose logs are slow', 200, 80);
-/** Each takes a minute or more to be awaited. */
+/** Waiting for each takes a minute or more. */
 const FAILURES = amountOf('refused readings: failures that are found meanwhile', 10, 4);
 
 const LOGS = /\/birds\/\d+\/logs/;
 
 /**
- * Opens a region with so many Birds in a Nest, and one in another. What `instead` gives for a request is answered in the
- * place of the service, from the start or once `begin` was called. Returns the ids.
+ * Opens a region with this many Birds in one Nest, and one Bird in another. If `instead` returns an answer to a
+ * request, it replaces the service's answer, from the start or once `begin` was called. Returns the ids.
  */
 async function openRegion(
   birds: number,
@@ -55,7 +55,7 @@ async function openRegion(
 const answered = (status: number, headers: HttpResponse['headers'] = {}) =>
   Promise.resolve({ status, headers, body: '' });
 
-/** A Flight of each of these Birds fails, one after another, and is forwarded in so many minutes. */
+/** A Flight of each of these Birds fails, one after another, and is forwarded within this many minutes. */
 async function expectFailuresWithin(minutes: number, birdIds: readonly string[]): Promise<void> {
   const world = stage.worlds.eu!;
   const keys: string[] = [];
@@ -68,7 +68,7 @@ async function expectFailuresWithin(minutes: number, birdIds: readonly string[])
   }
 }
 
-/** What the health of the region became, one after another. */
+/** The states of the region's health, in order. */
 function healthsOf({ happenings }: Stage): string[] {
   return happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
 }
@@ -121,7 +121,7 @@ test.each(casesOf('refused readings: how an operation is refused', refusals, one
     );
     await stage.minutesPass(2);
     begin();
-    // So long it may be the region that refuses.
+    // For this long the region itself may be refusing.
     await stage.minutesPass(4);
     const healthsBefore = healthsOf(stage).length;
     await expectFailuresWithin(1, birdIds.slice(0, FAILURES));
@@ -167,7 +167,7 @@ const parts = [
   ['Nest', 401],
   ['Nest', 503],
 ] as const;
-// A part of each size, and each way to refuse a request.
+// One part of each size, and each way to refuse a request.
 const fewParts = [parts[0], parts[4], parts[8]];
 test.each(casesOf('refused readings: parts of a region that are refused', parts, fewParts))(
   'one %s that is answered %i for good says nothing about its region',

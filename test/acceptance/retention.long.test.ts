@@ -1,4 +1,7 @@
-/** What retention has deleted was told once: it stays told, however long the service remembers it. */
+/**
+ * Events that were notified once are not notified again after retention deleted them, however long the service
+ * returns them.
+ */
 import { afterEach, expect, test } from 'vitest';
 import { amountOf, longStory } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -8,7 +11,7 @@ afterEach(() => stage.close());
 
 const KEPT_DAYS = amountOf('retention: days that the store keeps', 1, 0.25);
 
-/** Three Birds, and a store that keeps that much. */
+/** Three Birds, and a store with this retention. */
 async function open(): Promise<readonly string[]> {
   let birds: string[] = [];
   stage = await openStage({
@@ -23,7 +26,7 @@ async function open(): Promise<readonly string[]> {
   return birds;
 }
 
-/** Four times a day every Bird fails and succeeds, is saved, and loses its connection; then the store is tidied. */
+/** Four times a day every Bird fails and succeeds, is saved, and loses its connection; then the store is pruned. */
 async function daysPass(days: number, birds: readonly string[]): Promise<void> {
   const world = stage.worlds.eu!;
   for (let quarter = 0; quarter < days * 4; quarter += 1) {
@@ -39,7 +42,7 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
   }
 }
 
-/** One an hour where the store keeps a day, and one a quarter of an hour where it keeps a quarter of a day. */
+/** One an hour if the retention is a day, and one a quarter of an hour if it is a quarter of a day. */
 const FAILURES = amountOf('retention: failures for which an alert fires', 60, 27);
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
@@ -66,7 +69,7 @@ test('a restart tells nothing again of what was at rest for longer than the rete
   await stage.restart();
   await stage.minutesPass(60);
   expect(repeated()).toEqual([]);
-  // What comes then is news as ever.
+  // What happens afterwards is notified as usual.
   const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
   await stage.minutesPass(30);
   expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);

@@ -1,4 +1,4 @@
-/** `run --once`: every stream once, deliver, end; also where the service or the receivers do not play along. */
+/** `run --once`: every stream once, deliver, exit; also if the service or the receivers fail. */
 import { expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { createDaemon, type OnceOutcome } from '../../src/daemon.ts';
@@ -15,19 +15,19 @@ import { baseUrl, stageConfig } from './stage-config.ts';
 const ACCEPTED: Outcome = { kind: 'accepted' };
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
 
-/** Undefined: the service's own. */
+/** Undefined for the service's own answer. */
 type Answer = Partial<HttpResponse> | NestwatchError | undefined;
 
 interface Once extends OnceOutcome {
   readonly endedMs: number;
-  /** Timers that it left behind. */
+  /** Timers that were not cleared. */
   readonly pending: number;
   readonly received: string[];
   /** Regions of the alerts that are firing. */
   readonly firing: string[];
 }
 
-/** Two regions with twenty Birds and a failed Flight each; what `us` answers is as `us` says, if it says anything. */
+/** Two regions with twenty Birds and a failed Flight each. `us` replaces answers of that region. */
 async function readOnce({
   us = () => undefined,
   receiver = () => ACCEPTED,
@@ -37,7 +37,7 @@ async function readOnce({
   us?: (atMs: number, url: string, clock: Clock) => Answer | Promise<Answer>;
   receiver?: () => Outcome;
   stopAfterMs?: number;
-  /** What happens in `us` after a first reading, and after each further one but the last, whose end is returned. */
+  /** What happens in `us` after the first run, and after each further one. The result of the last run is returned. */
   afterwards?: readonly ((us: World) => void)[];
 } = {}): Promise<Once> {
   const clock = createVirtualClock();

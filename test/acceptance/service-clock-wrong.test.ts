@@ -1,4 +1,7 @@
-/** A service whose clock is wrong for a while, with all that it writes by it: news come as ever once it is right again. */
+/**
+ * A service whose clock is wrong for a while, and with it all instants that it writes. Once it is right again, events
+ * arrive as usual.
+ */
 import { afterEach, expect, test } from 'vitest';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import { formatInstant, parseInstant } from '../../src/time/instant.ts';
@@ -23,7 +26,7 @@ const between = (service: Transport): Transport => ({
   close: () => service.close(),
 });
 
-/** What people are told, but for the clock itself, which is told as well. */
+/** What people are notified of, without the alerts about the clock itself. */
 function newsOf({ received }: Stage): string[] {
   const names = received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname!));
   expect(names).toContain('WatchImpaired');

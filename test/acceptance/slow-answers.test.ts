@@ -1,4 +1,6 @@
-/** Since when a region is watched is known before anything is read by it, however late the first answer comes. */
+/**
+ * The instant since which a region is watched is stored before anything is read, however late the first answer comes.
+ */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
@@ -23,7 +25,7 @@ function flies(world: World, birdId: string, endsAs: 'failed' | 'succeeded' = 's
   return world.startFlight(birdId, { endsAs, fliesForMs: 1000 }).id;
 }
 
-/** Keys of what happened and was not forwarded, and of what was forwarded more than once. */
+/** Keys of events that were not forwarded, and of those that were forwarded more than once. */
 function differences(world: World): { lost: string[]; repeated: string[] } {
   const keys = stage.forwarded();
   const seen = new Set(keys);

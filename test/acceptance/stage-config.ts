@@ -1,4 +1,7 @@
-/** The configuration of a stage, for those that bring their own stage too: it needs nothing of the tests. */
+/**
+ * The configuration of a stage. It does not depend on the test runner, so others can use it with a stage of their
+ * own.
+ */
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
 import type { Config } from '../../src/config/config.ts';
@@ -12,16 +15,16 @@ import { secret } from '../../src/secret.ts';
 export interface ConfigOptions {
   readonly poll?: Partial<PollConfig>;
   readonly route?: Partial<Config['route']>;
-  /** In front of the default ones. */
+  /** Before the default rules. */
   readonly rules?: readonly Rule[];
-  /** Without it the built-in ones. */
+  /** Absent for the built-in ones. */
   readonly inhibitRules?: Config['inhibitRules'];
   readonly timeIntervals?: Config['timeIntervals'];
-  /** Puts together what `ops` is told in a storm. */
+  /** Folds what `ops` is notified of in a storm. */
   readonly foldStormsMs?: number;
-  /** True when the mails of `ops` go to the members of Nests alone. */
+  /** True if the mails of `ops` go only to the members of Nests. */
   readonly toNestMembers?: boolean;
-  /** Without it everything is forwarded to the lake. */
+  /** If absent, everything is forwarded to the lake. */
   readonly forward?: readonly Forward[];
   readonly digests?: Config['digests'];
   readonly heartbeat?: NonNullable<Config['heartbeat']>;
@@ -67,10 +70,10 @@ const email: EmailIntegration = {
   sendResolved: true,
 };
 
-/** Where a region's service is found. */
+/** The address of a region's service. */
 export const baseUrl = (region: string) => `https://${region}.example/api-rest`;
 
-/** Regions by these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
+/** Regions of these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
 export function stageConfig(regions: readonly string[], options: ConfigOptions = {}): Config {
   return {
     regions: regions.map((name) => ({

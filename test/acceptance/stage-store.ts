@@ -1,4 +1,4 @@
-/** Where the store of a story is: in memory, in a file, or, where the run has a server, on PostgreSQL. */
+/** Where the store of a story is: in memory, in a file, or on PostgreSQL if the run has a server. */
 import { randomUUID } from 'node:crypto';
 import { inject } from 'vitest';
 import { openPostgresStore } from '../../src/store/postgres/postgres-store.ts';
@@ -8,11 +8,14 @@ import type { Clock } from '../../src/time/clock.ts';
 import { placeAt } from '../store/postgres/postgres-server.ts';
 
 export interface StageStore {
-  /** Lets all run that is ready. A store outside of this process takes its time, during which time must stand still. */
+  /**
+   * Lets everything run that is ready. A store outside this process takes real time, during which virtual time must
+   * stand still.
+   */
   settle(): Promise<void>;
-  /** Opens it, or opens it again. */
+  /** Opens the store, or opens it again. */
   open(clock: Clock): Promise<Store>;
-  /** Whether what it holds outlives that it is closed. */
+  /** Whether its content survives closing it. */
   readonly isLasting: boolean;
 }
 

@@ -1,7 +1,8 @@
 /**
- * The first of the two harnesses: the whole daemon, the simulated service of each region and what people receive, in one
- * process on a virtual clock. The second, `alerting/desk.ts`, has no service; what else opens parts of nestwatch says
- * why it stands apart. Nothing here knows how the daemon works; a story says what happens and what people receive.
+ * The first of the two test harnesses: the whole daemon, the simulated service of each region and what people
+ * receive, in one process on a virtual clock. The second, `alerting/desk.ts`, has no service. Tests that open parts
+ * of nestwatch in another way say why. Nothing here knows how the daemon works: a story says what happens, and what
+ * people receive.
  */
 
 import type { Attempt } from '../../src/channels/channel.ts';
@@ -30,7 +31,7 @@ export interface Call {
   readonly body: string;
 }
 
-/** A mail as it was handed over. */
+/** A mail as it was handed to the mail server. */
 export interface Mail {
   readonly receivedAtUs: number;
   readonly delivery: Attempt;
@@ -45,7 +46,7 @@ export interface DigestMail {
 export interface StageOptions extends ConfigOptions {
   readonly regions?: readonly string[];
   readonly behaviours?: Readonly<Record<string, Partial<Behaviours>>>;
-  /** How the watchdog answers; 200 without it. */
+  /** How the watchdog answers; 200 by default. */
   readonly watchdog?: () => number;
   readonly seed?: number;
   /** How the webhook receiver answers; 200 by default. May throw as a transport would. */
@@ -54,13 +55,13 @@ export interface StageOptions extends ConfigOptions {
   readonly answersLater?: (call: Call) => Promise<void>;
   /** Called with each world before the daemon starts. */
   readonly before?: (world: World) => void;
-  /** A file, for stories in which somebody exchanges it between two lives. */
+  /** A file, for stories that replace it between two lives of the daemon. */
   readonly storePath?: string;
-  /** While it answers true the store takes nothing. */
+  /** While it returns true, the store is full. */
   readonly isStoreFull?: () => boolean;
-  /** What the store says of its disk; that of the machine without it. */
+  /** The disk space that the store reports; by default that of the machine. */
   readonly space?: () => ReturnType<Store['space']>;
-  /** Lays something between the daemon and a region's service. */
+  /** Wraps a region's service. */
   readonly between?: (service: Transport) => Transport;
 }
 
@@ -69,33 +70,33 @@ export interface Stage {
   readonly worlds: Readonly<Record<string, World>>;
   readonly calls: Call[];
   readonly mails: Mail[];
-  /** Those among the mails that are digests. */
+  /** The mails that are digests. */
   readonly digests: DigestMail[];
-  /** When the watchdog was called. */
+  /** The instants of the heartbeats. */
   readonly beats: number[];
   readonly happenings: Happening[];
   readonly store: Store;
   secondsPass(seconds: number): Promise<void>;
   minutesPass(minutes: number): Promise<void>;
-  /** Keys of the events that the lake accepted, in order, repeats included. */
+  /** Keys of the events that the lake accepted, in order, including repetitions. */
   forwarded(): string[];
   /** Group notifications that the hook accepted. */
   received(): Received[];
   daemon(): Daemon;
-  /** Ends the daemon's life and starts another on the same store; what comes between happens without either. */
+  /** Ends the daemon's life and starts another on the same store; `between` runs while there is none. */
   restart(between?: () => Promise<void> | void): Promise<void>;
-  /** The daemon goes on with another configuration. */
+  /** The daemon continues with a changed configuration. */
   follows(change: (config: Config) => Config): Promise<void>;
-  /** Sets the clock of the daemon alone. */
+  /** Sets only the daemon's clock. */
   ourClockSteps(seconds: number): void;
-  /** What the store's retention is from the next life on; 30 days before. */
+  /** Sets the store's retention from the next life on; 30 days until then. */
   keepsFor(days: number): void;
-  /** The configuration of the next life has the region no longer. */
+  /** Removes the region from the configuration of the next life. */
   drops(region: string): void;
   close(): Promise<void>;
 }
 
-/** What a reader of the `alertmanager` format sees. */
+/** What a receiver of the `alertmanager` format sees. */
 export interface Received {
   readonly receivedAtUs: number;
   readonly id: string;
@@ -202,7 +203,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       random: seededRandom(seed + 7),
       report: (happening) => {
         happenings.push(happening);
-        // A bug must fail the story at once, not hide in a log.
+        // A bug must fail the story at once, not stay hidden in a log.
         if (happening.what === 'trouble' && codeOf(happening.error) !== 'disk_full') throw happening.error;
         if (happening.what === 'poll' && happening.failure === 'bug') throw happening.error;
       },
@@ -216,7 +217,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       isOver = true;
     });
     await clock.advance(0);
-    // Requests under way are waited for, and their answers take time.
+    // Pending requests are waited for, and their answers take time.
     for (let tries = 0; !isOver; tries += 1) {
       await someTurns();
       if (!isOver && tries >= MOST_TRIES) await clock.advance(1_000);
@@ -285,5 +286,5 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   };
 }
 
-/** A life that did not end after so many times of some turns waits for time to pass. */
+/** If a life has not ended after this many attempts of several turns, time must pass. */
 const MOST_TRIES = 10;

@@ -52,7 +52,7 @@ test('a region with few Birds polls each at the interval, and sends no request m
     .slice(before)
     .flatMap((one) => (one.what === 'request' ? [one.operation] : []));
   const of = (operation: string) => requests.filter((one) => one === operation).length;
-  // Within its first hour a Bird's poll reads once as well what failed and what is active.
+  // Within its first hour, a Bird's poll also reads failed and active Flights once.
   const more = { searchFlights: 2, getBirdLogs: 0 };
   for (const [operation, once] of Object.entries(more)) {
     expect(of(operation)).toBeGreaterThan(10 * 55);
@@ -75,7 +75,7 @@ test('after a failure the Bird is looked at again before its interval is over', 
   const world = stage.worlds.eu!;
   const first = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.clock.advanceUntil(() => stage.forwarded().includes(`eu/flight/${first.id}/failed`));
-  // The second failure follows the news of the first one at once.
+  // The second failure follows right after the first one was seen.
   const second = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
   await stage.secondsPass(15);
   expect(stage.forwarded()).toContain(`eu/flight/${second.id}/failed`);
@@ -85,7 +85,7 @@ test('what was long in the air at the first start is known within minutes where 
   const flights: string[] = [];
   stage = await openStage({
     regions: ['eu'],
-    // Each look takes 2.2 requests: more than there are for a look every 30 s.
+    // Each poll takes 2.2 requests: more than the rate allows for a poll every 30 s.
     requestsPerSecond: 2,
     forward: [],
     before(world) {

@@ -13,7 +13,7 @@ let world: World;
 let birdId = '';
 afterEach(() => stage.close());
 
-/** A region with two Birds, watched for five minutes; what `trouble` throws or resolves to stands for an answer. */
+/** A region with two Birds, watched for five minutes. What `trouble` throws or resolves to replaces an answer. */
 async function open(
   trouble: (request: HttpRequest) => HttpResponse | undefined,
   behaviours: Partial<Behaviours> = {},
@@ -35,7 +35,7 @@ async function open(
   await stage.minutesPass(5);
 }
 
-/** What was told of that alert: firing or resolved. */
+/** The notifications of that alert: firing or resolved. */
 const received = (alertname: string) =>
   stage
     .received()
@@ -43,7 +43,7 @@ const received = (alertname: string) =>
     .filter(({ labels }) => labels.alertname === alertname)
     .map(({ status }) => status);
 
-/** Every list that holds the instant is too large. Resolves to that instant, which has been found since. */
+/** Every list that contains the instant is too large. Resolves to that instant, which has been found since. */
 async function openWithHole(): Promise<number> {
   let holeUs = 0;
   await open(({ url }) => {

@@ -1,4 +1,6 @@
-/** What happens to people, as they would tell it; each story gives the mails that stand beside this file. */
+/**
+ * What happens, in the words of the people concerned. Each story produces the mails that are stored beside this file.
+ */
 
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
@@ -11,9 +13,9 @@ export interface MailStory {
   /** Also the name of the file with its mails. */
   readonly name: string;
   readonly options?: StageOptions;
-  /** The Nest Support plays in it: ten Birds, whose polls would be most of what any other story takes. */
+  /** It takes place in the Nest Support, whose ten Birds would dominate the polls of any other story. */
   readonly hasSupport?: true;
-  /** Sets the scene before nestwatch starts. */
+  /** Sets up the world before nestwatch starts. */
   readonly before?: (world: World, cast: Cast) => void;
   readonly steps: readonly Step[];
 }
@@ -21,7 +23,7 @@ export interface MailStory {
 /** Minutes that pass, or something that happens in the EU region. */
 export type Step = number | ((world: World, cast: Cast, stage: Stage) => void | Promise<void>);
 
-/** Who plays: ids by name. */
+/** The ids of the world's Nests and Birds, by name. */
 export interface Cast {
   readonly nests: Map<string, string>;
   readonly birds: Map<string, string>;
@@ -56,7 +58,7 @@ const succeeds = (bird: string): Step => {
   };
 };
 
-/** Another `nests.include` of the EU, read while the daemon runs. */
+/** A different `nests.include` for the EU region, read while the daemon runs. */
 function watching(include: string): Step {
   return (_world, _cast, stage) =>
     stage.follows((config) => {
@@ -66,7 +68,7 @@ function watching(include: string): Step {
     });
 }
 
-/** For so many minutes from now on. */
+/** For this many minutes from now on. */
 async function silence({ store, clock }: Stage, matchers: string, minutes: number): Promise<void> {
   const nowUs = clock.nowUs();
   await store.transaction(async (tx) => {
@@ -92,10 +94,10 @@ const CAUSES = [
   'Object reference not set to an instance of an object.\n   at Blackbird.Plugins.Tms.Jobs.Create(JobRequest input)\n   at System.Runtime.CompilerServices.TaskAwaiter.GetResult()',
 ];
 
-/** Flushes come between two polls, so that a restart, which shifts polls by seconds, moves nothing into another mail. */
+/** Flushes fall between two polls. So a restart, which shifts polls by seconds, moves nothing into another mail. */
 const betweenPolls: StageOptions = { route: { groupWaitMs: 45_000, groupIntervalMs: 300_000 } };
 
-/** 200 failures of 14 Birds within ten minutes, of three causes. */
+/** 200 failures of 14 Birds within ten minutes, with three causes. */
 const storm: Step[] = Array.from({ length: 10 }, (_, minute): Step[] => [
   (world, { birds }) => {
     const ids = [...birds.values()];
@@ -294,7 +296,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
     before: (world) => void world.addUser({ firstName: 'Ann', email: 'ann@example.com' }),
     steps: [
       7,
-      // A minute later, so that a restart is over by then: its first reading would see the status before the log.
+      // A minute later, when a restart is over: its first reading would see the status before the log.
       (world, { birds }) =>
         world.at(world.nowUs() + 60_000_000, () => void world.suspend(birds.get('Contracts')!)),
       15,

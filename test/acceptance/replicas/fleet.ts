@@ -1,4 +1,4 @@
-/** Replicas as real processes of `nestwatch run`, each with its own configuration, page and user of the database. */
+/** Replicas as real processes of `nestwatch run`, each with its own configuration, page and database user. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ const MAIN = join(import.meta.dirname, '../../../src/main.ts');
 export interface FleetOptions {
   /** For configurations and logs. */
   readonly folder: string;
-  /** The configuration of the replica of this place. */
+  /** The configuration of a replica, by its place. */
   readonly configOf: (replica: number) => string;
   readonly ports: readonly number[];
-  /** A replica has begun another life. */
+  /** A replica has started a new life: a process from its start to its end. */
   readonly begun: (replica: number, life: string) => void;
-  /** A replica that nobody killed has ended otherwise than in good order. */
+  /** A replica that nobody killed ended with an error. */
   readonly crashed: (what: string) => void;
 }
 
@@ -27,21 +27,21 @@ export interface Replica {
 }
 
 export interface Fleet {
-  /** Starts a replica; resolves when it says so. */
+  /** Starts a replica; resolves once it reports that it runs. */
   start(place: number): Promise<Replica>;
-  /** Where its page is. */
+  /** The address of its page. */
   urlOf(place: number): string;
-  /** Those that run. */
+  /** The running replicas. */
   running(): readonly Replica[];
   /** Sends a signal and resolves when the process has ended. */
   end(place: number, signal: 'SIGKILL' | 'SIGTERM'): Promise<void>;
-  /** The status of what it answers, or undefined. */
+  /** Its response, or undefined if there was none. */
   ask(place: number, path: string): Promise<{ readonly status: number; readonly text: string } | undefined>;
   /** Resident memory, in MiB. */
   residentMiB(place: number): number;
-  /** Messages of the logs of all lives, with how often each was said, by level. */
+  /** The messages in the logs of all lives, with how often each occurred, by level. */
   said(): ReadonlyMap<string, number>;
-  /** Lines of the logs that are no JSON. */
+  /** Log lines that are not JSON. */
   unreadable(): readonly string[];
   endAll(): Promise<void>;
 }
@@ -123,7 +123,7 @@ export function createFleet({ folder, configOf, ports, begun, crashed }: FleetOp
   };
 }
 
-/** Undefined for what is no line of the log. */
+/** Undefined for anything that is not a log line. */
 function lineOf(line: string): { readonly level: string; readonly message: string } | undefined {
   try {
     return JSON.parse(line);

@@ -1,27 +1,27 @@
-/** The server of the store is away for minutes while there is work: what replicas say and take meanwhile. */
+/** The server of the store is away for minutes while there is work: what replicas report, and what memory they use. */
 import { sleep, systemClock } from '../../../src/time/clock.ts';
 import { type Scene, until } from './scene.ts';
 
-/** What is not ready by then never will be. */
+/** A replica that is not ready by then never will be. */
 const READY_WITHIN_MS = 90_000;
-/** What memory settles in. */
+/** The time in which memory settles. */
 const AFTERWARDS_MS = 60_000;
 
 export interface OutageFigures {
   readonly forMs: number;
-  /** When each replica was not ready any more, and when it was again after the server had come back. */
+  /** When each replica stopped being ready, and when it was ready again after the server had come back. */
   readonly unreadyMs: readonly number[];
   readonly readyAgainMs: readonly number[];
-  /** The last call of the watchdog after the server went, and the first after it came back. */
+  /** The last heartbeat after the server went away, and the first after it came back. */
   readonly lastBeatMs: number;
   readonly nextBeatMs: number;
-  /** Of each replica: before, at the most while the server was away, and a minute later. */
+  /** For each replica: before, the most while the server was away, and a minute later. */
   readonly residentMiB: readonly { readonly before: number; readonly most: number; readonly after: number }[];
-  /** What the logs said of it, beside `info`. */
+  /** The log messages about it, above `info`. */
   readonly said: ReadonlyMap<string, number>;
 }
 
-/** Takes the server away under load, and looks on. */
+/** Takes the server away under load, and observes. */
 export async function bearOutage(
   { server, witness, fleet, log }: Scene,
   forMs: number,

@@ -1,8 +1,9 @@
 /**
- * Three real processes on one real PostgreSQL, and what befalls them in random order: SIGKILL, SIGSTOP for longer than a
- * lease, SIGTERM, a restart of the server; or the server away for minutes. Afterwards nothing is lost, sent twice but
- * under the same id, or invented; what one left another went on with in time; and no two read a region at once.
- * By hand: `node test/acceptance/replicas/replicas-run.ts --faults 60 [--seed 1] [--outage 10m] [--regions 40] [--keep]`.
+ * Three real processes on one real PostgreSQL, and faults in random order: SIGKILL, SIGSTOP for longer than a lease,
+ * SIGTERM, a restart of the server; or the server is away for minutes. Afterwards nothing may be lost, invented, or
+ * sent twice under different ids. Another replica must have taken over in time, and no two may have read a region at
+ * once. Run it by hand with `node test/acceptance/replicas/replicas-run.ts --faults 60 [--seed 1] [--outage 10m]
+ * [--regions 40] [--keep]`.
  */
 import { parseArgs } from 'node:util';
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
@@ -19,11 +20,11 @@ import { watchCommits } from './who-commits.ts';
 const PAUSE_MS = 40_000;
 /** What is not taken over by then never will be. */
 const GIVEN_UP_MS = 90_000;
-/** What is owned for less than a minute does not move. */
+/** A region that was owned for less than a minute is not moved. */
 const SPREAD_MS = 240_000;
-/** By so much longer than the interval may a region go without being asked for. */
+/** How much longer than the interval a region may go without a request. */
 const READ_SLACK_MS = 10_000;
-/** Between two rounds of happenings in a region. */
+/** Between two rounds of events in a region. */
 const EVERY_MS = 4_000;
 
 export interface RunOptions {
@@ -38,7 +39,7 @@ export interface RunOptions {
   readonly spreadMs?: number;
   /** How often streams are read. */
   readonly interval?: string;
-  /** The server is away for so long, once, before the faults. */
+  /** The server is away for this long, once, before the faults. */
   readonly outageMs?: number;
   readonly log?: (line: string) => void;
   readonly keep?: boolean;
@@ -52,7 +53,7 @@ export interface RunFigures {
   readonly repeatedUnderOneId: number;
   readonly repeatedUnderAnotherId: readonly string[];
   readonly takeovers: readonly Takeover[];
-  /** Regions that nobody went on with. */
+  /** Regions that no replica took over. */
   readonly abandoned: readonly string[];
   readonly commits: number;
   readonly trespasses: readonly string[];
@@ -60,9 +61,9 @@ export interface RunFigures {
   readonly crashes: readonly string[];
   readonly residentMiB: readonly number[];
   readonly outage: OutageFigures | undefined;
-  /** What the logs said, beside `info`. */
+  /** What the logs said, above `info`. */
   readonly said: ReadonlyMap<string, number>;
-  /** Lines of the logs that are no JSON. */
+  /** Log lines that are not JSON. */
   readonly unreadable: readonly string[];
 }
 
@@ -108,14 +109,14 @@ export async function replicasRun(options: RunOptions): Promise<RunFigures> {
   }
 }
 
-/** Every kind as often as any other, in random order. */
+/** Every kind of fault equally often, in random order. */
 function shuffled(count: number, kinds: readonly Fault[], random: () => number): Fault[] {
   return Array.from({ length: count }, (_, index) => ({ kind: kinds[index % kinds.length]!, at: random() }))
     .toSorted((a, b) => a.at - b.at)
     .map(({ kind }) => kind);
 }
 
-/** Waits until each region was asked for within `staleMs` by a life that runs; returns those that were not. */
+/** Waits until a running life has made a request to each region within `staleMs`; returns the regions without one. */
 async function unread({ service, fleet }: Scene, staleMs: number): Promise<string[]> {
   const isStale = (region: string) => {
     const last = service.turnsOf(region).at(-1);
@@ -126,7 +127,7 @@ async function unread({ service, fleet }: Scene, staleMs: number): Promise<strin
   return service.regions.filter(isStale).map((region) => `nobody reads ${region}`);
 }
 
-/** Waits until every replica reads at least half of what falls to it: regions that are owned move calmly. */
+/** Waits until every replica reads at least half of its share: owned regions move slowly. */
 async function isSpread({ service, fleet, log }: Scene, withinMs: number): Promise<void> {
   const beganMs = Date.now();
   const least = Math.floor(service.regions.length / fleet.running().length / 2);
@@ -161,7 +162,7 @@ async function strike(scene: Scene, fault: Fault, pauseMs: number, random: () =>
   if (fault === 'kill') await fleet.end(place, 'SIGKILL');
   if (fault === 'stop') await fleet.end(place, 'SIGTERM');
   if (fault === 'pause') child.kill('SIGSTOP');
-  // A life that begins meanwhile may be the one that takes over.
+  // A life that starts meanwhile may be the one that takes over.
   const again =
     fault === 'pause' ? undefined : sleep(clock, random() * 20_000).then(() => fleet.start(place));
   const others = () => resumed(service, regions, fault, struckMs);
@@ -183,7 +184,7 @@ async function strike(scene: Scene, fault: Fault, pauseMs: number, random: () =>
   };
 }
 
-/** Ends what happens, and waits until all of it was sent, or nothing more comes. */
+/** Stops all events, and waits until everything was sent or nothing more arrives. */
 async function allHasCome({ service, witness, log }: Scene): Promise<void> {
   service.becomeQuiet();
   const missing = () => service.truth().filter((key) => !witness.forwarded.has(key)).length;

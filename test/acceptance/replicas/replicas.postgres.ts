@@ -21,6 +21,6 @@ test('of three processes on one server one is killed, one stopped for longer tha
   });
   expect(figures.events).toBeGreaterThan(100);
   expect(figures.commits).toBeGreaterThan(100);
-  // Those that were reading when they were struck.
+  // Those that were reading when the fault struck.
   expect(figures.takeovers.length).toBeGreaterThan(6);
 });

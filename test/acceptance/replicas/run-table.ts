@@ -1,4 +1,4 @@
-/** What came of a run of replicas, as a table for people. */
+/** Prints the result of a run of replicas as a table. */
 import type { RunFigures } from './replicas-run.ts';
 import { quantile, type Takeover } from './taken-over.ts';
 

@@ -1,4 +1,4 @@
-/** Replicas as processes, the server that keeps their store, the service that they watch, and who they notify. */
+/** Replicas as processes, the server of their store, the service that they watch, and the receiver that they notify. */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,11 +19,11 @@ export interface SceneOptions {
   readonly birds: number;
   /** How often streams are read. */
   readonly interval: string;
-  /** Between two rounds of happenings in a region; nothing happens by itself where it is 0. */
+  /** Between two rounds of events in a region; 0 for none. */
   readonly everyMs: number;
-  /** What alerts are grouped by; by region where nothing is given. */
+  /** What alerts are grouped by; by region if absent. */
   readonly groupBy?: string;
-  /** Settings of the server, beside those of tests. */
+  /** Settings of the server, in addition to those for tests. */
   readonly settings?: readonly string[];
   /** Keeps logs and configurations. */
   readonly keep?: boolean;
@@ -35,13 +35,13 @@ export interface Scene {
   readonly service: WatchedService;
   readonly witness: Witness;
   readonly fleet: Fleet;
-  /** Why processes ended that nobody ended. */
+  /** Why processes ended that nobody stopped. */
   readonly crashes: readonly string[];
   readonly log: (line: string) => void;
   close(): Promise<void>;
 }
 
-/** The store has its tables, and no process runs. */
+/** On return the store has its tables, and no process runs. */
 export async function openScene({
   seed,
   replicas,
@@ -81,7 +81,7 @@ export async function openScene({
       server,
       ports.map((_, place) => `replica${place}`),
     );
-    // Makes the tables.
+    // Creates the tables.
     await fleet.start(0);
     await fleet.end(0, 'SIGTERM');
     return { server, service, witness, fleet, crashes, log, close };

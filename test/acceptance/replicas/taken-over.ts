@@ -1,6 +1,6 @@
 /**
- * How soon others went on with what a replica did when it was struck, and what that time was spent on: from the log of
- * the service, and from what the database saw.
+ * How soon other replicas took over the work of a struck replica, and what the time was spent on: from the log of the
+ * service, and from what the database saw.
  *
  *   struck ──► nobody's ──► another's ──► it asks the service ──► it commits
  */
@@ -8,34 +8,34 @@
 import type { WatchedService } from './watched-service.ts';
 import type { DutyTurn, FirstWrite } from './who-commits.ts';
 
-/** What happened to replicas; `restart` befalls the server of the database. */
+/** The faults of replicas; `restart` is of the database server. */
 export type Fault = 'kill' | 'pause' | 'stop' | 'restart';
 
-/** A region that another life has asked for since the one that read it was struck. */
+/** A region that another life has made requests to since its reader was struck. */
 export interface Resumed {
   readonly fault: Fault;
   readonly region: string;
   readonly struckMs: number;
   readonly askedMs: number;
-  /** How long nobody asked, whatever for. */
+  /** How long nobody made a request, for whatever reason. */
   readonly silentMs: number;
 }
 
-/** Each part in milliseconds, beginning where the one before ended. */
+/** Each part in milliseconds, beginning where the previous one ended. */
 export interface Takeover extends Resumed {
-  /** Until it was nobody's. */
+  /** Until nobody owned it. */
   readonly freeMs: number;
-  /** Until it was another's. */
+  /** Until another replica owned it. */
   readonly takenMs: number;
-  /** Until that one asked for it. */
+  /** Until that replica made a request to it. */
   readonly beginMs: number;
-  /** Until that one committed what it was answered. */
+  /** Until that replica committed the response. */
   readonly commitMs: number;
-  /** All of them. */
+  /** The sum. */
   readonly tookMs: number;
 }
 
-/** A region that a life was reading when it was struck: its last turn there. */
+/** A region that a life was reading when it was struck, with its last turn there. */
 export interface Struck {
   readonly region: string;
   readonly turn: number;
@@ -47,7 +47,7 @@ export function readBy(service: WatchedService, life: string): Struck[] {
     .filter(({ region, turn }) => service.turnsOf(region)[turn]?.life === life);
 }
 
-/** Those regions that another life has asked for since. */
+/** Of those regions, the ones that another life has made requests to since. */
 export function resumed(
   service: WatchedService,
   struck: readonly Struck[],
@@ -62,8 +62,8 @@ export function resumed(
 }
 
 /**
- * What the time of a takeover was spent on; undefined where the database saw none, as of a region that was on its way to
- * another when its reader was struck.
+ * What the time of a takeover was spent on. Undefined if the database saw none, such as for a region that was already
+ * moving to another replica when its reader was struck.
  */
 export function partsOf(
   one: Resumed,
@@ -84,7 +84,7 @@ export function partsOf(
   return { ...one, freeMs, takenMs, beginMs, commitMs, tookMs: Math.round(written.atMs - one.struckMs) };
 }
 
-/** A value that so large a part of all does not exceed. */
+/** The value that this share of all values does not exceed. */
 export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.ceil(part * sorted.length) - 1)] ?? 0;

@@ -1,6 +1,6 @@
 /**
- * The watched service for several replicas: many simulated regions, behind one door for each replica, so that its log
- * knows who asked for which region and when.
+ * The watched service for several replicas: many simulated regions, with a separate port for each replica, so that
+ * its log knows who made requests to which region and when.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,7 +10,7 @@ import { pick, seededRandom } from '../../../src/simulator/world/seeded-random.t
 import { createWorld, type World } from '../../../src/simulator/world/world.ts';
 import { type Clock, sleep } from '../../../src/time/clock.ts';
 
-/** Requests for one region that came one after another from the same life of a replica. */
+/** Consecutive requests to one region by the same life of a replica. */
 export interface Turn {
   readonly life: string;
   readonly fromMs: number;
@@ -20,16 +20,16 @@ export interface Turn {
 
 export interface WatchedService {
   readonly regions: readonly string[];
-  /** The base URL of a region for the replica of this place. */
+  /** The base URL of a region for a replica, by its place. */
   urlOf(replica: number, region: string): string;
-  /** Requests at the door of this replica are of this life from now on. */
+  /** From now on, requests to the port of this replica belong to this life. */
   isLife(replica: number, life: string): void;
   world(region: string): World;
-  /** Who asked for a region, in order. */
+  /** Who made requests to a region, in order. */
   turnsOf(region: string): readonly Turn[];
-  /** The keys of all events that there were. */
+  /** The keys of all events that happened. */
   truth(): readonly string[];
-  /** Nothing more happens in the regions, and what happened is shown. */
+  /** Stops all events, and shows those that have happened. */
   becomeQuiet(): void;
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export interface Load {
   readonly seed: number;
   readonly regions: number;
   readonly birds: number;
-  /** Between two rounds of happenings in a region (a Flight, a Bird that is saved, a notification); 0 for none. */
+  /** Between two rounds of events in a region (a Flight, a saved Bird, a notification); 0 for none. */
   readonly everyMs: number;
 }
 
@@ -87,7 +87,7 @@ export async function openWatchedService(replicas: number, load: Load): Promise<
   const doors = await Promise.all(
     lives.map(async (_, replica) => {
       const door = createServer((request, response) => {
-        // A client that is killed in the middle is no failure of the service.
+        // A client that is killed during a request is no failure of the service.
         answer(replica, request, response).catch(() => response.destroy());
       });
       door.keepAliveTimeout = 65_000;
@@ -122,7 +122,7 @@ export async function openWatchedService(replicas: number, load: Load): Promise<
   };
 }
 
-/** A region with bad manners, in which something happens all the time. */
+/** A badly behaved region, in which something happens all the time. */
 function createBusyWorld(region: string, { clock, seed, birds, everyMs }: Load, index: number) {
   const random = seededRandom(seed * 1_000 + index);
   const world = createWorld({

@@ -1,13 +1,13 @@
 /**
- * Asks the database itself who commits what, by triggers: each replica comes as a user of its own, and for every write
- * into a region's events and cursors the owner of that region in the same transaction is written down beside it.
+ * Lets the database record who commits what, by triggers. Each replica is a separate user, and for every write to a
+ * region's events and cursors the trigger records the owner of that region in the same transaction.
  */
 import pg from 'pg';
 
 export interface Commits {
-  /** Of each region in order: which replica committed, by its user, and what it had to show. */
+  /** For each region in order: which replica committed, by its user, and under which ownership. */
   look(): Promise<CommitFigures>;
-  /** How often each duty has gone to another replica, and who has it. */
+  /** How often each duty moved to another replica, and who has it. */
   duties(): Promise<readonly DutyTurn[]>;
   /** When each owner first wrote into each region. */
   firstWrites(): Promise<readonly FirstWrite[]>;
@@ -15,9 +15,9 @@ export interface Commits {
 
 export interface CommitFigures {
   readonly commits: number;
-  /** Commits of one who did not own the region at that moment. */
+  /** Commits by a replica that did not own the region at that moment. */
   readonly trespasses: readonly string[];
-  /** Epochs in which more than one has committed, or that came again after a later one. */
+  /** Epochs in which more than one replica committed, or that occurred again after a later one. */
   readonly sharedEpochs: readonly string[];
 }
 
@@ -78,7 +78,7 @@ export interface Place {
 
 async function connected({ host }: Place): Promise<pg.Client> {
   const client = new pg.Client({ host, user: 'nestwatch', database: 'postgres' });
-  // A server that is stopped breaks it; each look opens another.
+  // Stopping the server breaks the connection; each look opens a new one.
   client.on('error', () => {});
   await client.connect();
   return client;
@@ -93,12 +93,12 @@ async function asked<Row extends object>(place: Place, sql: string): Promise<Row
   }
 }
 
-/** Users by which replicas can be told apart. They may do anything: what they make belongs to all of them. */
+/** Users that tell replicas apart. They have all rights, and share what they create. */
 export async function createUsers(place: Place, users: readonly string[]): Promise<void> {
   for (const user of users) await asked(place, `CREATE ROLE ${user} SUPERUSER LOGIN`);
 }
 
-/** Begins to look, on a store whose tables are there and that nobody uses. */
+/** Starts recording, on a store that has its tables and that nobody uses. */
 export async function watchCommits(place: Place): Promise<Commits> {
   await asked(place, SETUP);
   return {

@@ -1,6 +1,6 @@
 /**
- * A webhook that accepts everything and remembers under which id it was sent, so that what is lost, sent twice or
- * invented can be counted. It takes a moment for each call, in which a kill leaves the sender without its answer.
+ * A webhook that accepts everything and remembers the id of each message, so that what is lost, sent twice or
+ * invented can be counted. It takes a moment for each call, in which a kill leaves the sender without an answer.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -10,11 +10,11 @@ export interface Witness {
   readonly url: string;
   /** The ids under which an event was forwarded. */
   readonly forwarded: ReadonlyMap<string, readonly string[]>;
-  /** The ids of notifications that told of an event of an alert, by both. */
+  /** For each event of an alert, the ids of the notifications that contained it. */
   readonly notified: ReadonlyMap<string, readonly string[]>;
   /** How many notifications it has accepted. */
   accepted(): number;
-  /** When the watchdog was called. */
+  /** The instants of the heartbeats. */
   readonly beatsMs: readonly number[];
   close(): Promise<void>;
 }
@@ -39,7 +39,7 @@ export async function openWitness(): Promise<Witness> {
 
   function remember(id: string, body: Forwarded[] | { readonly alerts: readonly Alert[] }): void {
     if (Array.isArray(body)) {
-      // What an alert's own notification repeats of events comes under another id by contract.
+      // By contract, the alert's own notification contains some events again under another id.
       if (id.startsWith('forward-')) for (const event of body) add(forwarded, event.id, id);
       return;
     }
@@ -58,7 +58,7 @@ export async function openWitness(): Promise<Witness> {
     try {
       for await (const chunk of request) body += chunk;
     } catch {
-      // The sender was killed in the middle: nothing was accepted.
+      // The sender was killed during the request: nothing was accepted.
       return;
     }
     remember(String(request.headers['webhook-id']), JSON.parse(body));
