@@ -1,4 +1,7 @@
-/** Bounds of what a store holds or a public page says, which take more Nests, Birds and writes than any world has. */
+/**
+ * Limits of what a store holds or a public page shows. Reaching them takes more Nests, Birds and writes than any
+ * world has.
+ */
 
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

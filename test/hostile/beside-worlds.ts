@@ -1,4 +1,6 @@
-/** Bounds that no hostile world meets in its short time: what is beyond each is given to the part that keeps it. */
+/**
+ * Limits that no hostile world reaches in its short time. The part that keeps the limit is given more than it allows.
+ */
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
@@ -17,7 +19,7 @@ const MANY = 5_000;
 const DAY_MS = 86_400_000;
 const MOST_SERIES = 1_200;
 
-/** What a scrape has of one metric, after these happenings and with these alerts. */
+/** What a scrape contains of one metric, after these happenings and with these alerts. */
 async function mistakeInSeries(
   metric: string,
   happenings: readonly Happening[],
@@ -79,7 +81,7 @@ export const manyFiring = () =>
     })),
   );
 
-/** Of a configuration that has to be refused. */
+/** For a configuration that must be refused. */
 function mistakeInTaking(text: string): string | undefined {
   try {
     loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
@@ -127,7 +129,7 @@ export async function manyOrigins(): Promise<string | undefined> {
     maxBodyBytes: 1_000,
   });
   const all = numbers.map((at) => pools.to(new URL(`http://receiver-${at}.example`)));
-  // Closing one takes a turn.
+  // Closing a connection takes a turn of the event loop.
   await new Promise(setImmediate);
   const open = all.filter((one) => !('closed' in one && one.closed)).length;
   await pools.destroy();
@@ -158,7 +160,7 @@ export async function manyRequests(): Promise<string | undefined> {
   return refused === 0 ? `${MANY} requests waited for the store` : undefined;
 }
 
-/** Without a bound of their own pages that follow may take half of the connections. */
+/** Without a limit of their own, pages that follow changes may take half of the connections. */
 const MOST_FOLLOWERS = 100;
 
 export async function manyFollowers(): Promise<string | undefined> {

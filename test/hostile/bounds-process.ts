@@ -1,4 +1,6 @@
-/** One world beyond one bound, in a process in which that bound may be switched off before anything has read it. */
+/**
+ * One world that exceeds one limit, in a process in which that limit can be switched off before anything has read it.
+ */
 import { LIMITS, type LimitName } from '../../src/limits.ts';
 
 const limit = process.argv[2] as LimitName;

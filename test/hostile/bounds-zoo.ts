@@ -1,7 +1,7 @@
 /**
- * `node test/hostile/bounds-zoo.ts [--only NAME,NAME]`: each bound of `src/limits.ts` is switched off in a process of its
- * own, and the hostile world has to notice; with the bound, the same world has to be as it should be. Ends with 1 where
- * one is not.
+ * `node test/hostile/bounds-zoo.ts [--only NAME,NAME]`: switches off each limit of `src/limits.ts` in a process of
+ * its own. Without the limit, the checks of the hostile world must fail; with it, the same world must pass. Exits
+ * with 1 if that is not so for one of them.
  */
 import { fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,14 +10,14 @@ import { LIMITS, type LimitName } from '../../src/limits.ts';
 
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
 
-/** What a small container leaves to the program. */
+/** The memory that a small container leaves to the program. */
 const HEAP_MB = 192;
-/** A process that is at one thing for so long, of its processor time, would never come back to anything else. */
+/** Processor time. A process that works on one thing for this long would never return to anything else. */
 const PATIENCE_MS = 120_000;
-/** Of the clock on the wall: one that waits for ever takes no processor time. */
+/** Wall clock time: a process that waits forever takes no processor time. */
 const LONGEST_MS = 900_000;
 const LOOK_EVERY_MS = 1_000;
-/** 100 ticks a second on every Linux that Node runs on. */
+/** Linux counts 100 ticks a second wherever Node runs on it. */
 const MS_PER_TICK = 10;
 
 interface Task {
@@ -25,7 +25,7 @@ interface Task {
   readonly isOff: boolean;
 }
 
-/** What was noticed first; undefined for nothing. */
+/** The first failed check; undefined if all pass. */
 function noticed({ limit, isOff }: Task): Promise<string | undefined> {
   const child = fork(new URL('./bounds-process.ts', import.meta.url), [limit, isOff ? 'off' : 'on'], {
     execArgv: [`--max-old-space-size=${HEAP_MB}`],
@@ -59,7 +59,7 @@ function noticed({ limit, isOff }: Task): Promise<string | undefined> {
   });
 }
 
-/** The processor time of a process, as Linux tells it; elsewhere the time that has passed. */
+/** The processor time of a process as Linux reports it; elsewhere the time that has passed. */
 function processorMs(pid: number, otherwiseMs: number): number {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]!.split(' ');

@@ -5,7 +5,7 @@ import { EVALUATED } from './hostile-values.ts';
 /** Where a text is shown. */
 export type Medium = 'html' | 'text' | 'header' | 'slack' | 'teams' | 'json' | 'log' | 'metrics';
 
-/** Controls, and what turns the direction of text. */
+/** Control characters, and characters that change the direction of text. */
 const CONTROLS = /[[\p{Cc}\p{Cs}\u202a-\u202e\u2066-\u2069\u200e\u200f]--[\n\r\t]]/v;
 const HALF = /\p{Cs}/u;
 
@@ -14,17 +14,17 @@ const NEVER: Readonly<Record<Medium, readonly RegExp[]>> = {
   text: [CONTROLS],
   header: [CONTROLS, /[\r\n\t]/],
   slack: [/<!channel>/, /<@U0HOSTILE>/, /<http:\/\/evil\.example/],
-  // Its runs of text read no Markdown; the other blocks do.
+  // Teams does not read Markdown in its text runs, but in the other blocks.
   teams: [/\bTextBlock\b/],
-  // Programs are given the very text: JSON alone has to hold it.
+  // Programs get the original text, which only JSON has to be able to hold.
   json: [HALF],
   log: [CONTROLS],
   metrics: [CONTROLS, /^nestwatch_up 0$/m],
 };
 
-/** What is wrong with a text, with what stands around it; undefined for nothing. */
+/** What is wrong with a text, together with its surroundings; undefined if nothing is. */
 export function mistakeIn(medium: Medium, whole: string): string | undefined {
-  // Each page ends with the one script that is its own.
+  // Each page ends with its one script, which is allowed.
   const text = medium === 'html' ? whole.replace(`<script>${SCRIPT}</script>`, '') : whole;
   const bad = [...NEVER[medium], new RegExp(EVALUATED)].flatMap((one) => one.exec(text) ?? []);
   const [first] = bad;

@@ -1,6 +1,6 @@
 /**
- * For each bound what goes far beyond it, as somebody hostile would send it. With the bound the hostile world is as it
- * should be; without it, it must not be: so the zoo knows that each bound is needed, and that its absence is noticed.
+ * For each limit, input that goes far beyond it, as an attacker would send it. With the limit the hostile world must
+ * pass its checks; without it they must fail. This shows that each limit is needed, and that its absence is noticed.
  */
 import type { HttpResponse } from '../../src/http/transport.ts';
 import type { LimitName } from '../../src/limits.ts';
@@ -22,38 +22,38 @@ import type { HostileRequest } from './hostile-requests.ts';
 import { mistakeWithLargeAnswers } from './large-answers.ts';
 
 export type Excess =
-  /** What the region `eu` answers where its path fits. */
+  /** What the region `eu` answers to matching paths. */
   | {
       readonly of: 'answers';
       readonly path: RegExp;
       readonly alter: (response: HttpResponse) => HttpResponse;
     }
-  /** What the page is asked for, one after the other. */
+  /** Requests to the page, one after another. */
   | {
       readonly of: 'requests';
       readonly count: number;
       readonly request: (at: number) => HostileRequest;
-      /** With long names, in the store before. */
+      /** Alerts with long names that are in the store before. */
       readonly alerts?: number;
-      /** So many alerts that are no longer there are acknowledged. */
+      /** This many alerts that no longer exist are acknowledged. */
       readonly acknowledged?: number;
-      /** Of an answer that lists all that is within the bound. */
+      /** The largest allowed size of a response that lists everything within the limit. */
       readonly mostBytes?: number;
     }
-  /** A configuration that somebody wants to be read. */
+  /** A configuration to be read. */
   | { readonly of: 'configuration'; readonly text: () => string }
-  /** Connections that somebody opens, and says nothing. */
+  /** Connections that are opened and send nothing. */
   | { readonly of: 'connections'; readonly count: number }
-  /** Connections on which somebody asks for the largest answers, and does not read them. */
+  /** Connections that request the largest responses and do not read them. */
   | { readonly of: 'unread answers'; readonly count: number }
-  /** What no world meets; tells what is wrong. */
+  /** What no world reaches; returns what is wrong. */
   | { readonly of: 'beside'; readonly mistake: () => Promise<string | undefined> };
 
 const MIB = 2 ** 20;
 const NOTIFICATIONS = /\/notifications\?/;
 const BIRDS = /\/birds(\?|$)/;
 
-/** The same answer, each record of its list changed. */
+/** The same response with each record of its list changed. */
 const eachItem =
   (change: (item: Readonly<Record<string, unknown>>, at: number) => unknown) =>
   (response: HttpResponse): HttpResponse => {
@@ -63,13 +63,13 @@ const eachItem =
     return { ...response, body: JSON.stringify(Array.isArray(json) ? items : { ...json, items }) };
   };
 
-/** Made when it is asked for: all of them at once would be beyond any heap. */
+/** Created when it is needed: all of them at once would not fit into any heap. */
 const page = (items: () => string) => (response: HttpResponse) => ({
   ...response,
   body: `{"items":[${items()}],"totalCount":1}`,
 });
 
-/** Made once, for the many times that a list is asked for again. */
+/** Created once, for a list that is requested many times. */
 function list(items: () => string): (response: HttpResponse) => HttpResponse {
   let body: string | undefined;
   return (response) => {
@@ -106,7 +106,7 @@ function silence(matchers: readonly object[], more: object = {}): HostileRequest
 
 const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true }, NOWHERE]);
 
-/** Of every bound: who adds one is asked for what goes beyond it. */
+/** One for every limit: the compiler requires it of whoever adds a limit. */
 export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
   bytes_in_flight: { of: 'beside', mistake: mistakeWithLargeAnswers },

@@ -1,4 +1,7 @@
-/** The command line with hostile arguments, of commands that end by themselves, some of them against a running daemon. */
+/**
+ * The command line with hostile arguments, for commands that end by themselves, some of them against a running
+ * daemon.
+ */
 import { PassThrough, Writable } from 'node:stream';
 import { runCommandLine } from '../../src/cli/program.ts';
 import type { Edge } from '../../src/process-io.ts';
@@ -42,7 +45,7 @@ const BY_THEMSELVES = [
 export function hostileArguments(random: Random, url: string): string[] {
   const isOfDaemon = random() < 0.6;
   const command = isOfDaemon ? pick(random, OF_DAEMON) : pick(random, BY_THEMSELVES);
-  // A process gets no NUL in an argument, and no half of a surrogate pair.
+  // Arguments of a process cannot contain NUL or half of a surrogate pair.
   const text = () => hostileText(random, 2000).replaceAll('\0', '').toWellFormed();
   const more = Array.from({ length: Math.floor(random() * 3) }, text);
   return [...command, ...(isOfDaemon ? ['--url', url] : []), ...(random() < 0.3 ? ['--json'] : []), ...more];

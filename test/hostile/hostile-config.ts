@@ -1,5 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are meant.
-/** A whole configuration with something hostile at any of its keys. It is refused with a place, or it is harmless. */
+/**
+ * A whole configuration with something hostile at any of its keys. It must be refused with a position, or be
+ * harmless.
+ */
 import { readFileSync } from 'node:fs';
 import { parse, stringify } from 'yaml';
 import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
@@ -13,7 +16,7 @@ const EXAMPLE = parse(
   withAll(readFileSync(new URL('../../config/nestwatch.yaml', import.meta.url), 'utf8')),
 ) as object;
 
-/** A configuration in which one or two places are hostile, as text; now and then it is no YAML. */
+/** A configuration in which one or two places are hostile, as text; occasionally it is not YAML. */
 export function hostileConfig(random: Random): string {
   const root = structuredClone(EXAMPLE) as Record<string, unknown>;
   for (let count = 1 + Math.floor(random() * 2); count > 0; count -= 1) poison(root, random);
@@ -75,7 +78,7 @@ function set(holder: object, key: string, value: unknown): void {
   Object.defineProperty(holder, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** What went wrong with it, in words; undefined for nothing. */
+/** What went wrong while it was read, in words; undefined if nothing did. */
 export function mistakeOfLoading(text: string): string | undefined {
   const source = { file: 'nestwatch.yaml', text, environment: {}, readFile: refuseToRead };
   try {

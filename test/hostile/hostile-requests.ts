@@ -1,6 +1,6 @@
 /**
- * Requests as nobody means them, to every route of the page and the APIs. None of them may hide what the world's
- * honest Birds report: whatever is silenced stands beside a matcher that fits no alert.
+ * Senseless requests to every route of the page and the APIs. None of them may hide what the world's honest Birds
+ * report, so every silence among them also has a matcher that no alert fits.
  */
 import { request } from 'node:http';
 import { pick } from '../../src/simulator/world/seeded-random.ts';
@@ -124,7 +124,7 @@ const REGEXES = [
   'x{99999}',
   `(?i)[${'\\pL'.repeat(660)}]`,
 ];
-/** No alert has these, so what stands beside them hides nothing. */
+/** No alert has this label, so a silence with it mutes nothing. */
 const NOWHERE = { name: 'region', value: 'nowhere', isRegex: false, isEqual: true };
 
 export function hostileRequest(random: Random, url: string): HostileRequest {
@@ -293,7 +293,7 @@ const json = (method: string, path: string, body: string): HostileRequest => ({
   body,
 });
 
-/** The answer, or that the connection was ended: then the status is 0. */
+/** The response; its status is 0 if the connection was closed. */
 export function send(url: string, { method, path, headers, body }: HostileRequest): Promise<Answer> {
   return new Promise((resolve) => {
     const { hostname, port } = new URL(url);
@@ -302,7 +302,7 @@ export function send(url: string, { method, path, headers, body }: HostileReques
       try {
         for await (const chunk of incoming) chunks.push(chunk);
       } catch {
-        // What came of it is judged.
+        // Only the result is judged.
       }
       const contentType = String(incoming.headers['content-type'] ?? '');
       resolve({ status: incoming.statusCode ?? 0, contentType, body: Buffer.concat(chunks).toString() });

@@ -1,6 +1,6 @@
 /**
- * Stands between the daemon and a region's service and alters what it answers: either any answer of the region, or
- * only what concerns one Bird, so that the others must be watched as if nothing were.
+ * Sits between the daemon and a region's service and alters its responses: either any response of the region, or only
+ * what concerns one Bird, so that the other Birds must be watched as usual.
  */
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
@@ -10,9 +10,9 @@ import { type Clock, type Random, sleep } from '../../src/time/clock.ts';
 import { hostileText, hostileValue } from './hostile-values.ts';
 
 export interface HostileService {
-  /** Of answers, from 0 to 1. */
+  /** The share of responses that are altered, from 0 to 1. */
   readonly share: number;
-  /** The Bird whose records alone are altered; absent for everything that the region answers. */
+  /** The only Bird whose records are altered; absent for all responses of the region. */
   readonly birdId?: string;
   readonly mostCharacters: number;
   readonly mostItems: number;
@@ -22,7 +22,7 @@ export interface HostileParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly timeoutMs: number;
-  /** Runs work of the test itself, which is no turn of the daemon's. */
+  /** Runs work of the test itself, whose time does not count for the daemon. */
   readonly apart: <T>(work: () => T) => T;
 }
 
@@ -47,10 +47,10 @@ export function hostileService(inner: Transport, plan: HostileService, parts: Ho
   };
 }
 
-/** As the real transport, which takes no more than it may. */
+/** Like the real transport, it refuses responses that are too large. */
 export function fitting(response: HttpResponse): HttpResponse {
   const { most } = LIMITS.answer_bytes;
-  // A character has at least one byte, and more only where that does not matter here.
+  // A character has at least one byte. If it has more, that does not matter here.
   if (response.body.length > most)
     throw new NestwatchError('too_large', `more than ${most} bytes were answered`);
   return response;
@@ -139,7 +139,7 @@ function longText(
   return { ...response, body: response.body.replace(/:"[^"]*"/, () => `:"${whole}"`) };
 }
 
-/** As if byte by byte: over a network the exchange ends with its timeout. */
+/** As if sent byte by byte: over a network the request ends with its timeout. */
 async function drip(
   _response: HttpResponse,
   _plan: HostileService,
@@ -149,7 +149,7 @@ async function drip(
   throw new NestwatchError('timeout', `no whole answer within ${timeoutMs} ms`);
 }
 
-/** Fields of records altered, and records beside them that are none. */
+/** Alters fields of records, and adds things to lists that are not records. */
 function withRows(
   response: HttpResponse,
   plan: HostileService,
@@ -171,7 +171,7 @@ function withRows(
   });
 
   function fieldOf(name: string, own: unknown): unknown {
-    // Whose record it is stays: another Bird's must not become this one's.
+    // The ids stay: another Bird's record must not become this one's.
     if (!isAll && ['id', 'birdId', 'workflowId', 'nestId', 'workspaceId'].includes(name)) return own;
     if (random() < 0.6) return own;
     return random() < 0.5 && typeof own === 'string'
@@ -182,12 +182,12 @@ function withRows(
   return { ...response, body: JSON.stringify(json) };
 }
 
-/** A Bird as lists show it: its id is no other record's. */
+/** A Bird as in a list: no other record has its id. */
 function isBirdItself(row: Readonly<Record<string, unknown>>, birdId: string | undefined): boolean {
   return 'triggerType' in row && String(row.id) === birdId;
 }
 
-/** What stands in a list and is no record, or the same record again. */
+/** Things in a list that are not records, or the same record again. */
 function strangers(list: readonly unknown[], random: Random, isAll: boolean): unknown[] {
   if (random() > 0.3) return [];
   const [first] = list;
@@ -196,7 +196,7 @@ function strangers(list: readonly unknown[], random: Random, isAll: boolean): un
   return [pick(random, more)];
 }
 
-/** `__proto__` among them, as `JSON.parse` makes it. */
+/** Including `__proto__`, as `JSON.parse` creates it. */
 function ownFields(fields: readonly (readonly [string, unknown])[]): Record<string, unknown> {
   const record: Record<string, unknown> = {};
   for (const [name, value] of fields) {

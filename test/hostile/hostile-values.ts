@@ -1,14 +1,14 @@
 /**
- * Names and values as nobody means them: what every object of the language answers to, markup, templates, controls,
- * numbers that no number holds, and far too much of anything. A draw is decided by its chance alone.
+ * Senseless names and values: names that every object has, markup, templates, control characters, numbers beyond any
+ * range, and far too much of anything. The result depends only on `random`.
  */
 import { pick } from '../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../src/time/clock.ts';
 
-/** What Liquid would make of one of the texts: it must be nowhere in what leaves. */
+/** What Liquid would make of one of the texts. It must not appear in anything that leaves. */
 export const EVALUATED = String(918_273 * 564_738);
 
-/** Where a text would be run as a program, it would say so here. */
+/** If a text were run as a program, it would set this. */
 export const EXECUTED = '__hostile_text_was_executed';
 
 const BUILT_IN_NAMES = [
@@ -91,12 +91,12 @@ const SHORT_TEXTS = [
   ...PATHS,
 ];
 
-/** A name as objects have it themselves. */
+/** A name that every object has. */
 export function builtInName(random: Random): string {
   return pick(random, BUILT_IN_NAMES);
 }
 
-/** `mostCharacters` bounds the long ones, which are rare. */
+/** `mostCharacters` limits the long ones, which are rare. */
 export function hostileText(random: Random, mostCharacters: number): string {
   const chance = random();
   if (chance < 0.85) return pick(random, SHORT_TEXTS);
@@ -107,7 +107,7 @@ export function hostileText(random: Random, mostCharacters: number): string {
 
 const NUMBERS = [0, -1, 1.5, 2 ** 31, 2 ** 53 + 2, -(2 ** 63), 1e308, 5e-324, 99_999_999_999];
 
-/** Anything that JSON can say. */
+/** Any value that JSON can express. */
 export function hostileValue(random: Random, mostCharacters: number): unknown {
   const chance = random();
   if (chance < 0.6) return hostileText(random, mostCharacters);
@@ -119,7 +119,7 @@ export function hostileValue(random: Random, mostCharacters: number): unknown {
   return pick(random, [[], {}, [null], [[]], { id: {} }]);
 }
 
-/** With names that every object has: as own ones, as `JSON.parse` makes them. */
+/** With names that every object inherits, as own properties, as `JSON.parse` creates them. */
 function hostileRecord(random: Random, mostCharacters: number): unknown {
   const entries = Array.from({ length: 3 }, () => {
     const value = hostileText(random, Math.min(1000, mostCharacters));

@@ -1,7 +1,8 @@
 /**
- * One hostile world from one seed: the daemon and its page on a virtual clock, a region or a Bird whose answers are
- * altered, strangers who ask the page for nonsense, and two honest Birds. Whatever the hostile part does, the failures of
- * the honest Birds are notified in time, no turn of the loop is long, and nothing that leaves is anything but text.
+ * One hostile world from one seed: the daemon and its page on a virtual clock, a region or a Bird with altered
+ * responses, strangers who send nonsense to the page, and two honest Birds. Whatever the hostile part does, the
+ * failures of the honest Birds must be notified in time, no turn of the event loop may be long, and whatever leaves
+ * nestwatch must be nothing but text.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -44,11 +45,14 @@ import { EXECUTED } from './hostile-values.ts';
 import { createLoopMeter, type LoopMeter } from './loop-meter.ts';
 
 export interface RunOptions {
-  /** Also what takes seconds: texts of megabytes, pages of millions of items, a file as store, a second life. */
+  /**
+   * Includes what takes seconds: texts of megabytes, pages of millions of items, a file as store, a second life of
+   * the daemon.
+   */
   readonly isLarge: boolean;
-  /** In place of all else that is hostile: what goes beyond this bound. */
+  /** Instead of everything else that is hostile: input beyond this limit. */
   readonly excess?: Exclude<Excess, { of: 'beside' }>;
-  /** Shown every happening, for a person who looks for a cause. */
+  /** Receives every happening, for debugging. */
   readonly watch?: (happening: Happening) => void;
 }
 
@@ -59,26 +63,26 @@ export interface Outcome {
   readonly longestTurnMs: number;
 }
 
-/** More in one turn keeps everything else waiting for longer than anybody should. */
+/** A longer turn would delay everything else for too long. */
 export const LONGEST_TURN_MS = 200;
 const LONG_TURN = 'a turn of the event loop took';
-/** From the start of an honest Bird's Flight to every receiver: a poll, the group's wait, and a try. */
+/** From the start of an honest Bird's Flight to every receiver: a poll, the group's wait, and an attempt. */
 const TOLD_WITHIN_MS = 120_000;
-/** A process that was asked to stop is killed after so long. */
+/** A process that was asked to stop is killed after this time. */
 const STOP_WITHIN_MS = 8_000;
 /** Of one answer. */
 const MOST_SLICES = 5_000;
-/** Of processor time, in several turns; whatever a request asks for. */
+/** Processor time for one response, over several turns, whatever is requested. */
 const LONGEST_ANSWER_MS = 3_000;
 const MOST_MESSAGE_BYTES = 2 ** 20;
 const LATENT_MS = 20_000;
-/** Of the machine's time: what was refused of many connections is closed by then. */
+/** Real time: whatever is refused of many connections is closed by then. */
 const SETTLED_MS = 2_000;
-/** Of a page of events as long as they may be. */
+/** For a page of events of the greatest length. */
 const LARGEST_PAGE_BYTES = 10 * 2 ** 20;
 const FLIGHT_MS = 3_000;
 const STEP_MS = 1_000;
-/** By then every stream of the region has met it. */
+/** By then every stream of the region has received it. */
 const EXCESS_MS = 150_000;
 const MOST_SILENCES = 1_050;
 const MOST_ACKNOWLEDGEMENTS = 10_000;
@@ -112,7 +116,7 @@ web: { listen: "127.0.0.1:0" }
 
 const CONFIG = loadConfig({ file: 'hostile.yaml', text: CONFIG_TEXT, environment: {}, readFile: () => '' });
 
-/** The world of a seed. One whose turns alone were long is run again: the machine may have been at something else. */
+/** The world of a seed. If only its turns were too long, it is run again: the machine may have been busy. */
 export async function runSeed(seed: number, options: RunOptions): Promise<Outcome> {
   const outcome = await runOnce(seed, options);
   const isSlowOnly =
@@ -120,7 +124,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   return isSlowOnly ? runOnce(seed, options) : outcome;
 }
 
-/** The one command that repeats it. */
+/** The command that repeats it. */
 export function commandOf(seed: number, { isLarge }: Pick<RunOptions, 'isLarge'>): string {
   return `node test/hostile/hostile.ts --seed ${seed}${isLarge ? ' --large' : ''}`;
 }
@@ -146,9 +150,9 @@ class HostileWorld {
   readonly #worlds: Readonly<Record<string, World>>;
   readonly #meter: LoopMeter = createLoopMeter();
   readonly #service: HostileService;
-  /** Names of the Birds whose failures were seen, by the way on which they left. */
+  /** Names of the Birds whose failures arrived, by channel. */
   readonly #seen = new Map<string, Set<string>>();
-  /** Of worlds in which it matters how much is stored. */
+  /** For worlds in which the size of the store matters. */
   readonly #file: string | undefined;
   #store!: Store;
   #web!: Web;
@@ -183,7 +187,7 @@ class HostileWorld {
     };
   }
 
-  /** Two Birds: the first may become hostile, and works all the time; the second is honest. */
+  /** Two Birds: the first may become hostile and is always active; the second is honest. */
   #newWorld(region: string): World {
     const clock = this.#clock;
     const world = createWorld({
@@ -249,7 +253,7 @@ class HostileWorld {
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),
       reload: async () => ({ mistakes: [], needsRestart: [] }),
-      // What a request may spend is spent in the time of the machine.
+      // The time limit of a request counts real time.
       clock: { ...clock, monotonicMs: () => performance.now() },
       report: (one) => this.#hear(one),
     });
@@ -286,7 +290,7 @@ class HostileWorld {
     return excess ? excessive(inner, excess, this.#meter) : hostileService(inner, this.#service, parts);
   }
 
-  /** Mails are made and not sent; everything else goes through a transport that accepts it. */
+  /** Mails are built but not sent; everything else goes through a transport that accepts it. */
   #openChannels(): OpenChannels {
     const channels = openChannels({
       clock: this.#clock,
@@ -370,7 +374,7 @@ class HostileWorld {
     await this.#honestBirdsFail();
     await this.#stops();
     if (isLarge) {
-      // What is stored by now must not stop a next life either.
+      // What is stored by now must not stop a next life of the daemon either.
       this.#seen.clear();
       this.#start();
       await this.#honestBirdsFail();
@@ -383,7 +387,7 @@ class HostileWorld {
     if (polluted.length > 0) this.#find(`the prototype of all objects was changed: ${polluted.join()}`);
   }
 
-  /** Time passes, and no turn of the loop is long. */
+  /** Lets time pass, and checks that no turn of the event loop is long. */
   async #pass(ms: number, isDone = () => false): Promise<boolean> {
     const untilUs = this.#clock.nowUs() + ms * 1000;
     while (!isDone() && this.#clock.nowUs() < untilUs) await this.#clock.advance(STEP_MS);
@@ -422,7 +426,7 @@ class HostileWorld {
     }
   }
 
-  /** As if they had been acknowledged one after the other. */
+  /** As if they had been acknowledged one after another. */
   async #acknowledgeMany(count: number): Promise<void> {
     const nowUs = this.#clock.nowUs();
     const silences = Array.from({ length: count }, (_, at) => ({
@@ -440,7 +444,7 @@ class HostileWorld {
     await this.#meter.apart(() => this.#store.transaction((tx) => tx.silences.put(silences)));
   }
 
-  /** Opens connections and says nothing; looks how many of them are kept. */
+  /** Opens connections that send nothing, and checks how many of them are kept. */
   async #connect(count: number): Promise<void> {
     const { hostname, port } = new URL(this.#web.url);
     const sockets = Array.from({ length: count }, () => connect(Number(port), hostname));
@@ -452,7 +456,7 @@ class HostileWorld {
     this.#measure('connections were opened');
   }
 
-  /** Asks for large answers and reads none of them; looks whether others are still given any. */
+  /** Requests large responses and reads none of them; checks whether others still get a response. */
   async #leaveUnread(count: number): Promise<void> {
     const nowUs = this.#clock.nowUs();
     await this.#meter.apart(() =>
@@ -559,7 +563,7 @@ class HostileWorld {
     if (status !== 200) this.#find(`${path} was answered with ${status}`);
   }
 
-  /** As the process: what waits for a slow answer is left after a while. */
+  /** As in the real process, what waits for a slow response is abandoned after a while. */
   async #stops(): Promise<void> {
     const { stop, ended } = this.#life;
     stop.abort();
@@ -569,7 +573,7 @@ class HostileWorld {
     });
     const { timeoutMs } = this.#config.regions[0]!;
     const isOverInTime = () => this.#pass(timeoutMs + STOP_WITHIN_MS, () => isOver);
-    // Time does not wait for what is parsed in slices, each in a turn of the loop.
+    // Virtual time does not wait for what is parsed in slices, each in a turn of the event loop.
     if (!(await isOverInTime())) for (let turns = 0; turns < MOST_SLICES && !isOver; turns += 1) await turn();
     if (!(await isOverInTime())) this.#find('the daemon does not stop');
     await closeChannels(this.#channels);
@@ -584,7 +588,7 @@ class HostileWorld {
   }
 }
 
-/** A region whose answers go beyond a bound; what it would not be let send is refused as by the real transport. */
+/** A region whose responses exceed a limit. What the real transport would refuse is refused here as well. */
 function excessive(
   inner: Transport,
   excess: Extract<Excess, { of: 'answers' }>,
@@ -599,10 +603,10 @@ function excessive(
   };
 }
 
-/** On each of them every alert leaves. */
+/** Every alert is sent through each of them. */
 const WAYS = ['mail', 'hook', 'slack', 'teams', 'pagerduty', 'alertmanager', 'lake'];
 
-/** All texts in a JSON value but those that Slack shows as they are. */
+/** All texts in a JSON value except those that Slack shows as they are. */
 function markupOf(body: string): string[] {
   const texts: string[] = [];
   JSON.parse(body, function look(this: Readonly<Record<string, unknown>>, _key, value) {
@@ -612,7 +616,7 @@ function markupOf(body: string): string[] {
   return texts;
 }
 
-/** What is read in slices is read before time goes on. */
+/** Lets what is read in slices be read before time goes on. */
 async function manyTurns(): Promise<void> {
   for (let count = 0; count < 50; count += 1) await turn();
 }

@@ -6,7 +6,7 @@ const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
 
 const SEEDS = upTo(1000);
 
-/** What each world that failed has to say, with the command that repeats it. */
+/** What each failed world reports, with the command that repeats it. */
 async function failuresOf(seeds: readonly number[], options: RunOptions): Promise<string[]> {
   const failures: string[] = [];
   for (const seed of seeds) {

@@ -1,10 +1,10 @@
 /**
- * Runs hostile worlds, or one that is to be looked at:
+ * Runs hostile worlds, or a single one to debug:
  *
  *   node test/hostile/hostile.ts --seeds 5000 [--from 1] [--large]
  *   node test/hostile/hostile.ts --seed 17 [--large]
  *
- * Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
+ * Exits with 1 if anything was found. For each failed world it prints the command that repeats it.
  */
 import { parseArgs } from 'node:util';
 import { commandOf, runSeed } from './hostile-world.ts';

@@ -1,4 +1,6 @@
-/** A region that gives eight large answers at once, over real sockets: what of them is held in memory is measured. */
+/**
+ * A region that sends eight large responses at once, over real sockets. Measures how much of them is held in memory.
+ */
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -13,14 +15,14 @@ const MIB = 2 ** 20;
 const AT_ONCE = 8;
 const ANSWER_BYTES = 15 * MIB;
 /**
- * Of answers that are received: one of them stands there twice while its parts are put together, and on a busy machine
- * parts that nobody needs any more are collected late. Without the bound all eight are held, 120 MiB, most of them twice.
+ * For responses being received. While its parts are joined, one of them is in memory twice, and on a busy machine
+ * unused parts are collected late. Without the limit all eight are held, 120 MiB, most of them twice.
  */
 const MOST_HELD_BYTES = 150 * MIB;
 const LOOK_EVERY_MS = 1;
 const LONGEST_WAIT_MS = 5_000;
 
-/** What is wrong; undefined for nothing. */
+/** What is wrong; undefined if nothing is. */
 export async function mistakeWithLargeAnswers(): Promise<string | undefined> {
   const mayEnd = whenAllAre(AT_ONCE);
   const server = createServer((_, response) => void answer(response, mayEnd)).listen(0, '127.0.0.1');
@@ -65,7 +67,10 @@ export async function mistakeWithLargeAnswers(): Promise<string | undefined> {
   return undefined;
 }
 
-/** Resolves to each of so many when the last one asks, or when that takes too long, as where they wait for each other. */
+/**
+ * Returns a function that resolves for all callers once `count` have called it, or after a timeout, in case they wait
+ * for each other.
+ */
 function whenAllAre(count: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = count;
@@ -78,8 +83,8 @@ function whenAllAre(count: number): () => Promise<void> {
 }
 
 /**
- * A page without entries, and much that nobody asked for. Sends from one buffer, so that it holds nothing itself, and
- * ends when the others are as far.
+ * A page without entries, followed by much that nobody requested. It is sent from one buffer, so that the server
+ * itself needs no memory, and ends when the others have come as far.
  */
 async function answer(response: ServerResponse, mayEnd: () => Promise<void>): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' });

@@ -1,10 +1,10 @@
 /**
- * The processor time of every turn of the event loop: what other programs take from a busy machine is not in it.
- * Work of the test itself, done `apart`, is taken off the turn in which it is done.
+ * Measures the processor time of every turn of the event loop, so that other programs on a busy machine do not count.
+ * The time of the test's own work, run with `apart`, is subtracted.
  */
 export interface LoopMeter {
   apart<T>(work: () => T): T;
-  /** Milliseconds of the longest turn, and forgets it. */
+  /** The longest turn in milliseconds; starts anew. */
   longestMs(): number;
   stop(): void;
 }
@@ -44,7 +44,7 @@ export function createLoopMeter(): LoopMeter {
   };
 }
 
-/** What this thread has used. */
+/** The processor time that this thread has used. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

@@ -1,4 +1,4 @@
-/** Whether those who take alerts were told what they had to be told, once, and nothing else. */
+/** Checks that the receivers of alerts were notified of what they had to be, once, and of nothing else. */
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import { EDGE_US, type Expected, MINUTE_US } from './expected.ts';
 import { clockOf, type Find } from './finding.ts';
@@ -10,12 +10,15 @@ import type { Remains } from './run.ts';
 /** The longest interval of a group. */
 const GROUP_US = 6 * MINUTE_US;
 
-/** An outage of that length is told: a region is known to be down within minutes, and its alert waits for another. */
+/**
+ * An outage of this length must be notified: a region is known to be down within minutes, and its alert may wait for
+ * another one.
+ */
 const TOLD_OUTAGE_MS = 8 * 60_000;
-/** Its group, and receivers that do not accept at once. */
+/** The wait of its group, and receivers that do not accept at once. */
 const TOLD_WITHIN_US = 10 * MINUTE_US;
 
-/** The alert in which an event is owed to those who take alerts; undefined for none. */
+/** The alert that must contain an event; undefined if none must. */
 function alertnameOf({ type, feed }: TrueEvent): string | undefined {
   switch (type) {
     case 'flight.failed':
@@ -31,7 +34,7 @@ function alertnameOf({ type, feed }: TrueEvent): string | undefined {
   }
 }
 
-/** The only events that an alert of these kinds may tell, where no kind is owed them. */
+/** The only events that an alert of these kinds may contain, apart from those it must. */
 const FIT: Readonly<Record<string, readonly string[]>> = {
   BirdTriggerFailing: ['bird_log.EventError'],
   FlightFailed: [],
@@ -44,7 +47,7 @@ function isFit(alertname: string, { type }: TrueEvent, owed: string | undefined)
   return FIT[alertname]?.includes(type) ?? true;
 }
 
-/** Alerts of these kinds must be over at the end, since every Bird flew well once more. */
+/** Alerts of these kinds must have resolved at the end, because every Bird had one more successful Flight. */
 const MUST_END = [
   'FlightFailed',
   'BirdDeactivated',
@@ -67,7 +70,7 @@ export async function checkAlerts(
     readonly inbox: Inbox;
     readonly check: string;
     readonly what: string;
-    /** Takes it as one of those that were counted and not listed. */
+    /** Accepts it as one of those that were counted and not listed. */
     readonly wasCounted?: () => boolean;
   }[] = [];
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
@@ -80,7 +83,7 @@ export async function checkAlerts(
         const { labels, fingerprint, eventKeys, omitted: more } = alert;
         const name = labels.alertname ?? '';
         last.set(aboutOf(alert), alert);
-        // What a summary counts is on record, event by event.
+        // What a summary counts is recorded event by event.
         if (!isSummary && !heard.has(`${id} ${fingerprint}`)) {
           omitted.set(`${name} ${labels.region}`, (omitted.get(`${name} ${labels.region}`) ?? 0) + more);
         }
@@ -136,14 +139,15 @@ export async function checkAlerts(
   });
 }
 
-/** What an alert is about, rather than all its labels: those may change from one episode to the next. */
+/** What an alert is about. Not all its labels, which may change from one episode to the next. */
 function aboutOf({ labels }: ToldAlert): string {
   return `${labels.alertname} ${labels.region} ${labels.bird_id ?? labels.entity_id ?? ''}`;
 }
 
 /**
- * Birds of which a failed Flight was found after the last good one, as `region id`: it is then news, and lasts. One
- * that was shown late waits for a review; of one that ended more than once it is not known which end was found when.
+ * Birds, as `region id`, whose failed Flight was found after their last successful one. It is then news, and the
+ * alert keeps firing. A Flight that was shown late waits for a review. If a Flight ended more than once, it is not
+ * known which end was found when.
  */
 export function failedLast(
   truth: readonly Expected[],
@@ -170,7 +174,7 @@ export function mustEnd(failed: ReadonlySet<string>, about: string): boolean {
   return MUST_END.includes(alertname) && !(alertname === 'FlightFailed' && failed.has(`${region} ${birdId}`));
 }
 
-/** A region that was away for long was called down, or unauthorized, and people heard of it. */
+/** A region that was away for long must have been reported as down or unauthorized, and people notified. */
 export function checkAlarms({ plan, down, receivers, startedAtUs }: Remains, find: Find): void {
   for (const { region, outages } of plan.regions) {
     for (const outage of outages) {
@@ -191,7 +195,7 @@ export function checkAlarms({ plan, down, receivers, startedAtUs }: Remains, fin
   }
 }
 
-/** What was told last before that instant: it comes and goes, and is told no more until that is over. */
+/** What was last notified before that instant. It flaps, and is not notified again until that is over. */
 function flaps(
   arrivals: readonly Arrival[],
   inbox: Inbox,
@@ -221,13 +225,13 @@ function isAbout({ labels }: ToldAlert, alertname: string, region: string): bool
   return labels.alertname === alertname && labels.region === region;
 }
 
-/** By more than that a clock is surely wrong, by less than the second surely right. */
+/** With more than the first value a clock is surely wrong, with less than the second surely right. */
 const WRONG_MS = 75_000;
 const RIGHT_MS = 50_000;
 
 /**
- * Of what impairs the watch these worlds have a clock that is set wrong, and proof that comes late: the one is told, and
- * nothing beside the two is.
+ * Of what impairs the watch, these worlds have a clock that is set wrong, and proof that comes late. The first must
+ * be notified, and nothing other than the two.
  */
 export function checkWatch({ plan, receivers }: Remains, find: Find): void {
   const aheadMs = [plan.clockAheadMs];

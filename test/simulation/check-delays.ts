@@ -1,4 +1,4 @@
-/** Whether news was found as soon as it could be. */
+/** Checks that events were found as soon as they could be. */
 import type { Feed } from '../../src/domain/alert/event.ts';
 import { parseInstant } from '../../src/time/instant.ts';
 import { type Expected, MINUTE_US } from './expected.ts';
@@ -6,13 +6,15 @@ import type { Find } from './finding.ts';
 import type { Arrival } from './receivers.ts';
 import type { Remains } from './run.ts';
 
-/** What is later than overlaps begin with, and within what they can grow to. */
+/** Later than the initial overlap, but within what overlaps can grow to. */
 const LEARNABLE = { fromUs: 150e6, toUs: 480e6 };
-/** From so many late entries, and within that time, it is learned how late they come. */
+/** From this many late entries, within that time, the daemon learns how late they are. */
 const LESSONS = 4;
 const LEARNED_US = 20 * MINUTE_US;
 const FORGOTTEN_US = 60 * MINUTE_US;
-/** So many are judged together, and half of them must be found by then: sweeps take less, audits more. */
+/**
+ * This many are judged together, and half of them must be found by then: sweeps are faster than that, audits slower.
+ */
 const JUDGED = 6;
 const SWEPT_US = 2.5 * MINUTE_US;
 
@@ -41,7 +43,10 @@ export function checkDelays(
   }
 }
 
-/** Once it is known that entries come late, and by how much, sweeps look back far enough to find them at once. */
+/**
+ * Once the daemon knows that entries are late, and by how much, sweeps must look back far enough to find them at
+ * once.
+ */
 function checkLearning(
   late: readonly Expected[],
   seen: ReadonlyMap<string, Arrival>,
@@ -66,8 +71,8 @@ function checkLearning(
 }
 
 /**
- * When the daemon saw the event: what it says itself, freed of what its clock was ahead; before that clock was set
- * where both are possible. Undefined for what never arrived.
+ * When the daemon saw the event, as it says itself, corrected by how far its clock was ahead; if two offsets are
+ * possible, the one before the clock was set. Undefined for an event that never arrived.
  */
 function foundUs(
   key: string,

@@ -1,4 +1,7 @@
-/** What the daemon owes to others: no unforeseen errors, no false alarms, patience, and requests in proportion. */
+/**
+ * Checks what the daemon owes to others: no unexpected errors, no false alarms, patience, and a reasonable number of
+ * requests.
+ */
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import type { FlightRecord } from '../../src/simulator/world/simulated-record.ts';
 import type { World } from '../../src/simulator/world/world.ts';
@@ -7,16 +10,19 @@ import type { Remains } from './run.ts';
 
 const MOST_PER_POLL = 2;
 const MOST_OVERLAP_MS = 600_000;
-/** An entry is in the audits of the last four hours, each ten minutes, and in those of a day, hourly. */
+/** An entry is in the audits of the last four hours, every ten minutes, and in those of a day, hourly. */
 const AUDITS_OF_ENTRY = 24 + 24;
 const DAY_HOURS = 24;
-/** An audit counts what is old, and reads what may have come since the one before, which is at most so much behind. */
+/**
+ * An audit counts what is old, and reads what may have arrived since the previous one, which is at most this far
+ * behind.
+ */
 const AUDITS_AN_HOUR = 6;
 const READ_BY_AUDITS = 3;
 
-/** Of all requests. */
+/** A share of all requests. */
 const FEW_FAILURES = 0.01;
-/** A region that has come back may be taken for away until the next probe. */
+/** After a region has come back, it may be considered down until the next probe. */
 const AFTER_OUTAGE_US = 6 * 60e6;
 
 export function checkManners(remains: Remains, find: Find): void {
@@ -36,7 +42,7 @@ export function checkManners(remains: Remains, find: Find): void {
   }
 }
 
-/** So few requests are answered by anything but the service that hardly ever many of them follow each other. */
+/** So few requests fail that many failures in a row are very unlikely. */
 function isUntroubled(behaviours: Partial<Behaviours>): boolean {
   return FAILURES.reduce((sum, name) => sum + (behaviours[name] ?? 0), 0) < FEW_FAILURES;
 }
@@ -55,9 +61,9 @@ const FAILURES = [
 ] as const;
 
 /**
- * Polls at their interval, and as much again for what they lead to; pages that overlaps make them read again, and audits
- * where counts prove nothing; and what lists of Flights that are cut cost the polls of those that are open, and the
- * hourly review of a day, which each life begins with.
+ * The number of requests must be explained by: polls at their interval, and as many again for what they lead to;
+ * pages that overlaps read again, and audits where counts prove nothing; the cost of cut lists of Flights for polls
+ * of open Flights; and the hourly review of a day, with which each life begins.
  */
 function checkRequests(world: World, remains: Remains, find: Find): void {
   const { plan, down, moves = 0, startedAtUs, endedAtUs } = remains;
@@ -67,7 +73,7 @@ function checkRequests(world: World, remains: Remains, find: Find): void {
   const hours = (endedAtUs - startedAtUs) / 3_600e6;
   const streams = 1 + 2 * world.birds.size;
   const polls = ((hours * 3_600_000) / intervalMs) * streams;
-  // Once an entry that was read is seen to be gone, counts prove nothing for a day, and audits read.
+  // Once an entry that was read is seen to be deleted, counts prove nothing for a day, and audits read.
   const isCounted = totalCountCap + totalCountStaleMs + life.deletions + life.edits === 0;
   const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? READ_BY_AUDITS : AUDITS_OF_ENTRY);
   const pages = (world.truth().events.length * timesAgain) / pageInForce(pageSize, behaviours);
@@ -78,7 +84,7 @@ function checkRequests(world: World, remains: Remains, find: Find): void {
   if (total > most)
     find('unexplained', 'too many requests', `${world.region}: ${total}, where ${most} should do`);
 
-  /** The halves of a cut list are half as long at the least, and each was asked for in vain before it was halved. */
+  /** The halves of a cut list are at least half as long, and each list was requested in vain before it was halved. */
   function cutLists(): number {
     if (flightsCap === 0) return 0;
     const flights = [...world.flights.values()];
@@ -89,7 +95,7 @@ function checkRequests(world: World, remains: Remains, find: Find): void {
   }
 }
 
-/** Where larger pages are refused they are halved until they are not. */
+/** If larger pages are refused, they are halved until they are accepted. */
 function pageInForce(
   pageSize: number,
   { maxPageSize = pageSize, overMaxPageSize }: Partial<Behaviours>,
@@ -100,7 +106,7 @@ function pageInForce(
   return size;
 }
 
-/** How long it was in the air up to then. */
+/** How long it had been active by then. */
 function flyingUs({ startedAtUs, ends }: FlightRecord, untilUs: number): number {
   let sinceUs: number | undefined = startedAtUs;
   let sum = 0;

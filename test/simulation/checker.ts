@@ -1,12 +1,13 @@
 /**
- * Compares what the regions know to have happened with what the receivers accepted. Nothing here looks into the
- * daemon: it is judged by its messages, and at the very end by what its store still owes.
+ * Compares what really happened in the regions with what the receivers accepted. Nothing here looks into the daemon:
+ * it is judged by its messages, and at the very end by the deliveries that are left in its store.
  *
- * - *lost*: an entry that could be read, and that the lake did not get.
- * - *invented*: an event that the lake got, and that never was, or one with another content.
- * - *repeated*: an event accepted twice, though not under one id, or though the first was confirmed.
- * - *unexplained*: an alert that was owed and not told, told twice, told without cause or not taken back; an event
- *   that was found late; a delivery that is still owed; an unforeseen error; a lack of manners, or of moderation.
+ * - *lost*: an entry that could be read did not reach the lake.
+ * - *invented*: the lake got an event that never happened, or one with other content.
+ * - *repeated*: an event was accepted twice, under different ids, or although the first time was confirmed.
+ * - *unexplained*: an alert that was due and not notified, notified twice or without cause, or not resolved; an event
+ *   that was found late; a delivery that is still pending; an unexpected error; a lack of manners, or too many
+ *   requests.
  */
 import { parseInstant } from '../../src/time/instant.ts';
 import { checkAlarms, checkAlerts, checkWatch, failedLast, mustEnd } from './check-alerts.ts';
@@ -19,11 +20,11 @@ import type { Remains } from './run.ts';
 
 export interface Checked {
   readonly findings: readonly Finding[];
-  /** True events that had to arrive. */
+  /** Real events that had to arrive. */
   readonly events: number;
-  /** Events accepted more than once under one id after an answer that did not come: unavoidable. */
+  /** Events accepted more than once under one id after an answer that was lost, which is unavoidable. */
   readonly unavoidable: number;
-  /** From when an event could be read to when the lake had it, in milliseconds, where nothing stood in the way. */
+  /** From when an event could be read to when the lake had it, in milliseconds, for events that nothing delayed. */
   readonly delaysMs: readonly number[];
 }
 
@@ -88,7 +89,7 @@ function checkLake({ receivers }: Remains, truth: readonly Expected[], find: Fin
   return seen;
 }
 
-/** The sender knew before the other try began, and went on for long enough to remember it. */
+/** The sender knew before the other attempt began, and ran for long enough afterwards to record it. */
 function isKnownToArrive({ life, confirmedAtUs }: Arrival, again: Arrival): boolean {
   return confirmedAtUs < again.begunAtUs && life.unwellAfterUs(confirmedAtUs) - confirmedAtUs > 30e6;
 }
@@ -101,7 +102,10 @@ function isOfFlight(key: string, event: Expected): boolean {
   return flightOf(key) === flightOf(event.key);
 }
 
-/** Entries have the very instant that the service wrote; of Flights it may be known from their log only, or from when it was seen. */
+/**
+ * Entries must have exactly the instant that the service wrote. That of a Flight may be known only from its log, or
+ * be the instant at which it was seen.
+ */
 function isInstantRight(event: Expected, text: string, arrivedAtUs: number): boolean {
   const us = parseInstant(text)?.us ?? 0;
   if (event.feed !== 'flight') return us === shownUs(event) || isTwice(event);

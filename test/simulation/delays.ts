@@ -1,7 +1,7 @@
-/** Delays of millions of events in little memory: counted in steps of two percent. */
+/** Delays of millions of events in little memory: counted in steps of two per cent. */
 export interface Delays {
   add(delaysMs: readonly number[]): void;
-  /** Undefined when there are none. */
+  /** Undefined if there are none. */
   quantile(share: number): number | undefined;
 }
 

@@ -1,42 +1,48 @@
 /**
- * What the regions know to have happened, and what of it nestwatch owes: what could be read, for as long as finding
- * it may take while a daemon lives and its region answers.
+ * What really happened in the regions, and which of it nestwatch must report: whatever could be read for as long as
+ * finding it may take, while a daemon ran and its region answered.
  */
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Interval, Remains } from './run.ts';
 
 export const MINUTE_US = 60e6;
-/** What comes later than that may be left to the audit. */
+/** What comes later than this may be left to the audit. */
 export const LATE_US = 100e6;
 const FOUND_US = 10 * MINUTE_US;
 const AUDIT_US = 25 * MINUTE_US;
 const REVIEW_US = 80 * MINUTE_US;
-/** Polls of Flights surely look no further back. */
+/** Polls of Flights certainly look back no further. */
 const LOOKED_BACK_US = 10 * MINUTE_US;
-/** After an outage the daemon may wait for so long before it looks again: a refused token's next probe. */
+/** After an outage the daemon may wait this long before its next attempt: a refused token's next probe. */
 const NEXT_LOOK_US = 6 * MINUTE_US;
-/** What happened so near to the first start may be counted to either side: the service need not say when it was. */
+/**
+ * What happened this close to the first start may count as before or after it, because the service need not say when
+ * it was.
+ */
 export const EDGE_US = 60e6;
 const LOOKBACK_US = 3_600e6;
-/** A clock of ours that differs by more from the service's is taken for wrong. */
+/** If our clock differs more than this from the service's, it counts as wrong. */
 const MOST_SKEW_MS = 300_000;
 
 export interface Expected extends TrueEvent {
   readonly world: World;
   /** It could be read, so it must have been found. */
   readonly isOwed: boolean;
-  /** Of a Flight with several ends, the keys may count them otherwise when one of them was too short to be seen. */
+  /**
+   * False if a Flight has several ends and one of them was too short to be seen: then keys may number the others
+   * differently.
+   */
   readonly isCountable: boolean;
-  /** It can be told from history: where the service may not say when a Flight ended, that goes by when it started. */
+  /** Whether it can be told from history. If the service does not say when a Flight ended, its start decides. */
   readonly isDated: boolean;
-  /** It occurred after the watch began, so that alerts are owed for it. */
+  /** It occurred after the watch began, so alerts are due for it. */
   readonly isNews: boolean;
-  /** How long it may take to find it, from `visibleAtUs` on. */
+  /** How long finding it may take, from `visibleAtUs` on. */
   readonly withinUs: number;
-  /** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
+  /** How late it was shown. A Flight counts from its start, because polls look there. */
   readonly latenessUs: number;
-  /** Nothing stood in the way of finding it at once, and within its time. */
+  /** Nothing prevented finding it at once, and in time. */
   readonly isUndisturbed: boolean;
   readonly isUndisturbedWithin: boolean;
 }
@@ -79,8 +85,9 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
 }
 
 /**
- * When the watch began: at the first start. Only our clock knows of lives that no answer reached, and while it disagrees
- * with the service's it says nothing of them: then the watch began with the first life that was answered.
+ * When the watch began: at the first start. If no answer reached a life of the daemon, only our clock knows of it,
+ * and while that clock disagrees with the service's, this proves nothing. Then the watch began with the first life
+ * that got an answer.
  */
 function watchBeganUs(dark: readonly Interval[], { plan, down, startedAtUs }: Remains): number {
   const answeredUs = dark.reduce(
@@ -94,8 +101,8 @@ function watchBeganUs(dark: readonly Interval[], { plan, down, startedAtUs }: Re
 }
 
 /**
- * A first start reads an hour back. Flights that started before that are known where they could be seen in the air:
- * the first reading may come long after the first start, when a crash and an outage lie between them.
+ * A first start reads an hour back. Flights that started earlier are known if they could be seen while active. The
+ * first reading may come long after the first start, if a crash and an outage lie between them.
  */
 function isWithinLookback(
   world: World,
@@ -123,7 +130,7 @@ function isDated(
   return isAlwaysGiven || isYoung || wasSeenInTheAir(event, dark, startedAtUs);
 }
 
-/** There was time to meet the Flight between the first start and its end. */
+/** There was time to see the Flight active between the first start and its end. */
 function wasSeenInTheAir(
   { occurredAtUs }: TrueEvent,
   dark: readonly Interval[],
@@ -133,8 +140,8 @@ function wasSeenInTheAir(
 }
 
 /**
- * How long it may take to find an event while a daemon lives and its region answers: sweeps and polls find most, the
- * audit what comes too late for them; Flights that were shown late, or end once more long after they started, are
+ * How long finding an event may take while a daemon runs and its region answers. Sweeps and polls find most, the
+ * audit what is too late for them. Flights that were shown late, or that ended once more long after their start, are
  * left to the hourly review.
  */
 function foundWithinUs(event: TrueEvent, lateUs: number): number {
@@ -143,7 +150,7 @@ function foundWithinUs(event: TrueEvent, lateUs: number): number {
   return isLate ? AUDIT_US : FOUND_US;
 }
 
-/** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
+/** How late it was shown. A Flight counts from its start, because polls look there. */
 function latenessUs(world: World, event: TrueEvent): number {
   const flight = event.feed === 'flight' ? world.flights.get(event.key.split('/')[2]!) : undefined;
   if (flight) return flight.visibleAtUs - flight.startedAtUs;
@@ -154,13 +161,16 @@ function isLaterEnd(event: TrueEvent): boolean {
   return event.key.includes('#');
 }
 
-/** A review sees that a Flight has ended in another way than before, and not that it has ended once more. */
+/**
+ * A review notices that a Flight has ended differently than before, but not that it has ended once more in the same
+ * way.
+ */
 function isAnotherEnd(world: World, event: TrueEvent): boolean {
   const { ends } = world.flights.get(event.key.split('/')[2]!)!;
   return ends.every(({ status }, index) => status !== ends[index - 1]?.status);
 }
 
-/** Whether each stretch of the Flight, flying or ended, could be read before the next began. */
+/** Whether each phase of the Flight, active or ended, could be read before the next one began. */
 function isEveryEndSeen(
   world: World,
   event: TrueEvent,
@@ -178,7 +188,8 @@ function isEveryEndSeen(
     const nextUs = turns[index + 1];
     if (nextUs === undefined) return true;
     const fromUs = Math.max(atUs, flight.visibleAtUs, remains.startedAtUs);
-    // One that was shown late, or that was over and flies again, is behind what polls look at: reviews alone read it.
+    // A Flight that was shown late, or that had ended and became active again, is behind what polls look at: only
+    // reviews read it.
     const reopenedUs = index === 0 ? 0 : turns[index % 2 === 1 ? index : index - 1]!;
     const isBehind = isLate || reopenedUs - flight.startedAtUs > LOOKED_BACK_US;
     const neededUs = isBehind ? REVIEW_US : 6 * MINUTE_US;
@@ -186,7 +197,7 @@ function isEveryEndSeen(
   });
 }
 
-/** Times in which a region could not be read. */
+/** The times in which a region could not be read. */
 function darkOf(world: World, { plan, down, startedAtUs }: Remains): Interval[] {
   const { outages } = plan.regions.find(({ region }) => region === world.region)!;
   const spans = [

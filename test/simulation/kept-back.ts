@@ -1,6 +1,6 @@
 /**
- * What nestwatch kept from people, and whether it may: an excuse counts where the store has it for the very event, and
- * where the world gave cause for it at that time.
+ * Checks what people were not notified of, and whether that was right. A reason counts if the store has it for
+ * exactly this event, and if the world gave cause for it at that time.
  */
 import type { Suppression } from '../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../src/store/store.ts';
@@ -8,12 +8,14 @@ import { type Expected, MINUTE_US } from './expected.ts';
 import type { Arrival } from './receivers.ts';
 import type { Remains } from './run.ts';
 
-/** The alert of a region that was away flaps, and then fires on until it has been over for its calm; then a flush. */
+/**
+ * The alert of a region that was away flaps, then keeps firing until it has been calm for long enough; then a flush.
+ */
 const AFTER_ALARM_US = 36 * MINUTE_US;
 /** `max_alert_age` of the stage. */
 const OLD_US = 6 * 3_600e6;
 
-/** News that nobody was told. */
+/** News of which nobody was notified. */
 export type Untold =
   | { readonly of: 'event'; readonly event: Expected; readonly alertname: string; readonly foundAtUs: number }
   | { readonly of: 'end'; readonly region: string };
@@ -21,7 +23,7 @@ export type Untold =
 export async function mayBeKeptBack(
   tx: { readonly suppressions: Pick<Transaction['suppressions'], 'ofAlert' | 'ofEvent'> },
   untold: Untold,
-  /** What came to the inbox that was not told. */
+  /** What arrived in the inbox, without what was not notified. */
   arrivals: readonly Arrival[],
   { plan, happenings, endedAtUs }: Pick<Remains, 'plan' | 'happenings' | 'endedAtUs'>,
 ): Promise<boolean> {
@@ -39,7 +41,7 @@ export async function mayBeKeptBack(
     return reason === 'inhibited' && isAway;
   }
 
-  // The end of what was told is kept from nobody: it waits until its region is there again, and may wait still.
+  // That an alert has resolved is never withheld: it waits until its region is back, and may still be waiting.
   if (untold.of === 'end') {
     return happenings.alarms.some(
       ({ region, untilUs }) => region === untold.region && untilUs + AFTER_ALARM_US > endedAtUs,

@@ -1,6 +1,6 @@
 /**
- * Lets a region live: Flights, failures, edits, lost connections, and the mischief that a reader must bear. All of
- * it is put on the world's own agenda, so what the daemon does cannot change what happens.
+ * Makes things happen in a region: Flights, failures, edits, lost connections, and the trouble that a reader must
+ * bear. Everything is on the world's own agenda, so what the daemon does cannot change what happens.
  */
 
 import {
@@ -28,19 +28,19 @@ import type { RegionPlan } from './plan.ts';
 
 export interface LifeOptions {
   readonly random: Random;
-  /** How long before now it began. */
+  /** How long ago it began. */
   readonly historyMs: number;
-  /** Nothing happens of itself after this. */
+  /** After this, nothing new happens by itself. */
   readonly forMs: number;
 }
 
 const HOUR_MS = 3_600_000;
 const MINUTE_S = 60;
 
-/** A world stays small. */
+/** Keeps a world small. */
 const MOST_BIRDS = 8;
 
-/** Five failures of a trigger take so long. */
+/** The time that five failures of a trigger take. */
 const BROKEN_FOR_US = 25 * 60e6;
 
 const CLEARED_SHARE = 0.3;
@@ -55,7 +55,7 @@ export function beginLife(world: World, plan: RegionPlan, options: LifeOptions):
   for (let nest = 0; nest < plan.nests; nest += 1) world.addNest({ name: `${NEST_NAMES[nest]}` });
   for (let bird = 0; bird < plan.birds; bird += 1) newBird(world, random);
 
-  /** Independent events at a rate. Each has chance of its own, so that one does not change when others do. */
+  /** Independent events at a rate. Each has its own random source, so that one does not change when others do. */
   function often(perHour: number, action: (random: Random) => void, untilUs = endUs): void {
     const own = forked(random);
     if (perHour <= 0) return;
@@ -92,11 +92,11 @@ export function beginLife(world: World, plan: RegionPlan, options: LifeOptions):
   });
 }
 
-/** What was left in the air comes down, and every Bird flies well once more: after it nothing is wrong. */
+/** Ends what is still active, and lets every Bird have one more successful Flight. Afterwards nothing is wrong. */
 export function endLife(world: World, random: Random): void {
   for (const bird of present(world)) {
     for (const flight of [...bird.activeFlights]) {
-      // Each action lets the world catch up, and the Flight or its Bird may end by themselves.
+      // Each action lets the world catch up, so the Flight or its Bird may end by itself.
       world.settle();
       if (!endOf(flight)) world.endFlight(flight.id, random() < 0.5 ? 'failed' : 'succeeded');
     }
@@ -151,7 +151,7 @@ function longFlight(world: World, random: Random, endUs: number): void {
   });
 }
 
-/** A Flight that has ended is active again, long enough for that to be seen, and ends anew. */
+/** A Flight that has ended becomes active again, for long enough to be seen, and ends anew. */
 function reopening(world: World, random: Random): void {
   withBird(world, random, (bird) => {
     const ended = bird.flights.filter((one) => {
@@ -183,8 +183,8 @@ function brokenTrigger(stage: Stage): void {
 }
 
 /**
- * Many entries at the very same instant: wider than a page, as often as not. Now and then it is cleared up at once,
- * while it is being read, and life goes on behind it.
+ * Many entries at the very same instant, in half of the cases more than a page. Sometimes they are deleted at once,
+ * while they are being read, and later entries follow.
  */
 function tie(world: World, random: Random, size: number): void {
   let createdAtUs = world.nowUs();
@@ -223,7 +223,7 @@ function someEntry(world: World, random: Random, withinUs: number): EntryRecord 
   return recent.length === 0 ? undefined : pick(random, recent);
 }
 
-/** The same entry once more, as it is or a little younger. */
+/** The same entry once more, unchanged or with a slightly later instant. */
 function duplicate(world: World, random: Random): void {
   const entry = someEntry(world, random, DUPLICATE_WITHIN_US);
   if (!entry) return;
@@ -247,7 +247,7 @@ function malformed(world: World, random: Random): void {
   });
 }
 
-/** An entry of tomorrow: it must not take the cursor along. */
+/** An entry with an instant of tomorrow. It must not move the cursor there. */
 function future(world: World, random: Random): void {
   const createdAtUs = world.nowUs() + Math.round(random() * 86_400e6);
   withBird(world, random, (bird) => {

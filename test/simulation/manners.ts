@@ -1,6 +1,6 @@
 /**
- * Watches how a region is asked: nobody may come again before the time that an answer named, faster than the ceiling
- * allows, or with more requests at once.
+ * Checks how a region is asked: nobody may return before the time that an answer set, exceed the allowed rate, or
+ * have more requests at once.
  */
 
 import type { RegionConfig } from '../../src/config/sections/regions-section.ts';
@@ -9,10 +9,10 @@ import type { Clock } from '../../src/time/clock.ts';
 
 export type Manners = (inner: Transport, request: HttpRequest) => Promise<HttpResponse>;
 
-/** Whole seconds are all that a date can say. */
+/** A date has whole seconds. */
 const TOLERANCE_US = 1_000_000;
 
-/** The ceiling is held over so long; half a second's worth may leave at once. */
+/** The rate limit is measured over this time; requests for half a second may be sent at once. */
 const WINDOW_S = 10;
 const BURST_S = 0.5;
 
@@ -23,7 +23,7 @@ export function createManners(
   complaints: string[],
 ): Manners {
   const most = Math.ceil(requestsPerSecond * (WINDOW_S + BURST_S)) + 1;
-  /** When the last of them left, the oldest first. */
+  /** The instants at which the last of them were sent, the oldest first. */
   const sentUs: number[] = [];
   let limitedAtUs = 0;
   let notBeforeUs = 0;
@@ -40,7 +40,7 @@ export function createManners(
 
   return async (inner, request) => {
     const nowUs = clock.nowUs();
-    // What left at the same instant could not know yet.
+    // What was sent at the same instant could not know it yet.
     if (nowUs > limitedAtUs && nowUs < notBeforeUs - TOLERANCE_US) {
       complaints.push(`${name} was asked ${(notBeforeUs - nowUs) / 1e6} s before its Retry-After had passed`);
     }
@@ -59,7 +59,7 @@ export function createManners(
   };
 }
 
-/** 0 where the header says nothing that can be read. */
+/** 0 if the header cannot be read. */
 function askedUntilUs(retryAfter: string | undefined, nowUs: number): number {
   const seconds = Number(retryAfter);
   if (seconds > 0) return nowUs + seconds * 1e6;

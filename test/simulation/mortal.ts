@@ -1,8 +1,8 @@
 /**
- * One life of the daemon's process, which can end at once. A dead process does nothing more: its timers never ring,
- * its transactions that were not committed are gone, its requests are never answered. So everything that the daemon
- * holds of the outside is given to it through here. It can also be paused, as by SIGSTOP: then what comes for it waits,
- * and its timers ring late.
+ * One life of the daemon's process, which can end at any moment. A dead process does nothing more: its timers never
+ * fire, its uncommitted transactions are gone, its requests are never answered. So everything outside that the daemon
+ * uses is passed to it through this file. It can also be paused, as by SIGSTOP: then what arrives waits, and its
+ * timers fire late.
  */
 
 import type { Store, Transaction } from '../../src/store/store.ts';
@@ -15,33 +15,36 @@ export type CrashPoint = 'rolled_back' | 'committed' | 'sending' | 'accepted';
 export interface Mortal {
   readonly clock: Clock;
   isDead(): boolean;
-  /** Infinity while it lives. */
+  /** Infinity while it runs. */
   diedAtUs(): number;
   die(): void;
-  /** From then on nothing of it runs, until it goes on. */
+  /** From now on nothing of it runs until it is continued. */
   pause(): void;
   goOn(): void;
   isPaused(): boolean;
-  /** When it first was unable to do its work at or after that instant: dead, paused, or cut off; Infinity for never. */
+  /**
+   * The first instant, at or after the given one, at which it could not do its work: dead, paused, or cut off;
+   * Infinity if there is none.
+   */
   unwellAfterUs(us: number): number;
-  /** Something keeps it from its work from now on, until it is mended. */
+  /** From now on something keeps it from its work, until this is repaired. */
   falter(): void;
   mend(): void;
-  /** To die at a point of this kind, after so many more have been passed. */
+  /** Dies at a point of this kind, after this many others. */
   doom(point: CrashPoint, passing: number): void;
-  /** Not to die after all. */
+  /** Cancels `doom`. */
   pardon(): void;
-  /** Asked at every point; true: the life ends here. */
+  /** Called at every point; true if the life ends here. */
   endsAt(point: CrashPoint, savesNews?: boolean): boolean;
   store(inner: Store): Store;
-  /** The answer, or none for the dead. */
+  /** The answer; never resolves once the process is dead. */
   answer<T>(promise: Promise<T>): Promise<T>;
 }
 
-/** What it had to put off is done by then. */
+/** By then it has done what it had to postpone. */
 const MENDED_US = 10e6;
 
-/** What was not begun before the process was paused is begun when it goes on. */
+/** What had not begun when the process was paused begins when it is continued. */
 const PAUSED = new Error('a paused process begins no transaction');
 
 export function createMortal(base: Clock, aheadUs: () => number, died: () => void): Mortal {
@@ -49,10 +52,10 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
   let dead = false;
   let diedAtUs = Number.POSITIVE_INFINITY;
   let fate: { readonly point: CrashPoint; readonly isOfNews: boolean; left: number } | undefined;
-  /** What waits for it to go on; undefined while it runs. */
+  /** What waits until it is continued; undefined while it runs. */
   let held: (() => void)[] | undefined;
   const unwell: { readonly fromUs: number; toUs: number }[] = [];
-  /** Now, or when it goes on. */
+  /** Now, or when it is continued. */
   const live = (what: () => void) => {
     if (held) held.push(what);
     else if (!dead) what();
@@ -73,7 +76,7 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
         return () => {
           timers.delete(cancel);
           cancel();
-          // It may ring already for one that is paused.
+          // The timer may already have fired while it is paused.
           held = held?.filter((one) => one !== wake);
         };
       },
@@ -112,7 +115,7 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
       if (last && !dead) last.toUs = base.nowUs() + MENDED_US;
     },
     doom(point, passing) {
-      // Most transactions only read: half of these crashes wait for one that saves events.
+      // Most transactions only read, so half of these crashes wait for one that stores events.
       const isOfNews = isAtTransaction(point) && passing % 2 === 0;
       fate = { point, isOfNews, left: isOfNews ? passing >> 2 : passing };
     },

@@ -1,9 +1,9 @@
 /**
- * What a seed means: everything that will go wrong, decided before anything happens. Each sort of trouble is absent
- * from many worlds, so that one sort is also met without the others hiding it; one world in ten is quite calm.
+ * Everything that will go wrong in the world of a seed, decided before anything happens. Each sort of trouble is
+ * absent from many worlds, so that the others do not hide it; one world in ten is quite calm.
  *
- * Everything here stays within what nestwatch promises to bear: only few entries come later than the overlap looks
- * back; a list of Flights is cut only where a cut can be noticed.
+ * Everything stays within what nestwatch promises to bear: only few entries are later than the overlap, and a list of
+ * Flights is cut only where that can be noticed.
  */
 
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
@@ -14,9 +14,9 @@ import type { Random } from '../../src/time/clock.ts';
 
 export interface Plan {
   readonly seed: number;
-  /** Trouble and life. */
+  /** The time with trouble and events. */
   readonly safetyMs: number;
-  /** Afterwards: no trouble, so that everything that is owed can be done. */
+  /** The time afterwards without trouble, in which everything that is due can be done. */
   readonly livenessMs: number;
   readonly regions: readonly RegionPlan[];
   readonly poll: Partial<PollConfig>;
@@ -43,24 +43,24 @@ export interface RegionPlan {
   readonly outages: readonly PlannedOutage[];
 }
 
-/** How often things happen in a region: per hour, in the whole region; 0 for never. */
+/** How often things happen in the whole region, per hour; 0 for never. */
 export interface LifePlan {
   readonly flights: number;
   readonly failureShare: number;
-  /** Flights that last for a good part of the world's time. */
+  /** Flights that last for a large part of the world's time. */
   readonly longFlights: number;
   readonly reopenings: number;
   readonly edits: number;
   readonly brokenTriggers: number;
   readonly lostConnections: number;
   readonly ties: number;
-  /** Entries at one instant. */
+  /** The number of entries at one instant. */
   readonly tieSize: number;
   readonly deletions: number;
   readonly duplicates: number;
   readonly malformed: number;
   readonly future: number;
-  /** Birds and Nests appear, vanish, move, are renamed and switched. */
+  /** Birds and Nests appear, vanish, move, and are renamed, activated and deactivated. */
   readonly inventory: number;
 }
 
@@ -82,10 +82,13 @@ export interface Crash {
    * before or after it has arrived. `stop`: asked to stop, as by SIGTERM.
    */
   readonly kind: 'rolled_back' | 'committed' | 'sending' | 'accepted' | 'stop';
-  /** So many transactions or messages are passed first; where it is even, a quarter of it of those that save news. */
+  /**
+   * How many transactions or messages pass first. If it is even, only transactions that store events count, a quarter
+   * as many.
+   */
   readonly passing: number;
   readonly downMs: number;
-  /** So many transactions or messages after it has started again, the process dies once more. */
+  /** After this many transactions or messages following its restart, the process dies once more. */
   readonly again?: Pick<Crash, 'kind' | 'passing'>;
 }
 
@@ -93,7 +96,7 @@ export interface Crash {
 export interface ReceiverPlan {
   readonly unavailable: number;
   readonly limited: number;
-  /** 404, as a proxy without its backend says; never so often that a message would be given up. */
+  /** 404, as from a proxy without its backend; never so often that a message would be given up. */
   readonly notFound: number;
   readonly unreachable: number;
   readonly timeout: number;
@@ -103,19 +106,19 @@ export interface ReceiverPlan {
 }
 
 export interface Span {
-  /** The whole time of the world, the quiet at its end included. */
+  /** The whole time of the world, including the quiet time at its end. */
   readonly hours: number;
 }
 
-/** A refusal is taken for the service's limit: many by chance would slow the pace down to a crawl. */
+/** A refusal is taken for the service's rate limit, so many random ones would slow everything down to a crawl. */
 const REFUSALS_ARE_RARER = 8;
 
 /** By then the hour before the first start has been read. */
 const FIRST_READING_MS = 3_000;
-/** Most of what a first reading does is to save what it read. */
+/** Most of what a first reading does is storing what it read. */
 const EARLY_CRASHES = ['rolled_back', 'rolled_back', 'rolled_back', 'committed', 'stop'] as const;
 
-/** Where entries come late, so many an hour that it can be learned. */
+/** If entries come late, this many per hour are enough to learn from. */
 const SLOW_EDITS = 80;
 
 /** A world in which a region may be away for many hours. */
@@ -126,7 +129,7 @@ const HOUR_MS = 3_600_000;
 
 /** Long enough for the longest waits: a token's next probe, a delivery's backoff, two readings of the inventory. */
 const QUIET_MS = 40 * MINUTE_MS;
-/** An alert that flaps fires on until it has been over for that long, and is then told by its group. */
+/** An alert that flaps keeps firing until it has been calm for this long; then its group notifies of the end. */
 const CALM_MS = 20 * MINUTE_MS;
 
 export function planOf(seed: number, { hours }: Span): Plan {
@@ -138,7 +141,7 @@ export function planOf(seed: number, { hours }: Span): Plan {
   return {
     seed,
     safetyMs,
-    // A clock that was set back makes everything wait that had an instant.
+    // After a clock was set back, everything with a planned instant waits.
     livenessMs: QUIET_MS + CALM_MS + clockSteps.reduce((sum, step) => sum + Math.max(0, -step.byMs), 0),
     regions: ['eu', 'us'].map((region) => newRegion(region, forked(random), safetyMs, isCalm)),
     poll: {
@@ -160,7 +163,7 @@ export function planOf(seed: number, { hours }: Span): Plan {
 
 function newRegion(region: string, random: Random, safetyMs: number, isCalm: boolean): RegionPlan {
   const has = (share: number) => random() < share && !isCalm;
-  /** A rate, or nothing. */
+  /** A rate, or 0. */
   const rate = (share: number, most: number) => (has(share) ? random() * most : 0);
   const maxPageSize = has(0.6) ? 2 + Math.floor(random() * 38) : 1000;
   const hours = safetyMs / HOUR_MS;
@@ -214,14 +217,14 @@ function times(random: Random, has: Has): Partial<Behaviours> {
   };
 }
 
-/** Many entries a little late, or a few of them so late that only the audit finds them. */
+/** Many entries a little late, or a few so late that only the audit finds them. */
 function lateness(random: Random, has: Has): Partial<Behaviours> {
   if (has(0.4)) return { lateShare: random() * 0.5, lateMinMs: 0, lateMaxMs: 1000 + random() * 59_000 };
   if (has(0.3)) return { lateShare: random() * 0.02, lateMinMs: 0, lateMaxMs: 12 * MINUTE_MS };
   return {};
 }
 
-/** A region that is slow to show much of what happens, by more than sweeps look back at first: that can be learned. */
+/** A region that shows much of what happens later than sweeps look back at first, which can be learned. */
 function slowness(random: Random): Partial<Behaviours> | undefined {
   if (random() > 0.12) return undefined;
   return { lateShare: 0.1 + random() * 0.3, lateMinMs: 150_000, lateMaxMs: 8 * MINUTE_MS };
@@ -281,7 +284,7 @@ function newOutages(random: Random, safetyMs: number, hours: number): PlannedOut
   const outages = Array.from({ length: 1 + Math.floor(random() * Math.min(4, hours)) }, () =>
     newOutage(pick(random, [1, 5, 30]) * MINUTE_MS * (0.5 + random())),
   );
-  // Where there is time for it, so long that what happened meanwhile is no news any more.
+  // If there is time for it, so long that what happened meanwhile is no longer news.
   if (hours > LONG_WORLD_HOURS && random() < 0.4) outages.push(newOutage((6.5 + 4 * random()) * HOUR_MS));
   return outages;
 }

@@ -1,15 +1,15 @@
-/** Runs worlds on several cores: one thread each, one world at a time. */
+/** Runs worlds on several cores: one thread per core, one world at a time. */
 import { Worker } from 'node:worker_threads';
 import type { Outcome } from './run.ts';
 
 export interface Task {
   readonly seed: number;
   readonly hours: number;
-  /** A known-bad daemon of the zoo by its name. */
+  /** The name of a known-bad daemon of the zoo. */
   readonly variant?: string;
-  /** Several replicas watch it. */
+  /** Whether several replicas watch it. */
   readonly isShared?: boolean;
-  /** The same without its mistake. */
+  /** Runs the same without the mistake. */
   readonly isControl?: boolean;
 }
 
@@ -24,7 +24,10 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Node keeps what a killed life listens to for as long as its thread lives: some 6 MB a world of six hours. */
+/**
+ * After this many worlds a thread is replaced, because Node keeps what a killed life listens to until its thread
+ * ends: about 6 MB for a world of six hours.
+ */
 const MOST_WORLDS = 20;
 
 export function createPool(threads: number): Pool {

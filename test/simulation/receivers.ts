@@ -1,7 +1,7 @@
 /**
- * Who is told: a webhook that takes every event, a webhook and a mailbox that take alerts. They refuse, do not answer,
- * or accept and do not say so, by chance; and they remember every message that they accepted, and whether the sender
- * was told that they did.
+ * The receivers: a webhook that takes every event, and a webhook and a mailbox that take alerts. At random they
+ * refuse, do not answer, or accept without saying so. They remember every message that they accepted, and whether the
+ * sender was told.
  */
 import { createHash } from 'node:crypto';
 import type { OpenChannel, Outcome } from '../../src/channels/channel.ts';
@@ -18,16 +18,16 @@ export type Inbox = 'lake' | 'hook' | 'mail';
 export interface Arrival {
   readonly inbox: Inbox;
   readonly id: string;
-  /** When its sender began; it may have been paused since. */
+  /** When its sender began; the sender may have been paused since. */
   readonly begunAtUs: number;
   readonly atUs: number;
   readonly events: readonly EventJson[];
   readonly alerts: readonly ToldAlert[];
-  /** It sums up old news. */
+  /** Whether it is the summary of old news. */
   readonly isSummary: boolean;
   /** Who sent it. */
   readonly life: Mortal;
-  /** When the sender got to know that it was accepted; Infinity for never. */
+  /** When the sender learned that it was accepted; Infinity for never. */
   confirmedAtUs: number;
 }
 
@@ -42,25 +42,28 @@ export interface ToldAlert {
 
 export interface Receivers {
   readonly arrivals: readonly Arrival[];
-  /** What a polite sender never does, in words. */
+  /** What a well-behaved sender never does, in words. */
   readonly complaints: readonly string[];
   /** From now on everything is accepted at once. */
   heal(): void;
   transport(life: Mortal): Transport;
   mail(life: Mortal): OpenChannel;
-  /** How many messages of this life, or of all, are under way. */
+  /** How many messages, of this life or of all, are in flight. */
   underWay(life?: Mortal): number;
-  /** Of all accepted messages in their order. */
+  /** Of all accepted messages, in order. */
   digest(): string;
 }
 
 type Message = Omit<Arrival, 'begunAtUs' | 'atUs' | 'life' | 'confirmedAtUs'>;
 
-/** What was met by one message so far. */
+/** What has happened to one message so far. */
 interface Told {
-  /** Whose try is under way. */
+  /** The life whose attempt is in flight. */
   inFlight: Mortal | undefined;
-  /** Who was asked to wait, until when, and how far its clock was ahead: one that is set may come sooner. */
+  /**
+   * The life that was asked to wait, until when, and how far its clock was ahead: one whose clock was set may come
+   * sooner.
+   */
   limited: Mortal | undefined;
   limitedAtUs: number;
   aheadUs: number;
@@ -76,7 +79,7 @@ type Fate = 'accepted' | Exclude<keyof ReceiverPlan, 'latencyMs'>;
 const TIMEOUT_MS = 10_000;
 const RETRY_AFTER_S = 20;
 const WELL_US = 120e6;
-/** How long it may take until all know what was answered. */
+/** The time after which all know the answer. */
 const SETTLED_US = 5e6;
 /** Clocks are read in whole milliseconds. */
 const ROUNDED_US = 1_000;
@@ -85,7 +88,7 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
   const arrivals: Arrival[] = [];
   const complaints: string[] = [];
   const hash = createHash('sha256');
-  /** By inbox and id: what was said, and whether a try is under way. */
+  /** By inbox and id: what was answered, and whether an attempt is in flight. */
   const known = new Map<string, Told>();
   let isHealed = false;
 
@@ -105,8 +108,8 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
   const aheadOf = (life: Mortal) => life.clock.nowUs() - clock.nowUs();
 
   /**
-   * Who was asked to wait comes again no sooner, unless its own clock was set; nor does another, if who was asked had the
-   * time to say so.
+   * A sender that was asked to wait must not return sooner, unless its own clock was set. Nor may another sender, if
+   * the first had time to tell it.
    */
   function isTooSoon({ limited, limitedAtUs, aheadUs, notBeforeUs }: Told, life: Mortal): boolean {
     const nowUs = clock.nowUs();
@@ -115,7 +118,7 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
     return wasWell(limited, nowUs) && nowUs - limitedAtUs > SETTLED_US;
   }
 
-  /** One message on its way: what it meets, or never returns for a life that has ended. */
+  /** Delivers one message: returns what happens to it, or never returns if its life has ended. */
   async function receive(life: Mortal, message: Message, body: string): Promise<Fate> {
     sending.set(life, (sending.get(life) ?? 0) + 1);
     try {
@@ -132,14 +135,14 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
     const about = known.get(key) ?? fresh;
     known.set(key, about);
     if (about.inFlight === life) complaints.push(`${key} was sent while it was still under way`);
-    // Whoever sends it may have been taken for dead, or may not know yet what became of it.
+    // The sender may have been considered dead, or may not know the outcome yet.
     if (about.inFlight && about.inFlight !== life && wasWell(about.inFlight, clock.nowUs()))
       complaints.push(`${key} was sent by two at once`);
     if (isTooSoon(about, life)) complaints.push(`${key} was sent before its Retry-After had passed`);
     about.inFlight = life;
 
     let fate = draw();
-    // A third refusal would end the delivery for good, and be right.
+    // A third refusal would rightly end the delivery.
     if (fate === 'notFound' && about.refusals === 2) fate = 'accepted';
     if (fate === 'notFound') about.refusals += 1;
     const isAccepted = fate === 'accepted' || fate === 'acceptedTimeout' || fate === 'acceptedReset';

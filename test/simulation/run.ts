@@ -1,6 +1,6 @@
 /**
- * One world from one seed: the whole daemon, the service of two regions and those who are told, in one process on a
- * virtual clock. First a time of trouble, then a quiet time in which everything that is owed must be done.
+ * One world from one seed: the whole daemon, the service of two regions and the receivers, in one process on a
+ * virtual clock. First a time with trouble, then a quiet time in which everything that is due must be done.
  */
 
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
@@ -21,14 +21,14 @@ import { createMortal, type Mortal } from './mortal.ts';
 import { type Crash, type Plan, planOf, type Span } from './plan.ts';
 import { createReceivers, type Receivers } from './receivers.ts';
 
-/** A known-bad daemon: the parts that production uses, one of them replaced. */
+/** Makes a known-bad daemon: the parts that production uses, with one of them replaced. */
 export type Variation = (parts: DaemonParts) => DaemonParts;
 
 export interface RunOptions extends Span {
   readonly vary?: Variation;
-  /** Shown every happening, for a person who looks for a cause. */
+  /** Receives every happening, for debugging. */
   readonly watch?: (happening: Happening, atUs: number) => void;
-  /** Shown what the run leaves behind. */
+  /** Receives what the run leaves behind. */
   readonly inspect?: (remains: Remains) => void;
 }
 
@@ -37,7 +37,7 @@ export interface Outcome extends Checked {
   readonly virtualMs: number;
   readonly requests: number;
   readonly lives: number;
-  /** The same for the same seed, always. */
+  /** Always the same for the same seed. */
   readonly digest: string;
 }
 
@@ -47,9 +47,9 @@ export interface Remains {
   readonly worlds: readonly World[];
   readonly receivers: Receivers;
   readonly store: Store;
-  /** Times in which no daemon lived. */
+  /** The times in which no daemon ran. */
   readonly down: readonly Interval[];
-  /** How often a region went from one replica to another. */
+  /** How often a region moved from one replica to another. */
   readonly moves?: number;
   readonly happenings: HappeningCounts;
   readonly complaints: readonly string[];
@@ -67,29 +67,29 @@ export interface Alarm {
   readonly region: string;
   readonly health: string;
   readonly atUs: number;
-  /** When the region was called up again; Infinity for never. */
+  /** When the region was reported as up again; Infinity for never. */
   untilUs: number;
 }
 
 export interface HappeningCounts {
-  /** Unforeseen errors, in words. */
+  /** Unexpected errors, in words. */
   readonly bugs: readonly string[];
-  /** Regions that were called down or unauthorized, with the instant on the service's clock. */
+  /** When regions were reported as down or unauthorized, on the service's clock. */
   readonly alarms: readonly Alarm[];
 }
 
-/** A process that was asked to stop is killed after so long. */
+/** A process that was asked to stop is killed after this time. */
 const STOP_WITHIN_MS = 8_000;
-/** A crash whose point does not come kills the process all the same. */
+/** If the point of a crash does not come, the process is killed after this time. */
 const IDLE_CRASH_MS = 120_000;
-/** How long before the daemon's first start the regions have lived. */
+/** How much history the regions have at the daemon's first start. */
 const HISTORY_MS = 2 * 3_600_000;
-/** What was still to come of an edit or a trigger ends by then; the last Flights are to be younger. */
+/** By then the rest of an edit or a trigger has happened; the last Flights must be later than that. */
 const LANDING_MS = 60_000;
-/** After the trouble: by then all of it has been read, and what happens next is newer than all that went wrong. */
+/** After the trouble: by then everything has been read, and what happens next is newer than all that went wrong. */
 const RECOVERY_MS = 16 * 60_000;
 
-/** A world before anybody watches it, with all that a daemon has around it. */
+/** A world before anybody watches it, with everything that a daemon needs. */
 export interface Scene {
   readonly plan: Plan;
   readonly random: Random;
@@ -99,7 +99,7 @@ export interface Scene {
   readonly store: Store;
   readonly happenings: { readonly bugs: string[]; readonly alarms: Alarm[] };
   readonly complaints: string[];
-  /** What a life of the daemon is given. */
+  /** The parts that a life of the daemon is given. */
   partsOf(mortal: Mortal): DaemonParts;
 }
 
@@ -178,7 +178,7 @@ export async function openScene(seed: number, plan: Plan, { watch }: RunOptions)
   };
 }
 
-/** Outages come and go as planned. */
+/** Starts and ends outages as planned. */
 export function planOutages({ plan, clock, worlds }: Scene): void {
   for (const [index, { outages }] of plan.regions.entries()) {
     const world = worlds[index]!;
@@ -189,7 +189,7 @@ export function planOutages({ plan, clock, worlds }: Scene): void {
   }
 }
 
-/** After the trouble: nothing goes wrong any more, and in the end every Bird has flown well. */
+/** After the trouble nothing goes wrong any more, and at the end every Bird has had a successful Flight. */
 export async function passQuietTime({ plan, random, clock, worlds, receivers }: Scene): Promise<void> {
   for (const world of worlds) {
     calm(world);
@@ -262,7 +262,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     });
   }
 
-  /** Ends the present life as planned. */
+  /** Ends the current life as planned. */
   function crash(planned: Omit<Crash, 'atMs'>): void {
     const { kind, passing } = planned;
     const { mortal, stop } = life;
@@ -281,7 +281,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
       return;
     }
     mortal.doom(kind, passing);
-    // Death is noticed within a second, which counts as time without a daemon.
+    // The death is noticed within a second, which counts as time without a daemon.
     const look = (leftMs: number) => {
       if (mortal.isDead() || (leftMs <= 0 && isTrouble)) over();
       else if (isTrouble) clock.setTimer(1000, () => look(leftMs - 1000));
@@ -308,7 +308,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   return outcome;
 }
 
-/** The end of the trouble. What the service is like stays; what goes wrong in it stops. */
+/** Ends the trouble. The character of the service stays; what goes wrong in it stops. */
 function calm(world: World): void {
   world.comeUp();
   world.acceptToken();

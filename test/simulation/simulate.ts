@@ -1,11 +1,12 @@
 /**
- * Runs many worlds on all cores, or one world that is to be looked at:
+ * Runs many worlds on all cores, or a single one to debug:
  *
  *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2] [--replicas]
  *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7] [--replicas] [--watch]
  *
- * With `--replicas` several replicas on one store watch each world. With `--watch` it is said which of them does what,
- * and how the regions are. Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
+ * With `--replicas`, several replicas on one store watch each world. With `--watch`, it prints which of them does
+ * what, and the state of the regions. Exits with 1 if anything was found. For each failed world it prints the command
+ * that repeats it.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -31,9 +32,9 @@ const isShared = values.replicas;
 const hours = values.days === undefined ? Number(values.hours) : Number(values.days) * 24;
 const span = values.days === undefined ? `--hours ${values.hours}` : `--days ${values.days}`;
 const options = isShared ? `${span} --replicas` : span;
-/** Failed worlds that are shown one by one. */
+/** The number of failed worlds that are printed in full. */
 const MOST_SHOWN = 20;
-/** How often progress is told where it cannot be drawn. */
+/** How often progress is printed if it cannot be drawn. */
 const PLAIN_PROGRESS_MS = 10_000;
 
 const watch: NonNullable<RunOptions['watch']> = (happening, atUs) => {
@@ -131,7 +132,7 @@ function takeoversOf(outcome: Outcome | ReplicaOutcome): readonly number[] {
   return 'takeoversMs' in outcome ? outcome.takeoversMs : [];
 }
 
-/** How long it took until another replica did what one no longer could; nothing where nobody took over. */
+/** How long it took until another replica did what one no longer could; empty if nobody took over. */
 function takeoverWords(all: readonly number[]): string[] {
   const sorted = all.toSorted((a, b) => a - b);
   const at = (part: number) => seconds(sorted[Math.floor((sorted.length - 1) * part)]);
@@ -139,7 +140,7 @@ function takeoverWords(all: readonly number[]): string[] {
   return [`takeovers    ${sorted.length}, p50 ${at(0.5)}, p99 ${at(0.99)}, most ${at(1)}`];
 }
 
-/** What all threads have used, from the start of the process on: on a machine with other things to do, time says little. */
+/** The processor time of all threads since the start of the process: on a busy machine, elapsed time says little. */
 function processorMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;

@@ -9,7 +9,7 @@ const HOURS = amountOf('simulation: hours of each world', 2, 0.35);
 /** Each of these found a fault once, or shows much of what can go wrong. */
 const KNOWN_SEEDS = [2, 5, 8, 15, 28, 36, 55, 63, 70, 74, 86, 1_157_796_283];
 
-/** Worlds that nobody has seen yet, others each time: chance comes in here, and nowhere else. */
+/** New worlds in each run: the only place where real randomness is used. */
 const NEW_SEEDS = Array.from({ length: 29 }, () => randomInt(1, 2 ** 31));
 
 const seeds = casesOf(
@@ -20,7 +20,7 @@ const seeds = casesOf(
 console.info(`worlds of this run: ${seeds.join(', ')}`);
 
 const outcomes = new Map<number, Promise<Outcome>>();
-/** Each world is gone through once, however many tests look at it. */
+/** Each world is run once, however many tests look at it. */
 function outcomeOf(seed: number): Promise<Outcome> {
   const outcome = outcomes.get(seed) ?? runSeed(seed, { hours: HOURS });
   outcomes.set(seed, outcome);

@@ -1,7 +1,7 @@
 /**
- * What happens to several replicas on one store, beside all that happens to their regions and receivers. Their clocks
- * disagree from the beginning to the end; each of them is killed, stopped, paused, and cut off, one after another and
- * sometimes two at a time.
+ * What happens to several replicas on one store, in addition to all that happens to their regions and receivers.
+ * Their clocks disagree all the time. Each of them is killed, stopped, paused and cut off, one after another and
+ * sometimes two at once.
  */
 import { forked, pick, seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../../src/time/clock.ts';
@@ -9,10 +9,10 @@ import { type Plan, planOf, type Span } from '../plan.ts';
 
 export interface ReplicaPlan {
   readonly plan: Plan;
-  /** How far the clock of each is ahead of the service's. */
+  /** How far each clock is ahead of the service's. */
   readonly aheadMs: readonly number[];
   readonly troubles: readonly Trouble[];
-  /** The part of the wakes between them that is lost. */
+  /** The share of lost wake-ups between them. */
   readonly lostWakes: number;
 }
 
@@ -21,22 +21,22 @@ export interface Trouble {
   readonly forMs: number;
   readonly replica: number;
   /**
-   * `kill`: it ends at once; `stop`: it is asked to end; `pause`: it stands still, as by SIGSTOP; `no_store`: it does not
-   * reach the store; `no_service`: it reaches no region. Afterwards it goes on, or starts again.
+   * `kill`: it ends at once. `stop`: it is asked to end. `pause`: it is suspended, as by SIGSTOP. `no_store`: it
+   * cannot reach the store. `no_service`: it cannot reach any region. Afterwards it continues, or starts again.
    */
   readonly kind: 'kill' | 'stop' | 'pause' | 'no_store' | 'no_service';
   /**
-   * When it begins, if that comes soon: `answer`: it has just read something; `send`: a message of its own is under way.
-   * It starts again where others send.
+   * When it begins, if that comes soon. `answer`: it has just read something. `send`: a message of its own is in
+   * flight; it starts again while others send.
    */
   readonly at: 'answer' | 'send' | 'any';
 }
 
 const MINUTE_MS = 60_000;
 
-/** Replicas are never without some trouble for longer on average. */
+/** On average, replicas are not without trouble for longer than this. */
 const TROUBLE_EVERY_MS = 5 * MINUTE_MS;
-/** Clocks are kept in time, badly. */
+/** The clocks are synchronised, but badly. */
 const MOST_AHEAD_MS = 30_000;
 
 export function replicaPlanOf(seed: number, span: Span): ReplicaPlan {
@@ -63,7 +63,8 @@ function newTroubles(random: Random, count: number, safetyMs: number): Trouble[]
   const most = Math.max(3, Math.round(safetyMs / TROUBLE_EVERY_MS));
   const troubles = Array.from({ length: most }, (): Trouble => {
     const kind = pick(random, kinds);
-    // Shorter than a lease, a little longer, and much longer; a region that cannot be reached is soon another's.
+    // Shorter than a lease, a little longer, and much longer; a region that cannot be reached soon moves to another
+    // replica.
     const lengths =
       kind === 'no_service'
         ? [20_000, 45_000, 5 * MINUTE_MS]
@@ -76,7 +77,7 @@ function newTroubles(random: Random, count: number, safetyMs: number): Trouble[]
   return troubles.filter(({ atMs, forMs }) => atMs + forMs < safetyMs).sort((a, b) => a.atMs - b.atMs);
 }
 
-/** For the checker: a region is away for whoever cannot reach it. */
+/** For the checker: a region is away for a replica that cannot reach it. */
 export function withCutOff(plan: Plan, troubles: readonly Trouble[]): Plan {
   const cuts = troubles
     .filter(({ kind }) => kind === 'no_service')

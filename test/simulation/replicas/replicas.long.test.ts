@@ -5,10 +5,10 @@ import { runReplicas } from './run-replicas.ts';
 
 const HOURS = amountOf('simulation: hours of worlds of several replicas', 1.5, 0.45);
 
-/** Together they have every trouble in every part of a lease. */
+/** Together they have every trouble in every phase of a lease. */
 const KNOWN_SEEDS = [1, 5, 9, 11, 12];
 
-/** Worlds that nobody has seen yet, others each time: chance comes in here, and nowhere else. */
+/** New worlds in each run: the only place where real randomness is used. */
 const NEW_SEEDS = Array.from({ length: 15 }, () => randomInt(1, 2 ** 31));
 
 const seeds = casesOf(

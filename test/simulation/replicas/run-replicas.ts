@@ -1,7 +1,7 @@
 /**
- * One world from one seed, watched by several replicas on one store: whatever happens to one of them, what all of them
- * together tell is judged as that of a single daemon is. Beside that, nobody may do what another owns, what nobody does
- * has to be taken over in time, and who ended in good order keeps nothing.
+ * One world from one seed, watched by several replicas on one store. Whatever happens to one of them, the
+ * notifications of all together are judged like those of a single daemon. In addition, no replica may do what another
+ * one owns, work that nobody does must be taken over in time, and a replica that ended in good order keeps nothing.
  */
 import { createDaemon, type DaemonParts } from '../../../src/daemon.ts';
 import { NestwatchError } from '../../../src/errors.ts';
@@ -26,9 +26,9 @@ import { createTakeovers } from './takeovers.ts';
 import { createWakeHub } from './wake-hub.ts';
 import { type StreamRegions, watchedStore } from './watch-owners.ts';
 
-/** A process that was asked to stop is killed after so long. */
+/** A process that was asked to stop is killed after this time. */
 const STOP_WITHIN_MS = 8_000;
-/** A store that is not reached is given up after so long. */
+/** A store that cannot be reached is given up after this time. */
 const STORE_TIMEOUT_MS = 3_000;
 /** How long a trouble waits for its moment. */
 const MOMENT_WITHIN_MS = 30_000;
@@ -42,12 +42,12 @@ interface Life {
   readonly joined: number[];
   hasStore: boolean;
   hasService: boolean;
-  /** Called when the next answer of a region has come, before anything is done with it. */
+  /** Called when the next response of a region has arrived, before anything is done with it. */
   answered: (() => void) | undefined;
 }
 
 export interface ReplicaOutcome extends Outcome {
-  /** How long each duty was done by nobody who could, while somebody could have. */
+  /** How long each duty was not done by anybody although somebody could have. */
   readonly takeoversMs: readonly number[];
 }
 
@@ -125,7 +125,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
     );
   }
 
-  /** One that ended by itself has given everything back. */
+  /** A life that ended by itself must have given everything back. */
   async function hasEnded({ mortal, joined }: Life): Promise<void> {
     if (mortal.isDead()) return;
     mortal.die();
@@ -134,7 +134,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
     for (const { duty } of kept) complain(`one that has ended kept ${duty}`);
   }
 
-  /** Does something as soon as it is the moment for it, or after a while. */
+  /** Does something as soon as the condition holds, or after a while. */
   function atMoment(isIt: () => boolean, action: () => void, leftMs = MOMENT_WITHIN_MS): void {
     if (isIt() || leftMs <= 0) action();
     else clock.setTimer(MOMENT_LOOK_MS, () => atMoment(isIt, action, leftMs - MOMENT_LOOK_MS));
@@ -216,12 +216,12 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
 
 const WELL = { hasStore: true, hasService: true, answered: undefined };
 
-/** It can do what it owns. */
+/** Whether it can do what it owns. */
 function isWell({ mortal, stop, hasStore }: Life): boolean {
   return !mortal.isDead() && !mortal.isPaused() && !stop.signal.aborted && hasStore;
 }
 
-/** A store over a network, which may not be there. */
+/** A store over a network, which may be unreachable. */
 function reachedStore(inner: Store, life: Life): Store {
   return {
     ...inner,
@@ -235,7 +235,7 @@ function reachedStore(inner: Store, life: Life): Store {
 
 const NO_STORE = new NestwatchError('store_failed', 'The store is not reached.');
 
-/** Whoever is cut off says so, as it should. */
+/** A replica that is cut off reports it, as it should. */
 function isOfCut(happening: Happening): boolean {
   return 'error' in happening && happening.error === NO_STORE;
 }

@@ -1,6 +1,6 @@
 /**
- * Sees how long a duty is done by nobody who can do it. That is as a time without a daemon; where somebody could have
- * taken over it must not last.
+ * Measures how long a duty is not done by anybody who can. This counts as time without a daemon. If another replica
+ * could have taken over, it must not last.
  */
 import type { Store } from '../../../src/store/store.ts';
 import type { VirtualClock } from '../../virtual-clock.ts';
@@ -12,18 +12,18 @@ interface TakeoverOptions {
   readonly duties: readonly string[];
   /** Whether the replica of this number can do what it owns. */
   readonly isWell: (replica: number) => boolean;
-  /** How many replicas cannot. */
+  /** How many replicas cannot do their work. */
   readonly ailing: () => number;
   readonly complain: (what: string) => void;
 }
 
 const LOOK_MS = 500;
-/** A lease, the turn in which it is seen to be over, and a step behind other work; for each that ails at once. */
+/** A lease, the turn in which its end is noticed, and a step behind other work; for each replica in trouble at once. */
 const TAKEN_OVER_MS = 20_000;
 
 interface Missed {
   readonly sinceMs: number;
-  /** How many ailed meanwhile, at the most. */
+  /** The greatest number of replicas in trouble meanwhile. */
   ailing: number;
   hasComplained: boolean;
 }

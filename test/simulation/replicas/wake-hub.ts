@@ -1,9 +1,9 @@
-/** The way on which replicas wake each other: late, and not always. */
+/** How replicas wake each other: late, and not always. */
 import type { Wakes, WakeUp } from '../../../src/store/store.ts';
 import type { Clock, Random } from '../../../src/time/clock.ts';
 
 export interface WakeHub {
-  /** For one life; `isCut` while it hears nothing and is not heard. */
+  /** For one life; `isCut` while it neither hears others nor is heard. */
   of(clock: Clock, isCut: () => boolean): Wakes;
 }
 

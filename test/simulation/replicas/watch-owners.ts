@@ -1,18 +1,18 @@
 /**
- * Looks over the shoulder of the store: whoever writes what only the owner of a duty may write, has to own it in that
- * very transaction.
+ * Watches all writes to the store: whoever writes what only the owner of a duty may write must own it in that same
+ * transaction.
  */
 import type { Store, Transaction } from '../../../src/store/store.ts';
 import { changed } from '../../store/changed-transaction.ts';
 
 export interface Writer {
-  /** The numbers under which this life has joined, the last one in force. */
+  /** The numbers under which this life has joined; the last one is in force. */
   readonly joined: number[];
-  /** Called with the duty that it did not own. */
+  /** Called with a duty that it did not own. */
   readonly trespassed: (duty: string) => void;
 }
 
-/** The regions of streams, as they were opened. */
+/** The regions of the streams, recorded when they are opened. */
 export type StreamRegions = Map<number, string>;
 
 export function watchedStore(store: Store, regions: StreamRegions, { joined, trespassed }: Writer): Store {

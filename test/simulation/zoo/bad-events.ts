@@ -1,11 +1,11 @@
-/** Mistakes in what becomes of entries and Flights, and in whether it is checked. */
+/** Mistakes in what becomes of entries and Flights, and in how this is checked. */
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
 import { changed } from '../../store/changed-transaction.ts';
 import { LAYERS, type Variant } from './variant.ts';
 import { dryRun, withRegion, withStore, withTransaction } from './wrap.ts';
 
-/** Keeps only some of the events that are to be inserted. */
+/** Stores only some of the events that are to be inserted. */
 function keeping(name: string, mistake: string, open: () => (event: Event) => boolean): Variant {
   return {
     name,

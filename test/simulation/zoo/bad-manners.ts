@@ -1,4 +1,4 @@
-/** Mistakes in how a region and receivers are treated, and in what people hear of outages. */
+/** Mistakes in how regions and receivers are treated, and in what people are told of outages. */
 import type { Variant } from './variant.ts';
 import { withAnswer, withHeader, withOutcome } from './wrap.ts';
 

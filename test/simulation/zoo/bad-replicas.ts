@@ -15,7 +15,7 @@ function withOwnership(
   return withTransaction(parts, (tx) => ({ ownership: change(tx) }));
 }
 
-/** That of its machine, which may be wrong. */
+/** The clock of its machine, which may be wrong. */
 function ownClock({ clock, replica }: DaemonParts): Clock {
   return { ...clock, nowUs: () => clock.nowUs() + (replica?.storeClock.ownAheadUs() ?? 0) };
 }

@@ -8,7 +8,10 @@ import { type PagingRule, pagedBy } from './naive-pager.ts';
 import { LAYERS, type Variant } from './variant.ts';
 import { dryRun, withAnswer, withHeader, withStore } from './wrap.ts';
 
-/** A mistake in how pages follow each other: the next sweep would read the same once more, and the audit as well. */
+/**
+ * A mistake in how pages follow each other. The next sweep would read the same once more, and so would the audit, so
+ * both are switched off.
+ */
 function paging(name: string, mistake: string, rule: PagingRule): Variant {
   return { name, mistake, by: 'lost', without: ['audit', 'overlap'], vary: (parts) => pagedBy(parts, rule) };
 }

@@ -1,4 +1,7 @@
-/** `node test/simulation/zoo/hunt-all.ts [--seeds 200] [--only NAME,NAME] [--jobs N]`: the table of what kills which variant. */
+/**
+ * `node test/simulation/zoo/hunt-all.ts [--seeds 200] [--only NAME,NAME] [--jobs N]`: prints a table of which check
+ * finds which variant.
+ */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createPool } from '../pool.ts';
@@ -28,7 +31,7 @@ const escaped = hunts.filter(({ finding }) => !finding);
 console.log(`${hunts.length} variants, ${escaped.length} not found`);
 process.exitCode = escaped.length === 0 ? 0 : 1;
 
-/** Name, check, seeds, mistake; rows come as variants are found. */
+/** Name, check, seeds, mistake; rows appear as variants are found. */
 function rowOf({ variant: { name, mistake, without }, finding, seeds: count }: Hunt): string {
   const end = finding ? `${finding.fault}: ${finding.check}` : 'NOT FOUND';
   const alone = without ? ` (without ${without.join(' and ')})` : '';

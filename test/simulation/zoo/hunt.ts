@@ -1,4 +1,4 @@
-/** Looks for the first world in which a variant is found to do the wrong that is meant. */
+/** Looks for the first world in which a variant is found to make its mistake. */
 
 import type { Finding } from '../finding.ts';
 import type { Pool } from '../pool.ts';
@@ -7,7 +7,7 @@ import type { Variant } from './variant.ts';
 
 export interface Hunt {
   readonly variant: Variant;
-  /** Undefined when it got away. */
+  /** Undefined if it was not found. */
   readonly finding: Finding | undefined;
   readonly seeds: number;
 }
@@ -24,7 +24,7 @@ export async function hunt(variant: Variant, pool: Pool, most: number, hours: nu
   }
   return { variant, finding: undefined, seeds: most };
 
-  /** Those that the layers which are off do not explain without the mistake. */
+  /** The findings that the disabled layers do not explain without the mistake. */
   async function ownFindings(
     found: readonly Finding[],
     control: () => Promise<Outcome>,

@@ -1,9 +1,9 @@
-/** Sweeps that begin where a variant wants them to. */
+/** Sweeps that begin where a variant chooses. */
 import type { DaemonParts } from '../../../src/daemon.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { withRegion } from './wrap.ts';
 
-/** Reads a stream's logs from an instant of one's own choice; pages that are counted up keep to that of the first. */
+/** Reads a stream's logs from an instant of its own choice; further pages of the same reading use that of the first. */
 export function fromBy(parts: DaemonParts, choose: (fromUs: number, path: string) => number): DaemonParts {
   return withRegion(parts, (send) => {
     const chosen = new Map<string, number>();
@@ -40,7 +40,7 @@ export function lookingBack(parts: DaemonParts, limit: (cursorUs: number) => num
   });
 }
 
-/** The instants of a page, or none where it cannot be read. */
+/** The instants in a page; empty if it cannot be read. */
 function instantsOf(body: string): number[] {
   try {
     const { items } = JSON.parse(body) as { items: ({ createdAt?: unknown } | null)[] | null };
@@ -50,7 +50,7 @@ function instantsOf(body: string): number[] {
   }
 }
 
-/** The longest overlap, and what open Flights widen a poll by. */
+/** The longest overlap, and how much further a poll reads because of open Flights. */
 const FLIGHTS_LOOK_BACK_US = (10 + 15) * 60e6;
 
 function startsOf(body: string): number[] {
@@ -62,7 +62,7 @@ function startsOf(body: string): number[] {
   }
 }
 
-/** Polls of Flights that never look back further than the longest overlap and open Flights make them. */
+/** Polls of Flights that never look back further than the longest overlap and open Flights require. */
 export function withoutReview(parts: DaemonParts): DaemonParts {
   return withRegion(parts, (send) => {
     const newestUs = new Map<string, number>();

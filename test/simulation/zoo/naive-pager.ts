@@ -1,6 +1,6 @@
 /**
- * Reads paged streams by another rule than the sweep's. It stands between the daemon and the region: a sweep's first
- * request makes it read all pages by its own rule, and the daemon gets them as one page that is whole.
+ * Reads paged streams by another rule than the sweep's. It sits between the daemon and the region: at a sweep's first
+ * request it reads all pages by its own rule, and returns them to the daemon as one complete page.
  */
 
 import type { DaemonParts } from '../../../src/daemon.ts';
@@ -9,13 +9,13 @@ import { sleep } from '../../../src/time/clock.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { withRegion } from './wrap.ts';
 
-/** As the sweep's rule, with the page size that was asked for. */
+/** Like the sweep's rule, with the requested page size. */
 export type PagingRule = (
   position: Position,
   page: PageView & { readonly asked: number },
 ) => Position | 'end';
 
-/** Pages do not come at once: in between the world moves on. */
+/** Pages do not arrive at once: the world moves on in between. */
 const BETWEEN_PAGES_MS = 500;
 const MOST_PAGES = 200;
 

@@ -1,4 +1,7 @@
-/** What a known-bad daemon is, and what is switched off with it where another rule would make its mistake good. */
+/**
+ * Defines what a known-bad daemon is, and which other rules are switched off with it because they would correct its
+ * mistake.
+ */
 import type { DaemonParts } from '../../../src/daemon.ts';
 import { ANCHOR_MARGIN_US } from '../../../src/intake/logs/sweep.ts';
 import type { Fault } from '../finding.ts';
@@ -9,16 +12,16 @@ export interface Variant {
   readonly name: string;
   /** What is wrong with it. */
   readonly mistake: string;
-  /** What it has to be found by. */
+  /** The check that must find it. */
   readonly by: Fault;
-  /** What would make the mistake good, and is switched off as well. */
+  /** The rules that would correct the mistake, which are switched off as well. */
   readonly without?: readonly Layer[];
-  /** It shows only where several replicas share a store. */
+  /** The mistake shows only if several replicas share a store. */
   readonly isShared?: boolean;
   readonly vary: Variation;
 }
 
-/** Rules that stand behind each other: what one of them misses, the next one finds. */
+/** Rules that back each other up: what one of them misses, the next one finds. */
 export const LAYERS = {
   audit: (parts: DaemonParts): DaemonParts => ({
     ...parts,
@@ -34,7 +37,7 @@ export const LAYERS = {
 
 export type Layer = keyof typeof LAYERS;
 
-/** The daemon of a variant; as a control, that without the mistake but with the same layers off. */
+/** The daemon of a variant; as a control, one without the mistake but with the same layers switched off. */
 export function variationOf({ without = [], vary }: Variant, isControl = false): Variation {
   return (parts) => without.reduce((all, layer) => LAYERS[layer](all), isControl ? parts : vary(parts));
 }

@@ -1,6 +1,7 @@
 /**
- * Known-bad daemons: mistakes that pollers and senders are known to make, each by replacing one part of what the
- * daemon is given. The simulation has to find every one; a variant that it does not find shows what it cannot see.
+ * Known-bad daemons, with mistakes that pollers and senders are known to make. Each replaces one part of what the
+ * daemon is given. The simulation must find every one; a variant that is not found shows what the simulation cannot
+ * see.
  */
 import { DELIVERY } from './bad-delivery.ts';
 import { EVENTS } from './bad-events.ts';

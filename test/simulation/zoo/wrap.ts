@@ -1,4 +1,4 @@
-/** Ways to replace one part of what the daemon is given, as the edge could. */
+/** Ways to replace one of the parts that the daemon is given. */
 
 import type { OpenChannel, Outcome } from '../../../src/channels/channel.ts';
 import type { DaemonParts } from '../../../src/daemon.ts';
@@ -25,7 +25,7 @@ export function withTransaction(parts: DaemonParts, change: (tx: Transaction) =>
 
 export type Send = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** Stands between the daemon and a region; called once for every life. */
+/** Wraps a region for the daemon; called once for every life. */
 export function withRegion(parts: DaemonParts, between: (send: Send, region: string) => Send): DaemonParts {
   return {
     ...parts,
@@ -48,7 +48,7 @@ export function withSend(
   return { ...parts, channels: Object.fromEntries(channels) };
 }
 
-/** Changes how the tries of every channel end. */
+/** Changes the outcomes of attempts on every channel. */
 export function withOutcome(parts: DaemonParts, change: (outcome: Outcome) => Outcome): DaemonParts {
   return withSend(
     parts,
@@ -70,7 +70,7 @@ export function withHeader(response: HttpResponse, name: string, value: string |
   return { ...response, headers: value === undefined ? headers : { ...headers, [name]: value } };
 }
 
-/** Runs work in a transaction that is taken back. */
+/** Runs work in a transaction that is rolled back. */
 export async function dryRun<T>(
   transaction: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>,
   work: (tx: Transaction) => Promise<T>,

@@ -6,8 +6,8 @@ import { type Variant, variationOf } from './variant.ts';
 import { VARIANTS } from './variants.ts';
 
 /**
- * The first world in which these were found within two hours. A change of the daemon moves them, so the search goes on
- * from there; `node test/simulation/zoo/hunt-all.ts` hunts all of them.
+ * The first world in which each of these was found within two hours. A change of the daemon moves them, so the search
+ * continues from there; `node test/simulation/zoo/hunt-all.ts` hunts all of them.
  */
 const FOUND_IN: Readonly<Record<string, number>> = {
   no_dedupe: 1,
@@ -31,7 +31,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   claims_without_a_name: 1,
 };
 
-/** One each of intake and of delivery, and the shortest world, which shows both. */
+/** One of intake and one of delivery, and the shortest world, which shows both. */
 const ONE_OF_EACH = ['no_dedupe', 'settled_before_sending'];
 const SHORT_WORLD = { seed: 2, hours: 0.15 };
 const MOST_WORLDS = 40;
@@ -58,7 +58,7 @@ describe('the simulation finds a daemon', () => {
     expect(found).toContain(variant.by);
   });
 
-  // In `npm test` the known worlds of `simulation.long.test.ts` are clean by the same checks.
+  // In `npm test`, `simulation.long.test.ts` shows that the known worlds pass the same checks.
   longStory('only by its mistake: the same worlds are clean without it', async () => {
     for (const [run, variants] of Map.groupBy(chosen, runOf)) {
       for (const [seed, { world }] of new Map(variants.map((one) => [one.world.seed, one]))) {
