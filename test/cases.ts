@@ -1,6 +1,6 @@
 /**
  * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`. The
- * configuration says which (`provide`), and nothing else makes a difference between the two.
+ * vitest configuration says which (`provide`); there is no other difference between the two.
  */
 import { inject, test } from 'vitest';
 
@@ -18,20 +18,23 @@ export function casesOf<T>(what: string, all: readonly T[], some: readonly T[]):
   return cases;
 }
 
-/** How much of something a story goes through: `some`, or in the long run `all`. Prints it. */
+/** The amount for a long test: `some`, or in the long run `all`. Prints it. */
 export function amountOf(what: string, all: number, some: number): number {
   const amount = inject('cases') === 'all' ? all : some;
   console.info(`${what}: ${amount}${amount === all ? '' : `; ${all}: npm run test:long`}`);
   return amount;
 }
 
-/** A story that only the long run goes through, since others of its file show the same of shorter spans; says so. */
+/**
+ * A story that only the long run includes, because other tests of its file show the same over shorter times. Prints
+ * that it is skipped.
+ */
 export function longStory(name: string, story: () => Promise<void>): void {
   if (inject('cases') === 'all') test(name, story);
   else console.info(`only in npm run test:long: ${name}`);
 }
 
-/** So many of them, from the first one on and as far apart as they can be. */
+/** Picks this many of them, from the first one on, as far apart as possible. */
 export function spread<T>(all: readonly T[], count: number): T[] {
   const step = all.length / count;
   return Array.from({ length: Math.min(count, all.length) }, (_, at) => all[Math.floor(at * step)]!);

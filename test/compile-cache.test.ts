@@ -17,7 +17,7 @@ import { isOwn, KEPT_PLACES } from '../src/compile-cache.ts';
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts');
 
-/** Runs `--version` in a home and with a temporary directory of its own. */
+/** Runs `--version` with its own home and temporary directory. */
 function start(prepare: (home: string) => Record<string, string> = () => ({})) {
   const home = mkdtempSync(join(tmpdir(), 'home-'));
   const shared = mkdtempSync(join(tmpdir(), 'shared-'));

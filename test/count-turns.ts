@@ -1,9 +1,9 @@
 /**
- * How often the event loop turned while something was done: work that is bounded between two turns takes the more of
- * them the more there is of it, on whatever machine. What is done in one turn takes none.
+ * Counts the turns of the event loop while something is done. If work is limited between two turns, more work takes
+ * more turns, on any machine. Work done in one turn takes none.
  */
 
-/** Begins to count; what it returns says how many turns there were. */
+/** Begins to count; the returned function says how many turns there were. */
 export function countTurns(): () => number {
   let turns = 0;
   let next = setImmediate(count);

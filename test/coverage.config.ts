@@ -1,6 +1,6 @@
 /**
- * `npm run coverage`: what nestwatch promises stands in these files, so every branch of them is taken by a test, and
- * a branch that is not makes the run fail.
+ * `npm run coverage`: nestwatch's promises are kept in these files, so tests must take every branch of them. A branch
+ * that is not taken makes the run fail.
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';

@@ -1,6 +1,6 @@
 /**
- * The names that people's scripts, dashboards, receivers and configurations depend on: more may be added, and none of
- * these changes. What stands behind each is tested where it is made.
+ * The names that people's scripts, dashboards, receivers and configurations depend on. Names may be added, but none
+ * of these may change. What each of them does is tested where it is implemented.
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,7 @@ describe('commands and their flags', () => {
   ])('%s', async (command, flags) => {
     const { exit, stdout } = await nestwatch([...command.split(' '), '--help']);
     expect(exit).toBe(0);
-    // Help of a command that there is not would be that of what stands before it.
+    // For a command that does not exist, the help would be that of its parent.
     const [usage] = stdout.split('\n');
     for (const word of command.split(' ')) expect(usage).toMatch(new RegExp(`[ |]${word}([ |]|$)`));
     const named = stdout.split(/[\s,]+/);

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { holdSignals } from '../src/held-signals.ts';
 
-/** A process of which it is seen what ended it. */
+/** A process that records what ended it. */
 class FakeProcess extends EventEmitter {
   readonly pid = 7;
   readonly ended: (string | number)[] = [];

@@ -6,9 +6,9 @@ const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
 
 /**
- * Which rooms a room may import. A room is a folder, or a file at the top of `src`; naming a room opens all of its
- * sub-rooms as well. A room and its own sub-rooms know each other, and everybody may use the leaves. A sub-room that
- * is not named here may import what its room may.
+ * Which rooms a room may import. A room is a folder, or a file at the top of `src`; naming a room includes its
+ * sub-rooms. A room and its own sub-rooms may import each other, and everybody may import the leaves. A sub-room that
+ * is not listed may import what its room may.
  */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', 'compile-cache', 'held-signals', 'small-heap'],
@@ -83,7 +83,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/api': ['web/access', 'web/asked'],
   'web/asked': [],
   'web/pages': ['web/access', 'web/asked'],
-  // A page uses the frame of all pages and their words, and no other page.
+  // A page uses the common frame and words, and no other page.
   'web/pages/*': ['web/pages/frame', 'web/pages/words'],
   'web/pages/frame': ['web/pages/words'],
   'web/pages/words': [],
@@ -97,7 +97,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'config/sections': [],
   document: ['domain', 'templates'],
   store: ['domain'],
-  // The two stores share what is no SQL: what the text of a row holds, and where a page begins.
+  // The two stores share what is not SQL: the text of rows, and where a page begins.
   'store/rows': [],
   'store/postgres': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows'],
   'store/sqlite': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows'],
@@ -105,7 +105,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/postgres/alerted': ['store/postgres/watched'],
   'store/postgres/queued': ['store/postgres/watched'],
   'store/postgres/upkeep': ['store/postgres/copy', 'store/postgres/queued', 'store/postgres/watched'],
-  // What each engine gives and takes is described beside the copying itself.
+  // What each engine reads and writes is described beside the copying itself.
   'store/copy': ['store/postgres', 'store/sqlite'],
   'store/postgres/copy': ['store/postgres/alerted'],
   'store/sqlite/watched': [],
@@ -133,7 +133,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'domain/digest': ['domain/alert', 'domain/kinds'],
 };
 
-/** What everybody may use, in this order: a leaf imports only leaves before it, and of the domain what is named. */
+/**
+ * What everybody may import, in this order: a leaf imports only leaves before it, and of the domain only what is
+ * listed.
+ */
 const LEAVES: readonly string[] = [
   'limits',
   'time',
@@ -157,7 +160,7 @@ const OPEN_TO_DOMAIN: readonly string[] = ['limits', 'time', 'text'];
 interface Import {
   readonly from: string;
   readonly to: string;
-  /** Whether it loads the other file at once: it is neither of types alone nor `import()`. */
+  /** Whether it loads the other file at once: the import is neither of types alone nor `import()`. */
   readonly isLoading: boolean;
 }
 
@@ -191,12 +194,12 @@ function roomOf(file: string): string {
   return file.includes('/') ? dirname(file) : file.replace(/\.ts$/, '');
 }
 
-/** The room itself, and those that it lies in. */
+/** The room itself, and those that contain it. */
 function withOuter(room: string): string[] {
   return room.includes('/') ? [room, ...withOuter(dirname(room))] : [room];
 }
 
-/** How the rule names all sub-rooms beside a room that it does not name. */
+/** How the rule names all sub-rooms of a room that it does not list. */
 function siblingsOf(room: string): string {
   return `${dirname(room)}/*`;
 }
@@ -220,12 +223,12 @@ function isAllowed({ from, to }: Import): boolean {
   return allowed.some((one) => isWithin(other, one) || isWithin(file, one));
 }
 
-/** Names of values whose keys may come from outside, whatever a file says of their type. */
+/** Names of values whose keys may come from outside, whatever their type says. */
 const FROM_OUTSIDE = ['labels', 'annotations', 'headers', 'environment', 'parameters', 'shape'];
 
 /**
- * Lines that look a name up in a plain object, which inherits `constructor` and the like: computed access to what is
- * declared as a record, tables of words that are no Map, and `in`. A line that asks `Object.hasOwn` is right.
+ * Lines that look up a name in a plain object, which inherits `constructor` and the like: computed access to what is
+ * declared as a record, tables of words that are not a Map, and `in`. A line that calls `Object.hasOwn` is right.
  */
 function lookUps(text: string): string[] {
   const records =
@@ -323,7 +326,8 @@ describe('the house', () => {
           text.match(/Date\.now\(\)|new Date\(\)|Math\.random\(|performance\.now\(|process\.env\b/g) ?? [];
         return found.map((what) => `${relative(SRC, file)}: ${what}`);
       });
-    // The system clock itself is written once, and the edge hands it out; the script of the pages runs elsewhere.
+    // The system clock itself is written once and passed on by the process's edge; the script of the pages runs
+    // elsewhere.
     expect(reads).toEqual([
       'time/clock.ts: Date.now()',
       'time/clock.ts: performance.now(',
@@ -336,7 +340,7 @@ describe('the house', () => {
       lookUps(readFileSync(file, 'utf8')).map((what) => `${relative(SRC, file)}: ${what}`),
     );
     expect(inherited).toEqual([
-      // Names of the code's own: steps that were checked just before, keys of a closed set, columns of a statement.
+      // Names that come from the code: steps that were just checked, keys of a closed set, columns of a statement.
       'config/sections/rules-section.ts: own[parameter.key] = parameterShape(parameter).describe(parameter.description);',
       'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, address);',
       'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',

@@ -1,4 +1,4 @@
-/** `npm run test:long`: the tests of which `npm test` runs some cases, with all of them. */
+/** `npm run test:long`: all cases of the tests of which `npm test` runs only some. */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import everyDay from '../vitest.config.ts';

@@ -10,7 +10,7 @@ import { eventTitle } from '../src/web/pages/frame/page-words.ts';
 import { ENGLISH } from '../src/web/pages/words/english.ts';
 import { problemsOf, REGION } from './config/load.ts';
 
-/** Every object of the language answers to these names: none of them is a name that somebody gave. */
+/** Every JavaScript object has these names, so finding one in it does not mean that somebody gave it. */
 const INHERITED = ['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__', '__defineGetter__'];
 
 describe.each(INHERITED)('%s is a name like any other', (name) => {

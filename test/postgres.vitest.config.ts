@@ -1,6 +1,6 @@
 /**
- * Stories of the daemon on a store on PostgreSQL, which else run on one in memory; several processes on one, of which
- * one may be stopped; copies that are killed; and servers that are away or lack what they have confirmed.
+ * Stories of the daemon with the store on PostgreSQL instead of in memory; several processes on one store, of which
+ * some are stopped; copies that are killed; and servers that are away, or lack what they had confirmed.
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';

@@ -1,9 +1,9 @@
 /**
- * What something costs, where a bound on it is promised: time of the processor that this thread took, which a busy
- * machine hardly changes, where the time on the wall grows as many times as there are others who wait for the processor.
+ * What something costs, for tests of a promised limit: the processor time of this thread. A busy machine hardly
+ * changes that, while wall clock time grows with the number of waiting processes.
  */
 
-/** Begins to count; what it returns says how many milliseconds it has been. */
+/** Begins to count; the returned function says how many milliseconds it has been. */
 export function countProcessorMs(): () => number {
   const since = process.threadCpuUsage();
   return () => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 
-/** A program that goes through much memory, of which little lives on; tells what its heap takes, in MiB. */
+/** Runs a program that allocates much memory, of which little stays alive; returns the size of its heap, in MiB. */
 function heapAfterChurn(prelude: string): number {
   const program = `${prelude}
     const kept = [];

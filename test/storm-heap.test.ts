@@ -6,7 +6,7 @@ import { createStormHeap } from '../src/storm-heap.ts';
 
 const SRC = `file://${join(import.meta.dirname, '../src')}`;
 
-/** What new objects may take, in MiB, once so many alerts have changed, each so many milliseconds after the other. */
+/** The room for new objects, in MiB, once this many alerts have changed, this many milliseconds apart. */
 function roomAfter(alerts: number, everyMs: number): number {
   const program = `
     await import('${SRC}/small-heap.ts');
@@ -60,7 +60,7 @@ test('speed is favoured over size from the beginning of a storm until a minute a
   nowMs = 200_000;
   change(99);
   expect(flags).toHaveLength(6);
-  // The more there is, the less of itself it grows by: it is no more than 20 MiB.
+  // The larger the heap, the smaller its relative growth: it grows by at most 20 MiB.
   usedMiB = 50;
   change(1);
   expect(flags.at(-1)).toBe('--heap-growing-percent=40');

@@ -2,15 +2,15 @@ import type { Clock } from '../src/time/clock.ts';
 
 /** A clock that stands still until a test moves it; timers run in the order of their instants. */
 export interface VirtualClock extends Clock {
-  /** Moves time forward, running every timer that comes due, with promises settling between them. */
+  /** Moves time forward, running every timer that becomes due, and lets promises settle between them. */
   advance(ms: number): Promise<void>;
-  /** Runs timers until `done()` holds; throws when `limitMs` of virtual time pass before it does. */
+  /** Runs timers until `done()` is true; throws if `limitMs` of virtual time pass before that. */
   advanceUntil(done: () => boolean, limitMs?: number): Promise<void>;
-  /** Steps the wall clock alone, as NTP or a person would; timers and durations do not notice. */
+  /** Steps only the wall clock, as NTP or a person would; timers and durations are unaffected. */
   stepWall(ms: number): void;
-  /** Lets time pass in which nothing runs, as for a process that was stopped; timers that came due ring afterwards. */
+  /** Lets time pass in which nothing runs, as for a suspended process; timers that became due fire afterwards. */
   stall(ms: number): void;
-  /** Timers that wait. */
+  /** The number of pending timers. */
   pending(): number;
 }
 
@@ -112,7 +112,7 @@ export function createVirtualClock(startUs: number = TEST_START_US, settle = tur
   };
 }
 
-/** Promise jobs, and through one macrotask also the ones that they queue. */
+/** Runs promise jobs, and by one macrotask also those that they queue. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

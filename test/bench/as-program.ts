@@ -16,8 +16,8 @@ function environment(): NodeJS.ProcessEnv {
 }
 
 /**
- * A process whose memory is like the program's own in its image: with its small heap, the one heap of the C library,
- * and a cache of what was compiled, since without one the compiler's memory counts as well.
+ * Starts a process whose memory is like that of the program in its image: with the small heap, one heap of the C
+ * library, and a compile cache, because without one the compiler's memory counts as well.
  */
 export function forkAsProgram(
   file: string,
@@ -27,7 +27,10 @@ export function forkAsProgram(
   return fork(file, args, { execArgv: [...LIKE_THE_PROGRAM, ...execArgv], env: environment() });
 }
 
-/** Fills the cache with a file that does nothing until it gets a message: what is cached depends on the options. */
+/**
+ * Fills the compile cache with a file that does nothing until it gets a message. What is cached depends on the
+ * options.
+ */
 export function compileAsProgram(file: string, execArgv: readonly string[] = []): void {
   execFileSync(process.execPath, [...LIKE_THE_PROGRAM, ...execArgv, file], { env: environment() });
 }

@@ -1,7 +1,7 @@
 /**
- * A backlog after an outage: pages read, stored and decided upon, the alerts enrolled, old news set aside and in the
- * end summed up. Beside the bare read of the same pages, interleaved in one run. All entries are much older than
- * `max_alert_age`, so that the summary has all of the work.
+ * A backlog after an outage: pages are read, stored and decided on, alerts join groups, and old events are set aside
+ * and summarised at the end. Compared with the bare read of the same pages, interleaved in one run. All entries are
+ * much older than `max_alert_age`, so the summary has the most work.
  */
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
@@ -15,9 +15,9 @@ const STREAMS = 8;
 
 export interface BacklogFigures {
   readonly entriesPerSecond: number;
-  /** How much faster than the entries occurred, a second apart in each stream. */
+  /** How much faster than the entries occurred, which are a second apart in each stream. */
   readonly timesRealTime: number;
-  /** Of the bare read. */
+  /** The share of the bare read's rate. */
   readonly ratio: number;
 }
 

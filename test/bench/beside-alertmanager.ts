@@ -1,7 +1,7 @@
 /**
- * Alerts delivered a second, beside a real Alertmanager on the same work in the same run: many groups of one alert,
- * and one group of many alerts, to one webhook. Alertmanager is fed by its API in posts of 100; nestwatch by pages of
- * 100 failed Flights, which it makes durable, as alerts and as notifications, before anything is sent.
+ * Alerts delivered per second, compared with a real Alertmanager on the same work in the same run: many groups of one
+ * alert, and one group of many alerts, to one webhook. Alertmanager gets them by its API in posts of 100. nestwatch
+ * gets pages of 100 failed Flights, which it makes durable, as alerts and as notifications, before anything is sent.
  *
  *   node test/bench/beside-alertmanager.ts [alerts in groups of their own] [alerts in one group]
  */
@@ -23,11 +23,11 @@ export interface Side {
   readonly alertsPerSecond: number;
   readonly peakMiB: number;
   readonly posts: number;
-  /** Processor time for each alert, of the whole process and in all its threads. */
+  /** Processor time per alert, of all threads of the process. */
   readonly cpuUs: number;
-  /** From when the first alert was given until the first message arrived. */
+  /** From the first alert until the first message arrived. */
   readonly firstSeconds: number;
-  /** What it wrote to files for each alert, and in how many calls. */
+  /** What it wrote to files per alert, and in how many calls. */
   readonly writtenKiB: number;
   readonly writes: number;
 }
@@ -39,19 +39,19 @@ export interface Work {
 }
 
 const PAGE = 100;
-/** Birds of one Nest. */
+/** The number of Birds in a Nest. */
 const NEST = 50;
 
 const MANY_AIMS = '1.0; 0.3; the first after 0.3 s; 220 µs, 6 KiB in 1.5 writes';
 const ONE_AIMS = '1.5; 1.2';
 
-/** An alert that comes late to a group waits for its interval, so the one group has a short one. */
+/** An alert that joins a group later waits for the group's interval, so the one group has a short interval. */
 export function routeYaml(groupBy: string): string {
   const interval = groupBy === 'region' ? '1s' : '5m';
   return `{ receiver: hook, group_by: [${groupBy}], group_wait: 0s, group_interval: ${interval}, repeat_interval: 4h }`;
 }
 
-/** The events of a storm: a Flight of each Bird failed. */
+/** The event of one failed Flight in a storm; each Bird has one. */
 export function failure(index: number, nowUs: number): Event {
   return {
     key: `eu/flight/${index.toString(16).padStart(32, '0')}/failed`,
@@ -73,18 +73,18 @@ export function failure(index: number, nowUs: number): Event {
 interface Counted {
   readonly alerts: number;
   readonly posts: number;
-  /** When the first post arrived, milliseconds since 1970. */
+  /** When the first POST arrived, milliseconds since 1970. */
   readonly firstAtMs: number;
 }
 
 interface Started {
   readonly pid: number;
-  /** Begins to give it alerts. */
+  /** Starts to send it alerts. */
   readonly feed: () => void;
   readonly end: () => Promise<void>;
 }
 
-/** Measures a program that delivers to a counting receiver, from its first alert until all have arrived. */
+/** Measures a program that delivers to a counting receiver, from the first alert until all have arrived. */
 export async function measure(alerts: number, start: (port: number) => Promise<Started>): Promise<Side> {
   const receiver = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
@@ -125,7 +125,7 @@ function peakOf(pid: number): number {
   return Number(found?.[1] ?? 0) / 1024;
 }
 
-/** User and system time, which Linux counts in hundredths of a second, and what went to files and sockets. */
+/** User and system time, which Linux counts in hundredths of a second, and the bytes written to files and sockets. */
 function spentBy(pid: number) {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   const io = readFileSync(`/proc/${pid}/io`, 'utf8');
@@ -142,7 +142,7 @@ function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-/** Alertmanager on the same work. */
+/** Alertmanager with the same work. */
 export async function deliverByAlertmanager({ alerts, groupBy }: Work): Promise<Side> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   let program: ChildProcess | undefined;
@@ -225,7 +225,7 @@ async function feed(pool: Pool, alerts: number): Promise<void> {
   await Promise.all(Array.from({ length: 4 }, post));
 }
 
-/** nestwatch alone: what it takes to deliver these alerts. */
+/** nestwatch alone: what delivering these alerts takes. */
 export async function deliverAlerts({ alerts, groupBy }: Work): Promise<Side> {
   return measure(alerts, async (port) => {
     const child = forkAsProgram(join(import.meta.dirname, 'telling-process.ts'), [
@@ -246,7 +246,7 @@ export async function deliverAlerts({ alerts, groupBy }: Work): Promise<Side> {
   });
 }
 
-/** Counts each alert once, however often it is told. */
+/** Counts each alert once, however often it is notified. */
 function receive(): void {
   const seen = new Set<string>();
   let posts = 0;

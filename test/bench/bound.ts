@@ -1,11 +1,11 @@
 /**
- * What a storm takes at the least: the bare path from failed Flights to a webhook in one Node process, built up step
- * by step out of nothing but `node:sqlite` and undici, beside Alertmanager and beside nestwatch on the same work. From
- * the third step on it promises what nestwatch does (an event is committed before it is notified of, an attempt before
- * it is sent, how it ended after it, each commit on the disk), in one commit for a hundred alerts and in as few rows as
- * can be. It has no silences, inhibitions, retries, lanes, repeats, retention, search, explanations, or pages. The last
- * step has nestwatch's own rows, with the indexes that those need, and its way out; what one stage makes is handed to
- * the next, and no row is read again but by a settlement.
+ * The least that a storm can cost: the bare path from failed Flights to a webhook in one Node process, built step by
+ * step from only `node:sqlite` and undici, and compared with Alertmanager and nestwatch on the same work. From the
+ * third step on it promises what nestwatch does: an event is committed before it is notified, an attempt before it is
+ * sent, the outcome after it, each commit on disk. It commits a hundred alerts at once and uses as few rows as
+ * possible. It has no silences, inhibitions, retries, lanes, repetitions, retention, search, explanations or pages.
+ * The last step has nestwatch's own rows, with the indexes that they need, and its own sending. Each stage passes its
+ * result on to the next, and no row is read again except by a settlement.
  *
  *   node test/bench/bound.ts [alerts]
  */
@@ -43,7 +43,7 @@ import {
   type Side,
 } from './beside-alertmanager.ts';
 
-/** Each does what the one before it does, and more. */
+/** Each step does what the previous one does, and more. */
 const STEPS = [
   ['post', 'a POST for each alert, with the body that nestwatch sends'],
   ['event', '… and its event in a row before it'],
@@ -56,11 +56,11 @@ const STEPS = [
 type Step = (typeof STEPS)[number][0];
 
 const PAGE = 100;
-/** As many as nestwatch has on their way to a webhook. */
+/** As many as nestwatch has in flight to a webhook. */
 const IN_FLIGHT = 8;
-/** Alerts that are committed ahead of what was accepted. */
+/** How many alerts may be committed before the earlier ones were accepted. */
 const AHEAD = 4 * PAGE;
-/** Numbers of accepted messages that the thread says at once, or after so many milliseconds. */
+/** The thread reports accepted messages once there are this many, or after this many milliseconds. */
 const SAID_AT_ONCE = 20;
 const SAID_AFTER_MS = 20;
 
@@ -69,7 +69,7 @@ interface Message {
   readonly body: string;
 }
 
-/** Posts messages, so many at a time, and says which were accepted. */
+/** Posts messages, a limited number at once, and reports which were accepted. */
 function openPosts(
   postOne: (message: Message) => Promise<void>,
   accepted: (seq: number) => void,
@@ -91,7 +91,7 @@ function openPosts(
   };
 }
 
-/** Posts by undici and nothing else. */
+/** Posts with undici and nothing else. */
 function barePost(port: number): (message: Message) => Promise<void> {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: IN_FLIGHT });
   return async ({ seq, body }) => {
@@ -119,7 +119,7 @@ function configOf(port: number) {
   return load(`${REGION}route: ${routeYaml('bird_id')}\nreceivers: ${receivers}\n`);
 }
 
-/** Decides a page as nestwatch does, one group for each alert. */
+/** Decides on a page as nestwatch does, with one group for each alert. */
 function decidePage(first: number, count: number, nowUs: number): Decided[] {
   const events = Array.from({ length: count }, (_, at) => failure(first + at, nowUs));
   const facts = events.map((event) => ({
@@ -154,7 +154,7 @@ function decideBodies(first: number, count: number, nowUs: number): WithBody[] {
   }));
 }
 
-/** Pages that nobody decided: one of the right size is made once, and differs by its number alone. */
+/** Pages without decisions: one of the right size is made once, and only its number changes. */
 function createPattern(): MakePage {
   const [pattern] = decideBodies(0, 1, Date.now() * 1000);
   const fingerprint = /"fingerprint":"[0-9a-f]+"/;
@@ -184,9 +184,9 @@ const SCHEMA = `
   CREATE TABLE delivery (seq INTEGER PRIMARY KEY, state TEXT NOT NULL, attempts INTEGER NOT NULL) STRICT;
   CREATE INDEX delivery_unsettled ON delivery (state) WHERE state <> 'delivered';`;
 
-/** The rows of a step, its commits, and how what they hold is posted. */
+/** The rows of a step, its commits, and how their content is posted. */
 interface Rows {
-  /** One commit: a page, and what was accepted since the one before. */
+  /** One commit: a page, and what was accepted since the previous commit. */
   commit(first: number, count: number, accepted: readonly number[]): Promise<Message[]>;
   post(message: Message): Promise<void>;
   close(): Promise<void>;
@@ -232,7 +232,7 @@ function openRows(file: string, port: number, step: Step): Rows {
   };
 }
 
-/** nestwatch's own rows and its own way out, without the stages between which it commits. */
+/** nestwatch's own rows and its own sending, without the stages between which it commits. */
 async function openOwnRows(file: string, port: number): Promise<Rows> {
   const clock = systemClock();
   const store = await openSqliteStore({ path: file, clock });
@@ -287,10 +287,10 @@ async function openOwnRows(file: string, port: number): Promise<Rows> {
   };
 }
 
-/** Its attempt is recorded with it. */
+/** The attempt is recorded together with the delivery. */
 const CLAIMED = { state: 'leased', attempts: 1 } as const;
 
-/** A step in a process of its own. */
+/** Runs a step in a separate process. */
 async function run(port: number, alerts: number, step: Step): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bound-'));
   const hear = createStormHeap({ monotonicMs: () => performance.now() });
@@ -352,7 +352,7 @@ function runPosts(port: number): void {
   });
   setInterval(say, SAID_AFTER_MS);
   parentPort!.on('message', post);
-  // It is there.
+  // Reports that the thread has started.
   parentPort!.postMessage([]);
 }
 

@@ -1,6 +1,7 @@
 /**
- * `node test/bench/copy.ts [EVENTS]`: copies a store of so many events (2 million) to a PostgreSQL of its own and back,
- * by commands that are killed, and prints what each took. It ends with 1 where what came back is not what went.
+ * `node test/bench/copy.ts [EVENTS]`: copies a store of this many events (2 million) to a PostgreSQL of its own and
+ * back, by commands that are killed, and prints what each took. Exits with 1 if the copy that came back differs from
+ * the original.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,8 @@
 /**
- * How long news waits in the whole daemon, from a cold start on, against a simulated service that answers 429 beyond a
- * rate: with what looks really cost, what the rate learns, audits and the inventory. On a virtual clock, beside a
- * uniform reader that knows the rate and spends all of it. Run it alone: `node test/bench/delay-daemon.ts`.
+ * How long events wait to be seen by the whole daemon, from a cold start, with a simulated service that answers 429
+ * beyond a rate. It includes the real cost of polls, learning the rate, audits and the inventory. It runs on a
+ * virtual clock and compares with a uniform reader that knows the rate and uses all of it. Run it alone: `node
+ * test/bench/delay-daemon.ts`.
  */
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
@@ -22,16 +23,16 @@ export interface DelayDaemonOptions {
   readonly flightsPerHour: number;
   readonly failureShare: number;
   readonly minutes: number;
-  /** After so long the daemon ends and another life begins at once, on the same store. */
+  /** After this time the daemon ends and another life begins at once, on the same store. */
   readonly restartAfterMinutes?: number;
 }
 
 const REGION = 'eu';
 const LATENCY_MS = 60;
-/** Time for what came last to be seen. */
+/** Time in which the last events can be seen. */
 const GRACE_MS = 6 * 60_000;
 
-/** Delays in seconds, of one way to read. */
+/** Delays in seconds, for one way of reading. */
 export interface Told {
   readonly entries: number;
   readonly meanS: number;
@@ -41,11 +42,11 @@ export interface Told {
 export interface Outcome {
   readonly ours: (fromS: number, toS: number) => Told;
   readonly uniform: (fromS: number, toS: number) => Told;
-  /** Polls of Flights of a Bird by fifths of activity, the busiest first. */
+  /** Polls of the Birds' Flights by fifths of activity, the busiest first. */
   readonly pollsByFifth: (toS: number) => number[];
-  /** Requests in all, and those that were refused, up to then. */
+  /** The number of requests up to then, and of those that were refused. */
   readonly requests: (toS: number) => { readonly sent: number; readonly refused: number };
-  /** Requests for one look at a Bird's Flights and at its log, by the last third of the time. */
+  /** Requests for one poll of a Bird's Flights and of its log, measured in the last third of the time. */
   readonly costOfLook: { readonly flight: number; readonly log: number };
   readonly neededPerSecond: { readonly longest: number; readonly interval: number };
 }
@@ -130,7 +131,10 @@ async function observed(store: Store): Promise<Map<string, number>> {
   return seen;
 }
 
-/** When somebody would see an event who reads the Nests and their Birds, and then each Bird's Flights and log in turn. */
+/**
+ * When an event would be seen by somebody who reads the Nests and their Birds, and then each Bird's Flights and log
+ * in turn.
+ */
 function uniformReader(world: World, nests: number, perSecond: number): (event: TrueEvent) => number {
   const birds = [...world.birds.keys()];
   const places = new Map(
@@ -148,7 +152,7 @@ function uniformReader(world: World, nests: number, perSecond: number): (event: 
   };
 }
 
-/** Of Birds' news; notifications are read alike by all. */
+/** Only of events about Birds: all readers read notifications in the same way. */
 function delaysOf(
   events: readonly TrueEvent[],
   seenAtUs: (event: TrueEvent) => number,

@@ -1,6 +1,6 @@
 /**
- * How long entries of a world wait to be seen by a policy, with one request after the other at a fixed rate from a cold
- * start on, and how long they would have to.
+ * How long entries of a world wait until a policy sees them, with one request after another at a fixed rate from a
+ * cold start, and how long they would have to wait at least.
  */
 import type { Policy } from './delay-policies.ts';
 import type { DelayWorld } from './delay-world.ts';
@@ -13,18 +13,18 @@ export interface Delays {
   /** The longest time between two polls of a stream. */
   readonly longestGapMs: number;
   readonly shortestGapMs: number;
-  /** The part of the requests that were used. */
+  /** The share of the requests that were used. */
   readonly used: number;
 }
 
 export interface Run {
   readonly requestsPerSecond: number;
-  /** Entries that came between these instants are measured. */
+  /** Only entries between these instants are measured. */
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Delays of entries and gaps between polls, gathered over one or several runs. */
+/** Delays of entries and gaps between polls, collected over one or several runs. */
 export class Measured {
   readonly #delaysMs: number[] = [];
   #longestGapMs = 0;
@@ -32,7 +32,7 @@ export class Measured {
   #used = 0;
   #turns = 0;
 
-  /** Lets a policy poll a world from a cold start on, until every entry that is measured was seen. */
+  /** Lets a policy poll a world from a cold start until every measured entry was seen. */
   add(world: DelayWorld, policy: Policy, { requestsPerSecond, fromMs, toMs }: Run): this {
     const turnMs = 1000 / requestsPerSecond;
     const streams = world.perHour.length;
@@ -75,9 +75,9 @@ export class Measured {
 }
 
 /**
- * The square-root law: the least mean delay that any fixed intervals reach at a rate of requests, when the rates of
- * the streams are known and entries come independently. Intervals are then in proportion to 1/√λ, as far as limits
- * allow it: none is shorter or longer than those.
+ * The square-root law: the least mean delay that fixed intervals can reach at a given rate of requests, if the rates
+ * of the streams are known and entries arrive independently. The intervals are then proportional to 1/√λ, within the
+ * limits.
  */
 export function squareRootBoundMs(
   perHour: readonly number[],
@@ -103,16 +103,16 @@ export function squareRootBoundMs(
 interface HeldLimits {
   readonly leastMs: number;
   readonly mostMs: number;
-  /** A hundredth of the entries may wait longer. */
+  /** A hundredth of the entries may wait longer than this. */
   readonly lateMs: number;
 }
 
 const LATE_SHARE = 0.01;
 
 /**
- * The least mean delay that any fixed intervals reach, or mixtures of them, when at most a hundredth of the entries
- * waits longer than `lateMs`, as the p99 says: by Lagrange's dual problem, in which each price of a late entry gives a
- * bound, and the best of them is as good as it gets. Infinity where no price keeps so few late.
+ * The least mean delay that fixed intervals, or mixtures of them, can reach if at most a hundredth of the entries
+ * waits longer than `lateMs` (the p99). By Lagrange's dual problem: each price of a late entry gives a bound, and the
+ * best of them is the result. Infinity if no price keeps so few late.
  */
 export function heldBoundMs(
   perHour: readonly number[],
@@ -134,7 +134,10 @@ export function heldBoundMs(
   return bound;
 }
 
-/** The best intervals where a late entry counts as one that waits `priceMs` longer: their mean, and how many are late. */
+/**
+ * The best intervals if a late entry counts as one that waits `priceMs` longer: their mean delay, and how many are
+ * late.
+ */
 function intervalsAt(
   shares: readonly number[],
   requestsPerSecond: number,

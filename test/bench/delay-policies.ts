@@ -1,10 +1,13 @@
-/** What may be polled next, as policies that spend the same requests: uniform, in proportion to the rates, and ours. */
+/**
+ * Policies that choose what to poll next with the same number of requests: uniform, proportional to the rates, and
+ * ours.
+ */
 import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { type DelayWorld, HISTORY_MS } from './delay-world.ts';
 
-/** Which stream to poll next; undefined leaves the turn unused. */
+/** Which stream to poll next; undefined to leave the turn unused. */
 export interface Policy {
   next(nowMs: number): number | undefined;
   polled(stream: number, nowMs: number, news: number): void;
@@ -26,7 +29,7 @@ export function uniformPolicy(streams: number, intervalMs = 0): Policy {
   };
 }
 
-/** Knows the rates, and polls each stream in proportion to its own. */
+/** Knows the rates, and polls each stream in proportion to its rate. */
 export function proportionalPolicy({ perHour }: DelayWorld): Policy {
   const random = seededRandom(2);
   const queue = createInstantQueue<{ stream: number; pass: number }>((item, atMs) => item.pass === atMs);
@@ -51,7 +54,7 @@ export interface Limits {
   readonly maxIntervalMs: number;
 }
 
-/** What nestwatch does; it learns the rates. */
+/** What nestwatch does: it learns the rates. */
 export function schedulePolicy({ feeds }: DelayWorld, requestsPerSecond: number, limits: Limits): Policy {
   const schedule = new Schedule({ ...limits, allowedPerSecond: () => requestsPerSecond });
   for (const [stream, feed] of feeds.entries()) schedule.add({ name: `${stream}`, feed }, 0);

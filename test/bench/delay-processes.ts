@@ -1,8 +1,8 @@
 /**
- * How long news waits, by real processes on the real clock: `simulate` with 429 beyond a rate and the daemon, from a
- * cold start on; beside them a uniform reader, which knows the rate, of a second `simulate` that lives the same life.
- * Both readers are judged by Flights that ended while they ran, by what the service says of when that was:
- * `node test/bench/delay-processes.ts --minutes 10`.
+ * How long events wait, with real processes on the real clock: `simulate` with 429 beyond a rate, and the daemon from
+ * a cold start. For comparison, a uniform reader that knows the rate reads a second `simulate` with the same events.
+ * Both readers are judged by Flights that ended while they ran, by the instants that the service gives: `node
+ * test/bench/delay-processes.ts --minutes 10`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -19,13 +19,13 @@ import { systemClock } from '../../src/time/clock.ts';
 
 interface Settings {
   readonly birds: number;
-  /** An hour, of all Birds together. */
+  /** Per hour, of all Birds together. */
   readonly flights: number;
   readonly requestsPerSecond: number;
   readonly minutes: number;
 }
 
-/** A Flight that ended, and when somebody saw that. */
+/** A Flight that ended, and when that was seen. */
 interface Seen {
   readonly endedMs: number;
   readonly seenMs: number;
@@ -33,9 +33,9 @@ interface Seen {
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TOKEN = 'bench-token';
-/** What ended last is still to be seen; uniform reading takes a round for that. */
+/** Time in which the last ends can be seen; uniform reading needs a round for that. */
 const GRACE_MS = 150_000;
-/** The uniform reader stays so far below the limit that it is never refused. */
+/** The uniform reader stays this far below the limit, so that it is never refused. */
 const BELOW_LIMIT = 0.97;
 
 async function runProcesses(settings: Settings): Promise<void> {
@@ -95,7 +95,7 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** Reads the Nests and their Birds, and then each Bird's Flights and its log in turn. */
+/** Reads the Nests and their Birds, and then each Bird's Flights and log in turn. */
 async function readUniformly(baseUrl: string, perSecond: number, signal: AbortSignal): Promise<Seen[]> {
   const transport = openTransport({ connections: 8, timeoutMs: 15_000, maxBodyBytes: 2 ** 24 });
   const client = createServiceClient({
@@ -109,7 +109,7 @@ async function readUniformly(baseUrl: string, perSecond: number, signal: AbortSi
   const seen = new Map<string, Seen>();
   const beganMs = Date.now();
   let turn = 0;
-  /** Waits for the next turn, which comes at a fixed rate whatever answers take. */
+  /** Waits for the next turn. Turns come at a fixed rate, however long answers take. */
   const next = async () => {
     turn += 1;
     await sleep(Math.max(0, beganMs + (turn * 1000) / perSecond - Date.now()));

@@ -1,30 +1,31 @@
-/** A world for policies of polling: streams in which entries come by chance. */
+/** A world for polling policies: streams in which entries arrive at random. */
 import { exponentialMs, forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../src/time/clock.ts';
 
 /**
- * How entries come: to all Birds alike; by Zipf's law with exponent 1.1; so and in bursts of 10 minutes; so, from Birds of
- * which most sleep for a day or more at a time; or so, in the office hours of three places, from a Monday at 8:55 on.
+ * How entries arrive. `equal`: the same for all Birds. `skewed`: by Zipf's law with exponent 1.1. The others are also
+ * skewed: `bursty` in bursts of 10 minutes, `waking` from Birds most of which sleep for a day or more at a time,
+ * `weekday` in the office hours of three places, from a Monday at 8:55 on.
  */
 export const SHAPES = ['equal', 'skewed', 'bursty', 'waking', 'weekday'] as const;
 export type Shape = (typeof SHAPES)[number];
 
 export interface DelayWorld {
   readonly feeds: readonly string[];
-  /** Entries an hour of each stream, on the average. */
+  /** Average entries per hour of each stream. */
   readonly perHour: readonly number[];
-  /** Entries an hour of each stream just then; to be asked in the order of time. */
+  /** Entries per hour of each stream at that moment; call it in the order of time. */
   presentPerHour(nowMs: number): number[];
-  /** How many entries came to a stream since it was asked last, each told by its instant. */
+  /** The number of entries in a stream since the last call; reports the instant of each. */
   collect(stream: number, nowMs: number, tell: (atMs: number) => void): number;
 }
 
 export interface DelayWorldOptions {
   readonly shape: Shape;
   readonly birds: number;
-  /** In the one feed or in two, of which the second has so much less. */
+  /** One feed, or two, with the rate of each as a factor. */
   readonly feeds?: Readonly<Record<string, number>>;
-  /** Flights of a Bird, on the average. */
+  /** Average Flights of a Bird. */
   readonly meanPerHour: number;
   readonly seed?: number;
 }
@@ -34,10 +35,10 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const ZIPF = 1.1;
 
-/** What a first reading finds is as old at the most. */
+/** The greatest age of what a first reading finds. */
 export const HISTORY_MS = HOUR_MS;
 
-/** A time in which a stream's rate is the same: so many times its average. */
+/** A time in which a stream's rate is constant, as a factor of its average. */
 interface Phase {
   readonly factor: number;
   readonly untilMs: number;
@@ -45,7 +46,7 @@ interface Phase {
 
 type Phases = (random: Random, stream: number) => (fromMs: number) => Phase;
 
-/** Times with entries and times without, of these lengths on the average. */
+/** Times with entries and times without, of these average lengths. */
 function inTurns(onMs: number, offMs: number): Phases {
   return (random) => {
     let isOn = random() >= onMs / (onMs + offMs);
@@ -62,7 +63,7 @@ function inTurns(onMs: number, offMs: number): Phases {
 const OFFICE = { fromMs: 9 * HOUR_MS, toMs: 17 * HOUR_MS, shareOutside: 0.05 };
 const ZONES_MS = [0, HOUR_MS, 6 * HOUR_MS];
 
-/** An hour has five minutes less at the beginning, so that a first reading just before 9 sees the night. */
+/** The first hour has five minutes less, so that a first reading just before 9 sees the night. */
 const inOfficeHours: Phases = (_, stream) => (fromMs) => {
   const localMs = fromMs + 9 * HOUR_MS - 5 * MINUTE_MS - ZONES_MS[stream % ZONES_MS.length]! + 7 * DAY_MS;
   const day = Math.floor(localMs / DAY_MS) % 7;

@@ -1,7 +1,7 @@
 /**
- * How long news waits to be seen, from occurred to observed, by what is polled when: policies that spend the same
- * requests from a cold start on, in worlds of several shapes and at several rates, beside the least that is possible;
- * what the daemon itself comes to; and what one choice costs. Run it alone: `node test/bench/delay.ts`.
+ * How long events wait from occurrence to observation, depending on what is polled when: policies that use the same
+ * number of requests from a cold start, in several sorts of worlds and at several rates, compared with the least that
+ * is possible; what the daemon itself reaches; and what one choice costs. Run it alone: `node test/bench/delay.ts`.
  */
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import { printDelayDaemon } from './delay-daemon.ts';
@@ -21,11 +21,11 @@ const LIMITS: Limits = { minIntervalMs: 10_000, intervalMs: 30_000, maxIntervalM
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** 150 Birds with a Flight in ten minutes each on the average, and a twentieth of that in their logs. */
+/** 150 Birds with an average of one Flight in ten minutes each, and a twentieth of that in their logs. */
 const BIRDS = { birds: 150, feeds: { flight: 1, bird_log: 0.05 }, meanPerHour: 6 };
 const RATES = [1, 2, 4, 8, 20];
 
-/** The first minutes are measured in many worlds, since little happens in them. */
+/** The first minutes are measured in many worlds, because little happens in them. */
 const WINDOWS = [
   { name: 'first 10 min', fromMs: 0, toMs: 10 * MINUTE_MS, worlds: 20 },
   { name: 'later', fromMs: 2 * HOUR_MS, toMs: 14 * HOUR_MS, worlds: 2 },
@@ -36,9 +36,9 @@ type Window = (typeof WINDOWS)[number];
 interface Beside {
   readonly ours: Delays;
   readonly uniform: Delays;
-  /** Of who knows at each instant how much comes where, and keeps the same limits. */
+  /** For a reader that always knows the rate of every stream, and keeps the same limits. */
   readonly boundMs: number;
-  /** The same of who also keeps the p99 of uniform polling. */
+  /** The same for a reader that also keeps the p99 of uniform polling. */
   readonly heldMs: number;
 }
 
@@ -68,7 +68,7 @@ type Bound = (
   limits: { readonly leastMs: number; readonly mostMs: number },
 ) => number;
 
-/** A bound by the rates of each moment, as the average over a time. */
+/** A bound by the rates of each moment, averaged over a time. */
 function presentBoundMs(
   world: DelayWorld,
   { requestsPerSecond, fromMs, toMs }: { requestsPerSecond: number; fromMs: number; toMs: number },
@@ -136,7 +136,7 @@ const SIZES = [
   { streams: 10_000, fromMs: 2 * HOUR_MS, toMs: 3 * HOUR_MS },
 ];
 
-/** Many Birds, one stream each, in the steady state. */
+/** Many Birds with one stream each, in steady state. */
 function printManyBirds(): void {
   console.log(
     `\nDelay of news of many Birds in the steady state (each once in ${SECONDS_PER_STREAM} s), in seconds`,
@@ -165,7 +165,7 @@ function printManyBirds(): void {
   console.log('  (Bursts are no independent entries: who follows them can be better than the law.)');
 }
 
-/** Microseconds of one choice and of giving the stream back, among so many skewed streams in steady state. */
+/** Microseconds for one choice and for returning the stream, among this many skewed streams in steady state. */
 function benchChoice(streams = 20_000, turns = 400_000): number {
   const requestsPerSecond = streams / SECONDS_PER_STREAM;
   const schedule = new Schedule({ ...LIMITS, allowedPerSecond: () => requestsPerSecond });

@@ -1,4 +1,4 @@
-/** From an event's commit to its acceptance by a webhook: events a second, through store, alerting and delivery. */
+/** From an event's commit to its acceptance by a webhook: events per second, through store, alerting and delivery. */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -41,7 +41,7 @@ function eventOf(index: number): Event {
   };
 }
 
-/** Events a second, from the first commit to the last acceptance; by a store in a file where none is opened. */
+/** Events per second, from the first commit to the last acceptance. Without `openStore` the store is a file. */
 export async function benchForward(pages = 500, openStore?: OpenStore): Promise<number> {
   const server = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];

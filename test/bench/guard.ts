@@ -1,12 +1,12 @@
 /**
- * Guards what was reached: a short form of the benchmarks, each as a ratio of what bare Node takes for the like of it,
- * beside the ratios that are kept in `kept-ratios.json`. It fails where one has fallen by a third.
+ * Guards the speed that was reached: runs the benchmarks in a short form, each as a ratio to comparable work in bare
+ * Node, and compares the ratios with those in `kept-ratios.json`. Fails if one has become worse by a third.
  *
  *   node test/bench/guard.ts          compares
- *   node test/bench/guard.ts --keep   writes down what it measures: on a quiet machine, after a change for the better
+ *   node test/bench/guard.ts --keep   stores what it measures: on a quiet machine, after an improvement
  *
- * All is processor time, of which other programs on the machine take none. Each ratio is the median of pairs that are
- * measured in turns, and what seems to have fallen is measured a second time.
+ * Everything is processor time, which other programs on the machine do not change. Each ratio is the median of pairs
+ * measured in turns, and whatever seems to have become worse is measured again.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -25,14 +25,14 @@ const KEPT = join(import.meta.dirname, 'kept-ratios.json');
 
 const PAIRS = 3;
 const PAIRS_TO_KEEP = 7;
-/** What is left of a ratio where the guard begins to fail. */
+/** The part of a ratio below which the guard fails. */
 const LEAST_PART = 2 / 3;
 
 interface Guarded {
   readonly name: string;
-  /** Processor time of a piece of bare work. */
+  /** Processor time of comparable bare work. */
   bare(): Promise<number>;
-  /** Of our work, in the same unit. */
+  /** Processor time of our work, in the same unit. */
   ours(): Promise<number>;
 }
 
@@ -43,7 +43,7 @@ const FORWARDED_PAGES = 150;
 const BIRDS = 1_000;
 const STARTS = 5;
 
-/** Milliseconds that this process has used. */
+/** The milliseconds of processor time that this process has used. */
 function usedMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
@@ -55,7 +55,7 @@ async function costOf(work: () => Promise<unknown> | unknown): Promise<number> {
   return usedMs() - before;
 }
 
-/** A POST with a body such as a webhook gets, for each of as many alerts. */
+/** One POST per alert, with a body as a webhook gets it. */
 async function barePosts(): Promise<number> {
   const receiver = fork(join(import.meta.dirname, 'beside-alertmanager.ts'), ['receiver']);
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
@@ -80,7 +80,7 @@ async function barePosts(): Promise<number> {
   return ms / POSTS;
 }
 
-/** What a scrape is made of at the least: text that is put together and packed. */
+/** The least that a scrape consists of: text that is joined and compressed. */
 function bareText(): void {
   const lines = Array.from(
     { length: 14 * 2 * BIRDS },
@@ -133,7 +133,7 @@ function guarded(url: string, folder: string): Guarded[] {
   ];
 }
 
-/** What bare work takes of what ours takes: 1 would be no work of our own at all. */
+/** The time of the bare work, divided by the time of ours: 1 would mean no work of our own. */
 async function ratioOf({ bare, ours }: Guarded, pairs: number): Promise<number> {
   const ratios: number[] = [];
   for (let pair = 0; pair < pairs; pair += 1) ratios.push((await bare()) / (await ours()));
@@ -149,7 +149,7 @@ async function keep(all: readonly Guarded[]): Promise<void> {
   writeFileSync(KEPT, `${JSON.stringify(ratios, null, 2)}\n`);
 }
 
-/** Resolves to the names of those that have fallen. */
+/** Resolves to the names of those that have become worse. */
 async function compare(all: readonly Guarded[]): Promise<string[]> {
   const kept = new Map(Object.entries(JSON.parse(readFileSync(KEPT, 'utf8')) as Record<string, number>));
   const unknown = all.filter(({ name }) => !kept.has(name)).map(({ name }) => `${name}: nothing is kept`);
@@ -169,7 +169,7 @@ async function compare(all: readonly Guarded[]): Promise<string[]> {
 
 const fallen = await withServer(async (url, folder) => {
   const all = guarded(url, folder);
-  // What is compiled and cached at first is in no figure.
+  // What is compiled and cached at first must not be in any figure.
   for (const one of all) await ratioOf(one, 1);
   if (!process.argv.includes('--keep')) return compare(all);
   await keep(all);

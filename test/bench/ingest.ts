@@ -1,6 +1,6 @@
 /**
- * Durable ingest (sweep → SQLite file) beside the bare read ceiling (undici `request` + `JSON.parse` of the same
- * pages), interleaved in one run so that the ratio holds on a noisy machine.
+ * Durable ingest, from the sweep to the SQLite file, compared with a bare read of the same pages (undici `request` +
+ * `JSON.parse`). Interleaved in one run, so that the ratio holds on a noisy machine.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -55,12 +55,12 @@ export async function bareRead(url: string): Promise<number> {
 
 export type OpenStore = (clock: Clock) => Promise<Store>;
 
-/** A store in a file. */
+/** Opens a store in a file. */
 export function inFile(path: string): OpenStore {
   return (clock) => openSqliteStore({ path, clock });
 }
 
-/** Resolves to entries a second. With `alongside` also what that begins has to end before the time is taken. */
+/** Resolves to entries per second. With `alongside`, the time also includes the work that it starts. */
 export async function ingest(
   url: string,
   openStore: OpenStore,
@@ -74,7 +74,7 @@ export async function ingest(
   const store = await openStore(clock);
   const beside = alongside?.(store, clock);
   const transport = openTransport({ connections: STREAMS, timeoutMs: 30_000, maxBodyBytes: 16 << 20 });
-  // The pace begins at 2 requests a second and would be all that is measured: the bench reads without it.
+  // The rate begins at 2 requests a second, and would be all that is measured, so the benchmark reads without it.
   async function read(birdId: string, query: PageQuery): Promise<Answer<Page<BirdLogEntry>>> {
     const from = encodeURIComponent(formatInstant(query.fromUs ?? 0));
     const path = `/api-rest/nests/1/birds/1/logs?page=${query.page}&pageSize=${query.pageSize}&ascending=true&from=${from}`;
@@ -88,7 +88,7 @@ export async function ingest(
   const rules = [
     {
       ...defaultRule('BirdTriggerFailing'),
-      // People publish the Birds between their failures: by the default nobody would hear of them.
+      // People publish the Birds between their failures, so by default nobody would be notified of them.
       ...(beside && { threshold: 1 }),
     },
   ] as const;

@@ -1,6 +1,6 @@
 /**
  * Mails: 10,000 alerts in 200 groups to one SMTP server, from the commit of their events until every event of every
- * alert is in a mail that the server took.
+ * alert is in a mail that the server accepted.
  *
  *   node test/bench/mails.ts [alerts]
  */
@@ -15,11 +15,11 @@ import type { Progress } from './telling-process.ts';
 
 interface Taken {
   readonly mails: number;
-  /** Of their Message-IDs, each once. */
+  /** The number of different Message-IDs. */
   readonly ids: number;
 }
 
-/** Waits for this long at the most. */
+/** Waits no longer than this. */
 const PATIENCE_MS = 300_000;
 
 export async function printMails(alerts = 10_000): Promise<void> {

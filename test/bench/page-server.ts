@@ -1,10 +1,10 @@
 /**
- * A service that does nothing but answer pages of Bird logs as fast as it can, in a process of its own, so that the
- * benchmarks measure the reader: every body is joined from entries that are rendered once.
+ * A service that only answers pages of Bird logs as fast as it can, in a separate process, so that the benchmarks
+ * measure the reader. Every body is joined from entries that are rendered once.
  */
 import { createServer } from 'node:http';
 
-/** Entries of each stream; a second apart, so that re-anchored pages overlap by one or two entries. */
+/** Entries of each stream. They are a second apart, so pages with a new anchor overlap by one or two entries. */
 export const ENTRIES_PER_STREAM = 50_000;
 export const FIRST_ENTRY_US = Date.UTC(2026, 0, 1) * 1000;
 const SPACING_US = 1_000_000;
@@ -18,7 +18,7 @@ function render(index: number): string {
     createdAt: `${new Date(ms).toISOString().slice(0, -1)}417Z`,
     workspaceId: 682,
     workflowId: 148890,
-    // One entry in ten is a failure, which alerts are decided upon; people saved and published the rest.
+    // One entry in ten is a failure, on which alerts are decided. The rest are Birds saved and published by people.
     ...(index % 10 === 0
       ? {
           eventType: 'EventError',

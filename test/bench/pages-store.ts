@@ -14,7 +14,7 @@ export interface Size {
 
 const MONTH_US = 30 * 86_400_000_000;
 const NESTS = 200;
-/** Birds in one transaction. */
+/** Birds per transaction. */
 const TOGETHER = 20;
 /** One Flight in twenty fails. */
 const FAILS_EVERY = 20;

@@ -1,7 +1,7 @@
 /**
- * How soon pages and API answer, how large they are, and for how long they hold the event loop, over a store of 10,000
- * Birds and 2 million events. Alone: `node test/bench/pages.ts --birds 10000 --events 2000000 --store FILE`; the file is
- * filled where there is none, and kept.
+ * How soon pages and the API answer, how large the answers are, and for how long they block the event loop, with a
+ * store of 10,000 Birds and 2 million events. Run it alone: `node test/bench/pages.ts --birds 10000 --events 2000000
+ * --store FILE`. The file is created if it does not exist, and kept.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ interface Measured {
   readonly longestTurnMs: number;
 }
 
-/** Of so many requests for each path the slowest counts; the first is not among them. */
+/** Each path is requested this often; the slowest request counts, without the first. */
 const TIMES = 5;
 
 export async function printPages(size: Size, file?: string): Promise<void> {
@@ -156,7 +156,7 @@ async function pathsOf(store: Store): Promise<string[]> {
   ];
 }
 
-/** The client, in a process of its own. */
+/** The client, in a separate process. */
 async function answerRequests(url: string): Promise<void> {
   process.on('message', async (path: string) => {
     const startedMs = performance.now();

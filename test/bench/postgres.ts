@@ -1,7 +1,7 @@
 /**
- * The store on PostgreSQL beside that in a file, in one run: durable ingest of the same pages, events accepted by a
- * webhook, and the ceiling of a bare `pg` that reads the same pages and writes each with its cursor by one statement.
- * The server is durable, as where it is in use. By hand: `node test/bench/postgres.ts [--rounds 3]`.
+ * The store on PostgreSQL compared with one in a file, in one run: durable ingest of the same pages, events accepted
+ * by a webhook, and the ceiling: bare `pg` that reads the same pages and writes each with its cursor in one
+ * statement. The server is durable, as in production. Run it by hand: `node test/bench/postgres.ts [--rounds 3]`.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -19,21 +19,21 @@ import { ENTRIES_PER_STREAM, FIRST_ENTRY_US } from './page-server.ts';
 const STREAMS = 2;
 const PAGE_SIZE = 100;
 const FORWARDED_PAGES = 100;
-/** As a server is set up that keeps what it has committed. */
+/** Settings of a server that keeps what it has committed. */
 const DURABLE = ['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB', 'max_connections=60'];
 
 export interface PostgresFigures {
-  /** Entries a second. */
+  /** Entries per second. */
   readonly read: number;
   readonly file: number;
   readonly postgres: number;
   readonly barePostgres: number;
-  /** Events a second that a webhook accepted. */
+  /** Events per second that a webhook accepted. */
   readonly forwardedFromFile: number;
   readonly forwardedFromPostgres: number;
 }
 
-/** An event of an entry, its cursor, and nothing else, in one statement for each page. */
+/** The events of a page and its cursor, and nothing else, in one statement. */
 const PAGE = `WITH fresh AS (
     INSERT INTO bare.event (stream, occurred_us, id, type, observed_us, message, body)
     SELECT $1::bigint, occurred_us, id, type, $2::bigint, message, body
@@ -59,7 +59,7 @@ interface Entry {
   readonly message: string;
 }
 
-/** Entries a second of one connection for each stream, each reading its pages from the service. */
+/** Entries per second with one connection per stream, each reading its pages from the service. */
 async function bareIngest(url: string, server: PostgresServer): Promise<number> {
   const place = { host: server.host, user: 'nestwatch', database: 'postgres' };
   const setup = new pg.Client(place);

@@ -1,16 +1,16 @@
 /**
- * What 429 makes of the rate of a region, on a virtual clock: at a limit that is not known, that falls, that rises, or
- * that counts by the minute; and where requests are refused now and then whatever the rate. Run it alone:
- * `node test/bench/refusals.ts`.
+ * What 429 does to the rate of a region, on a virtual clock: with a limit that is unknown, that falls, that rises, or
+ * that counts by the minute; and with requests that are refused now and then at any rate. Run it alone: `node
+ * test/bench/refusals.ts`.
  */
 import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { openRegion, type Reply } from '../service/region.ts';
 
-/** Whether a request is let through. */
+/** Whether a request is accepted. */
 type Admits = (nowMs: number) => boolean;
 
-/** So many requests a second, in buckets of one second. */
+/** Accepts this many requests a second, in buckets of one second. */
 export function bucketLimit(perSecond: number, sinceMs = 0): Admits {
   let tokens = perSecond;
   let filledAtMs = sinceMs;
@@ -23,7 +23,7 @@ export function bucketLimit(perSecond: number, sinceMs = 0): Admits {
   };
 }
 
-/** So many requests in each window of time. */
+/** Accepts this many requests in each window of time. */
 export function windowLimit(requests: number, windowMs: number): Admits {
   let window = -1;
   let used = 0;
@@ -36,9 +36,9 @@ export function windowLimit(requests: number, windowMs: number): Admits {
 }
 
 export interface RefusingService {
-  /** Which limit holds from which minute on. */
+  /** Which limit is in force from which minute on. */
   readonly limits?: readonly { readonly fromMinute: number; readonly admits: Admits }[];
-  /** The part of the others that is refused by chance. */
+  /** The share of the other requests that is refused at random. */
   readonly shed?: number;
   readonly retryAfter?: (nowMs: number) => string;
   readonly ceiling: number;
@@ -50,7 +50,7 @@ export interface Minute {
   readonly refused: number;
 }
 
-/** Eight ask without a pause for so many minutes. Returns what each minute came to. */
+/** Eight clients send requests without a pause for this many minutes. Returns the figures of each minute. */
 export async function keepAsking(service: RefusingService, minutes: number): Promise<readonly Minute[]> {
   const { limits = [], shed = 0, retryAfter, ceiling, seed = 1 } = service;
   const random = seededRandom(seed);
@@ -86,7 +86,7 @@ export async function keepAsking(service: RefusingService, minutes: number): Pro
 const always = (admits: Admits) => [{ fromMinute: 0, admits }];
 const untilNextMinute = (nowMs: number) => String(Math.ceil((60_000 - (nowMs % 60_000)) / 1000));
 
-/** What is printed, with the requests a second that could be accepted. */
+/** What is printed, with the requests per second that could be accepted. */
 const SERVICES: readonly (readonly [name: string, most: number, service: () => RefusingService])[] = [
   ['429 beyond 4/s', 4, () => ({ ceiling: 10, limits: always(bucketLimit(4)) })],
   [

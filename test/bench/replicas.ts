@@ -1,8 +1,8 @@
 /**
  * One, two and four replicas as processes on one durable PostgreSQL: how soon a burst of failures in all regions is
- * stored, decided upon, forwarded and notified of, and what a replica asks of the database while nothing happens. The
- * simulated service, the receiver and the server take their share of the same cores.
- * By hand: `node test/bench/replicas.ts [--regions 40] [--replicas 1,2,4] [--flights 25]`.
+ * stored, decided on, forwarded and notified, and how many requests a replica makes to the database while nothing
+ * happens. The simulated service, the receiver and the server use the same cores. Run it by hand: `node
+ * test/bench/replicas.ts [--regions 40] [--replicas 1,2,4] [--flights 25]`.
  */
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -14,7 +14,7 @@ import { isServerHere } from './postgres.ts';
 const BIRDS = 20;
 const IDLE_MS = 60_000;
 const WITHIN_MS = 600_000;
-/** As a server is set up that keeps what it has committed; it counts the statements of each user. */
+/** Settings of a server that keeps what it has committed; it counts the statements of each user. */
 const SETTINGS = [
   ...['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB'],
   'shared_preload_libraries=pg_stat_statements',
@@ -22,14 +22,14 @@ const SETTINGS = [
 
 interface ReplicasFigures {
   readonly replicas: number;
-  /** Regions of each when the burst came. */
+  /** How many regions each replica had when the burst came. */
   readonly shares: readonly number[];
   readonly events: number;
   /** From the burst until all of its events were accepted. */
   readonly eventsPerSecond: number;
-  /** Notifications accepted, of both receivers, over the same time. */
+  /** Notifications accepted by both receivers, over the same time. */
   readonly deliveriesPerSecond: number;
-  /** In a minute in which nothing happened, of each replica. */
+  /** For each replica, in a minute in which nothing happened. */
   readonly idleStatements: readonly number[];
   readonly idleRequests: readonly number[];
   readonly idleTransactions: readonly number[];
@@ -45,7 +45,7 @@ async function asked<Row extends object>(scene: Scene, sql: string): Promise<Row
   }
 }
 
-/** In each region every Bird fails so many times at once. */
+/** In each region every Bird fails this many times at once. */
 export async function benchReplicas(
   replicas: number,
   regions: number,
@@ -62,7 +62,7 @@ export async function benchReplicas(
     const least = Math.floor(regions / replicas / 2);
     await until(() => shares().every((share) => share >= least), WITHIN_MS);
     await until(async () => (await fleet.ask(0, '/-/ready'))?.status === 200, WITHIN_MS);
-    // What the first readings found is sent by then.
+    // By then, what the first readings found has been sent.
     await sleep(systemClock(), 30_000);
     const before = { shares: shares(), accepted: witness.accepted(), known: witness.forwarded.size };
     const beganMs = performance.now();
@@ -80,7 +80,7 @@ export async function benchReplicas(
     await sleep(systemClock(), 30_000);
     await asked(scene, 'SELECT pg_stat_statements_reset()');
     await sleep(systemClock(), IDLE_MS);
-    // The lock of a transaction goes with its beginning, and its seal with its end.
+    // The lock of a transaction is sent with its beginning, and its seal with its end.
     const idle = await asked<{ who: string; statements: string; requests: string; transactions: string }>(
       scene,
       `SELECT rolname AS who, sum(calls) AS statements, sum(calls) FILTER (WHERE query = 'COMMIT') AS transactions,

@@ -1,14 +1,15 @@
 /**
  * The daemon of the scale run, alone in its process so that the process's memory is the daemon's: with the real
- * connections, store, metrics and log, on a virtual clock. Time stands still while an answer that is due has not
- * come, so it passes as fast as the machine can work.
+ * connections, store, metrics and log, on a virtual clock. The clock waits for answers that are due, so virtual time
+ * passes as fast as the machine can work.
  */
 
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { getHeapSpaceStatistics } from 'node:v8';
 import { createGzip } from 'node:zlib';
-// Page, configuration and all else that the program has in its memory, though nothing here calls it.
+// Loads the page, the configuration and everything else that the program has in memory, although nothing here calls
+// it.
 import '../../src/app.ts';
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
@@ -29,19 +30,19 @@ export interface DaemonSettings {
   readonly hours: number;
   readonly requestsPerSecond: number;
   readonly storePath: string;
-  /** Of the service. */
+  /** The port of the service. */
   readonly port: number;
 }
 
-/** What the process is like after some of the time. */
+/** The state of the process after some of the time. */
 export interface Sample {
   readonly hours: number;
   readonly rssMiB: number;
-  /** The most since the last sample, as it was seen each minute. */
+  /** The most since the last sample, as seen each minute. */
   readonly mostRssMiB: number;
-  /** The most there ever was, be it for a moment, as the system knows it. */
+  /** The most that there ever was, even for a moment, according to the system. */
   readonly peakRssMiB: number;
-  /** After a complete collection; only at the start, half-way and at the end. */
+  /** After a full garbage collection; only at the start, half-way and at the end. */
   readonly heapMiB: number | undefined;
   readonly requests: number;
   readonly events: number;
@@ -97,7 +98,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
         ...request,
         headers: { ...request.headers, [INSTANT_HEADER]: String(atUs) },
       });
-      // A failure is met below; until then nobody listens.
+      // The failure is handled below, but until then nobody listens.
       answer.catch(() => {});
       await sleep(clock, LATENCY_MS);
       return owed.of(answer);
@@ -166,22 +167,23 @@ async function watch(settings: DaemonSettings): Promise<void> {
   process.disconnect?.();
 }
 
-/** Prometheus comes by: as where it is answered, the text is packed in parts and never whole. */
+/** Scrapes as Prometheus does: as in the real page, the text is compressed in parts and never held whole. */
 async function scrape({ render }: ReturnType<typeof createMetrics>): Promise<void> {
   const packed = Readable.from((await render()).body, { objectMode: false }).pipe(createGzip({ level: 4 }));
   for await (const _ of packed);
 }
 
-/** A complete garbage collection; the process is started such that it can ask for one. */
+/** Runs a full garbage collection; the process is started with an option that allows it. */
 const collect = () => (globalThis as unknown as { readonly gc: () => void }).gc();
 
-/** New objects take 2 MiB but while V8 marks. */
+/** New objects take 2 MiB, except while V8 marks. */
 const MARKING_FROM_BYTES = 3 * MIB;
 const MOST_MARKING_MS = 1_000;
 
 /**
- * Waits while V8 marks beside the program, for which it takes some 150 ms of real time, and collects no new objects
- * until that is done. In life hardly any come meanwhile; where a minute passes in three seconds it was up to 30 MiB.
+ * Waits while V8 marks in the background. That takes about 150 ms of real time, and no new objects are collected
+ * until it is done. In production hardly any are created meanwhile; here, where a minute passes in three seconds, it
+ * was up to 30 MiB.
  */
 async function marked(): Promise<void> {
   const newBytes = () =>
@@ -189,7 +191,7 @@ async function marked(): Promise<void> {
   for (let ms = 0; ms < MOST_MARKING_MS && newBytes() > MARKING_FROM_BYTES; ms += 1) await pause(1);
 }
 
-/** Answers whose time has come and which have not: the clock waits for them. */
+/** Answers that are due but have not arrived: the clock waits for them. */
 function createDebt() {
   let count = 0;
   let paid = () => {};

@@ -1,6 +1,6 @@
 /**
- * The service that the scale run watches, in a process of its own: one simulated world for each region, filled with
- * Birds whose Flights come by Zipf's law. It has no time of its own: each request says what time it is.
+ * The service that the scale run watches, in a separate process: one simulated world per region, full of Birds whose
+ * Flights follow Zipf's law. It has no clock of its own: each request says what time it is.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -10,20 +10,20 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import type { Random } from '../../src/time/clock.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
-/** The request's header that holds the instant at which it is answered, in microseconds. */
+/** The request header with the instant at which it is answered, in microseconds. */
 export const INSTANT_HEADER = 'x-instant-us';
 
 export interface ServiceSettings {
   readonly regions: readonly string[];
   readonly birds: number;
-  /** Of all Birds on the average; the busiest has a thousand times as many as the one in the middle. */
+  /** The average of all Birds; the busiest has a thousand times as many as the median. */
   readonly flightsPerBirdAndDay: number;
 }
 
 const ZIPF = 1.1;
 const BIRDS_PER_NEST = 200;
 const DAY_US = 86_400e6;
-/** Of all that happens in a world, beside Flights: edits, broken triggers, lost connections. */
+/** The share of all events other than Flights: edits, failing triggers, lost connections. */
 const EDIT_SHARE = 0.05;
 const TRIGGER_SHARE = 0.01;
 const CONNECTION_SHARE = 0.001;

@@ -1,7 +1,7 @@
 /**
- * What watching very many Birds takes: memory over the time, and processor time a request. The daemon and the service
- * live in a process each, so that the daemon's figures are its own. Run it alone:
- * `node test/bench/scale.ts --birds 10000 --hours 24`.
+ * What watching very many Birds takes: memory over time, and processor time per request. The daemon and the service
+ * run in separate processes, so that the daemon's figures are its own. Run it alone: `node test/bench/scale.ts
+ * --birds 10000 --hours 24`.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,10 +18,10 @@ export interface ScaleSettings {
   /** In each region. */
   readonly birds: number;
   readonly hours: number;
-  /** Ceiling in each region. */
+  /** The limit in each region. */
   readonly requestsPerSecond: number;
   readonly flightsPerBirdAndDay: number;
-  /** Where the store lies; a new directory there is removed at the end. */
+  /** Where the store is created; a new directory there is removed at the end. */
   readonly folder: string;
 }
 
@@ -36,7 +36,7 @@ export const SCALE: ScaleSettings = {
 
 const DAEMON = join(import.meta.dirname, 'scale-daemon.ts');
 
-/** Calls `told` with each sample and resolves to all of them. */
+/** Calls `told` with each sample, and resolves to all of them. */
 async function runScale(
   settings: ScaleSettings,
   told: (sample: Sample, storeMiB: number) => void,

@@ -1,7 +1,7 @@
 /**
- * What a scrape with very many Birds costs: the time that it keeps the process from everything else, in all and in
- * one turn, and its size on the wire. Over real HTTP, packed, from another process's point of view. Times are of the
- * processor: what other programs take of a busy machine is not in them.
+ * What a scrape with very many Birds costs: how long it blocks the process, in all and in one turn, and its size on
+ * the wire. Over real HTTP, compressed, as another process sees it. Times are processor time, so other programs on a
+ * busy machine do not count.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
@@ -17,7 +17,7 @@ import { median } from './ingest.ts';
 
 const ROUNDS = 15;
 
-/** Asks from a thread of its own, so that only the answer is measured. */
+/** Requests from a thread of its own, so that only the answer is measured. */
 const ASKER = `
   const { parentPort, workerData } = require('node:worker_threads');
   const { request } = require('node:http');
@@ -34,7 +34,7 @@ interface ScrapeCost {
   /** Of the process's main thread, for one scrape; the median. */
   readonly loopMs: number;
   readonly longestTurnMs: number;
-  /** Of the process in all its threads, for one scrape; the median. The asker's thread is among them. */
+  /** Of all threads of the process, including the requesting one, for one scrape; the median. */
   readonly processorMs: number;
   readonly packedBytes: number;
 }
@@ -78,13 +78,13 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
     packedBytes = await ask();
     const ofThread = process.threadCpuUsage(before);
     const used = process.cpuUsage(usedBefore);
-    // The first rounds have the code compiled, which is done once.
+    // In the first rounds the code is compiled, which happens only once.
     if (round >= ROUNDS / 3) {
       costs.push((ofThread.user + ofThread.system) / 1000);
       processor.push((used.user + used.system) / 1000);
     }
   }
-  // Apart, since it takes turns itself.
+  // In a separate round, because the meter takes turns itself.
   const meter = createLoopMeter();
   const turns: number[] = [];
   for (let round = 0; round < ROUNDS / 3; round += 1) {
@@ -108,7 +108,7 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
 
 function fill(metrics: ReturnType<typeof createMetrics>, region: string, count: number): void {
   const birds = Array.from({ length: count }, (_, index) => ({
-    // Ids of the service are numbers without an order that one could pack.
+    // The service's ids are numbers without an order that would compress well.
     nestId: String(((index % 100) * 7919) % 10_007),
     nest: `Nest ${index % 100}`,
     birdId: String((index * 48_271) % 999_983),

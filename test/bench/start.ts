@@ -1,7 +1,8 @@
 /**
- * What a person or an orchestrator waits for: `--version`, and a start over a large store up to the first request to
- * the service; and what a daemon takes that has little to do. Each process is the real program. Alone:
- * `node test/bench/start.ts --birds 2000 --events 2000000 --store FILE`; the file is filled where there is none, and kept.
+ * What a person or an orchestrator waits for: `--version`, and a start with a large store up to the first request to
+ * the service; and what a daemon with little to do takes. Each process is the real program. Run it alone: `node
+ * test/bench/start.ts --birds 2000 --events 2000000 --store FILE`. The file is created if it does not exist, and
+ * kept.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -21,25 +22,25 @@ export const START: Size = { birds: 2_000, events: 2_000_000, alerts: 1_000 };
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
-/** Each start is measured so often, in turns with what it is measured beside. */
+/** Each start is measured this often, in turns with what it is compared with. */
 const TIMES = 7;
 
-/** How the demo's regions are: so many Birds with so many Flights an hour. */
+/** Regions as in the demo: this many Birds with this many Flights per hour. */
 const DEMO = { birds: 40, flights: 600 };
-/** A first life as long as this leaves what it compiled for the next one, as the image has it from the beginning. */
+/** A first life of this length leaves its compile cache for the next one, as the image has it from the beginning. */
 const COMPILED_AFTER_MS = 15_000;
-/** What is compiled at first has settled then. */
+/** By then, what is compiled at first has settled. */
 const IDLE_AFTER_MS = 45_000;
 
 interface Waited {
   readonly wallMs: number;
-  /** Of the process itself: what other programs take from a busy machine is not in it. */
+  /** Processor time of the process itself, so other programs on a busy machine do not count. */
   readonly processorMs: number;
 }
 
 export const VERSION_ARGS: readonly string[] = [MAIN, '--version'];
 
-/** `--version`, beside a program that does nothing: its bare start is Node's, not ours. */
+/** `--version`, compared with a program that does nothing, whose start is only Node's. */
 async function benchVersion(): Promise<{ version: Waited; bare: Waited }> {
   await ended(VERSION_ARGS);
   const versions: number[] = [];
@@ -62,9 +63,9 @@ async function ended(args: readonly string[]): Promise<number> {
   return performance.now() - startedMs;
 }
 
-/** Milliseconds of the processor that Node takes to run this, on the average of so many times. */
+/** Milliseconds of processor time that Node takes to run this, averaged over this many times. */
 export async function startedProcessorMs(args: readonly string[], times: number): Promise<number> {
-  // A shell's `times` says what its children took, in steps of 10 ms.
+  // A shell's `times` prints what its children took, in steps of 10 ms.
   const script = `for at in ${'. '.repeat(times)}; do "$@" > /dev/null || exit 1; done; times`;
   const shell = spawn('/bin/sh', ['-c', script, 'sh', process.execPath, ...args]);
   let said = '';
@@ -76,7 +77,7 @@ export async function startedProcessorMs(args: readonly string[], times: number)
   return childrenMs(said) / times;
 }
 
-/** Of the second line of `times`: what children took as user and as system, such as `0m0.080s 0m0.020s`. */
+/** From the second line of `times`: user and system time of the children, such as `0m0.080s 0m0.020s`. */
 function childrenMs(times: string): number {
   const [, children = ''] = times.split('\n');
   return [...children.matchAll(/(\d+)m([\d.]+)s/g)]
@@ -84,7 +85,7 @@ function childrenMs(times: string): number {
     .reduce((sum, ms) => sum + ms, 0);
 }
 
-/** A start of the daemon up to its first request, over the store in this file, and over an empty one beside it. */
+/** A start of the daemon up to its first request, with the store in this file, and with an empty one. */
 async function benchReady(file: string): Promise<{ full: Waited; empty: Waited }> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   const fulls: Waited[] = [];
@@ -136,7 +137,8 @@ web: { listen: "127.0.0.1:0" }
   const options = ['--config.file', config, '--log.level', 'error', '--log.format', 'json'];
   return spawn(process.execPath, [MAIN, 'run', ...options], {
     stdio: ['ignore', 'ignore', 'inherit'],
-    // As in the image: one heap of the C library, and a cache without which the reader of TypeScript stays in memory.
+    // As in the image: one heap of the C library, and a compile cache, without which the TypeScript compiler stays in
+    // memory.
     env: {
       ...process.env,
       MALLOC_ARENA_MAX: '1',
@@ -151,7 +153,7 @@ async function failure(child: ChildProcess): Promise<never> {
   throw new Error(`the daemon exits with ${code}`);
 }
 
-/** Resident memory of a daemon that watches one region as large as the demo's, while nobody looks at its pages. */
+/** Resident memory of a daemon that watches one region as large as the demo's, while nobody opens its pages. */
 async function benchIdle(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   const { birds, flights } = DEMO;
@@ -170,7 +172,7 @@ async function benchIdle(): Promise<number> {
   return resident;
 }
 
-/** Of a daemon after so long, which ends it. */
+/** The resident memory of a daemon after this time; then ends it. */
 async function residentMiB(child: ChildProcess, afterMs: number): Promise<number> {
   await Promise.race([sleep(afterMs), failure(child)]);
   const status = readFileSync(`/proc/${child.pid}/status`, 'utf8');
@@ -184,7 +186,7 @@ async function end(child: ChildProcess): Promise<void> {
   await exit;
 }
 
-/** What a process has used, in steps of 10 ms. */
+/** The processor time that a process has used, in steps of 10 ms. */
 function processorMs(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
   return (Number(fields[11]) + Number(fields[12])) * 10;

@@ -1,5 +1,6 @@
 /**
- * How fast the store takes events, durably, in a real file. Alone: `node test/bench/store.ts --fill-to 1000000`.
+ * How fast the store writes events durably to a real file. Run it alone: `node test/bench/store.ts --fill-to
+ * 1000000`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -28,17 +29,17 @@ interface Page {
 interface Case {
   readonly name: string;
   readonly pages: readonly Page[];
-  /** Each takes the next page as soon as its last one is durable. */
+  /** Each caller writes its next page as soon as its last one is durable. */
   readonly callers: number;
 }
 
-/** Inserts `rows` events in each of the ways that are measured, into one store that holds `fillTo` before. */
+/** Inserts `rows` events in each of the measured ways into one store that holds `fillTo` events before. */
 export async function benchStore({ rows = 100_000, fillTo = 20_000 } = {}): Promise<StoreRate[]> {
   const directory = await mkdtemp(join(tmpdir(), 'nestwatch-bench-'));
   const store = await openSqliteStore({ path: join(directory, 'store.db'), clock: systemClock() });
   try {
     const streams = await openStreams(store);
-    // The first rows also warm up what is compiled while it runs.
+    // The first rows also warm up the compiled code.
     for (let filled = 0; filled < fillTo; filled += 20_000) {
       await insert(store, { name: '', pages: newer(streams, 20_000, 500, filled), callers: 8 });
     }
@@ -69,7 +70,7 @@ async function openStreams(store: Store): Promise<number[]> {
   });
 }
 
-/** Returns entries a second. */
+/** Returns entries per second. */
 async function insert(store: Store, { pages, callers }: Case): Promise<number> {
   let next = 0;
   let entries = 0;
@@ -103,7 +104,7 @@ function newer(streams: readonly number[], rows: number, pageSize: number, first
   });
 }
 
-/** What a first start reads: every stream's page of an hour, then of the next one. */
+/** What a first start reads: every stream's page of one hour, then of the next. */
 function history(streams: readonly number[], rows: number): Page[] {
   return Array.from({ length: rows / 100 }, (_, page) => {
     const bird = page % STREAMS;
@@ -118,7 +119,7 @@ function history(streams: readonly number[], rows: number): Page[] {
   });
 }
 
-/** A Bird log as the service writes it: about 330 bytes of JSON there. */
+/** A Bird log as the service writes it: about 330 bytes of JSON. */
 function birdLog(bird: number, number: number, occurredAtUs: number): Event {
   const hex = Math.floor(occurredAtUs / 1000)
     .toString(16)

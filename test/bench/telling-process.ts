@@ -1,6 +1,6 @@
 /**
- * nestwatch from the commit of events on, in a process of its own so that its memory can be read off. It says when it
- * is ready, begins at the first message, and answers every later one with what has become of its alerts.
+ * nestwatch from the commit of events on, in a separate process so that its memory can be measured. It reports when
+ * it is ready, begins at the first message, and answers every later one with what has become of its alerts.
  */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -22,7 +22,7 @@ const [port, alerts, groupBy, kind] = process.argv.slice(2);
 const PAGE = 100;
 
 export interface Progress {
-  /** Alerts of which every event is in a notification. */
+  /** Alerts all of whose events are in a notification. */
   readonly told: number;
   readonly delivered: number;
   readonly undelivered: number;

@@ -1,4 +1,4 @@
-/** Dashboards ask for metrics that there are, of the variables that they have. */
+/** Dashboards query metrics that exist, with variables that they have. */
 import { expect, test } from 'vitest';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 import { dashboardJson } from './dashboards/dashboard.ts';

@@ -1,6 +1,6 @@
 /**
- * The files by which nestwatch is installed name what there is, and say the same as each other: what the image runs is
- * where manifests and compose put it, under the user and at the port that they name.
+ * The files for installing nestwatch refer to what exists, and agree with each other: the image runs what the
+ * manifests and Compose expect, with the user and port that they name.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -19,7 +19,7 @@ const manifest = (file: string) => parse(read(`kubernetes/${file}`), { version: 
 
 const PINNED = /^[a-z/]+:v?\d+(\.\d+)+(-slim)?@sha256:[0-9a-f]{64}$/;
 
-/** What the image is built to do. */
+/** The instructions of the image. */
 const DOCKERFILE = read('../Dockerfile');
 const said = (word: string) =>
   DOCKERFILE.match(new RegExp(`^${word} (.*)$`, 'gm'))!
@@ -29,11 +29,11 @@ const IMAGE = {
   port: Number(said('EXPOSE')),
   config: (JSON.parse(said('CMD')) as string[]).at(-1)!,
   folder: said('WORKDIR'),
-  /** Of the user `node`, in Node's own images. */
+  /** The uid of the user `node` in Node's own images. */
   uid: 1_000,
 };
 
-/** Reads a configuration as the program does. Secrets are there where one is mounted. */
+/** Reads a configuration as the program does. Secret files exist if their path is mounted. */
 function load(file: string, isMounted: (path: string) => boolean): { config: Config; secrets: string[] } {
   const secrets: string[] = [];
   const config = loadConfig({
@@ -197,7 +197,7 @@ describe.each([
   const kustomization = manifest(path('kustomization.yaml'));
   const labels = { 'app.kubernetes.io/name': 'nestwatch' };
   const service = manifest('base/service.yaml').spec;
-  /** The keys of the secret that the kustomization's first lines have made. */
+  /** The keys of the secret that the first lines of the kustomization create. */
   const keys = [
     ...read(join('kubernetes', path('kustomization.yaml'))).matchAll(/--from-(?:literal|file)=([\w.-]+)/g),
   ];
@@ -219,7 +219,7 @@ describe.each([
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
-    // The user's group may read the secrets, and nobody else.
+    // Only the user's group may read the secrets.
     const volume = pod.volumes.find(({ name }: { name: string }) => name === 'secrets');
     expect(volume.secret).toEqual({ secretName: 'nestwatch', defaultMode: 0o440 });
   });
@@ -270,7 +270,7 @@ describe.each([
     ];
     const egress = ways.flatMap((way) => manifest(way).spec.egress as { ports: { port: number }[] }[]);
     const ports = egress.flatMap((rule) => rule.ports.map(({ port }) => port));
-    // To regions, to mail servers, for names.
+    // To regions, to mail servers, and for DNS.
     const always = [443, 465, 53, 587];
     const { postgres } = config.store;
     expect([...new Set(ports)].toSorted()).toEqual(

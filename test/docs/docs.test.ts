@@ -127,7 +127,7 @@ describe('documents', () => {
   });
 });
 
-/** As GitHub makes them of headings. */
+/** As GitHub generates them from headings. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
     heading

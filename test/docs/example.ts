@@ -1,6 +1,7 @@
 /**
- * `config/nestwatch.yaml`: its values are written by hand, its words come from the shapes. A setting that is left out
- * begins with `#`, words with `# `; the file must be good with and without all of these settings.
+ * `config/nestwatch.yaml`: its values are written by hand, its comments come from the shapes. A setting that is
+ * commented out begins with `#`, a comment with `# `. The file must be valid both with and without all of these
+ * settings.
  */
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml';
 import { isRefused } from '../../src/document/refused-key.ts';
@@ -10,7 +11,7 @@ import { childOf, type Schema, schemaAt } from './schema.ts';
 const WIDTH = 118;
 const LEFT_OUT = /^(\s*)#((?: {2,})?(?:- )?[a-z0-9_]+:(?: .*)?)$/;
 
-/** The text with every setting that is left out. */
+/** The text with every commented-out setting enabled. */
 export function withAll(text: string): string {
   return text
     .split('\n')
@@ -18,7 +19,7 @@ export function withAll(text: string): string {
     .join('\n');
 }
 
-/** The text without the words of the shapes, as a document shows it. */
+/** The text without the comments from the shapes, as a document shows it. */
 export function withoutWords(text: string): string {
   return text
     .split('\n')
@@ -30,7 +31,7 @@ function isKey(line: string): boolean {
   return /^\s*(?:- )?[a-z0-9_]+:/.test(withAll(line));
 }
 
-/** The lines of one section, from its key to the next; of one that is left out as if it were not. */
+/** The lines of one section, from its key to the next, also if the section is commented out. */
 export function sectionOf(text: string, section: string): string {
   const lines = withoutWords(text).split('\n');
   const start = lines.findIndex((line) => withAll(line).startsWith(`${section}:`));
@@ -42,7 +43,7 @@ export function sectionOf(text: string, section: string): string {
   return lines[start]!.startsWith('#') ? withAll(found) : found;
 }
 
-/** The text with the shape's words above each section, and behind each key where it stands first and they fit. */
+/** The text with the shapes' descriptions above each section, and after each key's first occurrence if they fit. */
 export function withWords(text: string): string {
   const bare = withoutWords(text);
   const known = new Set<string>();
@@ -71,7 +72,7 @@ interface Key {
   readonly isSection: boolean;
 }
 
-/** The key that each line begins with, by the line's number from 0. */
+/** The key at the beginning of each line, by the line's number from 0. */
 function keysByLine(text: string): ReadonlyMap<number, Key> {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines });
@@ -110,7 +111,7 @@ function schemaOf(nodes: readonly (Node | Pair)[]): { readonly schema: Schema; r
       step = '[]';
     } else if ('key' in node && isScalar(node.key)) {
       step = String(node.key.value);
-      // The file that holds a secret is explained by the secret.
+      // A secret's file is described by the secret's own description.
       const secret = step.replace(/_file$/, '');
       if (schema.properties?.[secret]) step = secret;
     } else {

@@ -1,4 +1,4 @@
-/** The files, and the parts of files, that say what the code says already: `npm run docs` writes them. */
+/** The files, and parts of files, whose content comes from the code: `npm run docs` writes them. */
 import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
@@ -16,7 +16,7 @@ import { schemaAt } from './schema.ts';
 
 export interface Generated {
   readonly file: string;
-  /** What the file is to hold; `readFile` reads any file of the repository. */
+  /** What the file must contain; `readFile` reads any file of the repository. */
   readonly content: (readFile: (file: string) => string) => string;
 }
 
@@ -39,7 +39,7 @@ export const GENERATED: readonly Generated[] = [
   })),
 ];
 
-/** The rules as the Prometheus operator takes them. */
+/** The rules in the form of the Prometheus operator. */
 function prometheusRule(rules: string): string {
   const { groups } = parse(rules) as { groups: unknown };
   const rule = {
@@ -51,7 +51,7 @@ function prometheusRule(rules: string): string {
   return `# Written from config/prometheus/rules.yml by \`npm run docs\`.\n${stringify(rule)}`;
 }
 
-/** A part of a document that is generated: `<!-- keys: poll -->` … `<!-- /keys -->`. */
+/** A generated part of a document: `<!-- keys: poll -->` … `<!-- /keys -->`. */
 export const BLOCK = /<!-- (\w+)(?:: (\S+))? -->\n(?:[\s\S]*?\n)??<!-- \/\1 -->/g;
 
 /** The names and the subjects of all generated parts of a document. */
@@ -103,7 +103,7 @@ function partOf(name: string, subject: string, example: string): string {
 
 const CHANNEL_ENTRIES = CHANNELS.map((channel) => `receivers[].${configsKey(channel)}[]`);
 
-/** Described once, under `global`. */
+/** Described only once, under `global`. */
 const HTTP_CONFIGS = ['global', 'heartbeat', ...CHANNEL_ENTRIES].map((path) => `${path}.http_config`);
 
 function channelPart(key: string, example: string): string {
@@ -111,7 +111,7 @@ function channelPart(key: string, example: string): string {
   return [`### ${key}`, partOf('words', entry, example), partOf('keys', entry, example)].join('\n\n');
 }
 
-/** The path of one entry where a section is a list or a map of them, or else the section's own. */
+/** The path of one entry if a section is a list or a map, otherwise the section's own path. */
 export function entryOf(section: string): string {
   const { type, properties } = schemaAt(section);
   if (type === 'array') return `${section}[]`;
@@ -138,7 +138,7 @@ function impairmentTable(): string {
   return table(['reason', 'what impairs the watch', 'stops the heartbeat', 'alert'], rows);
 }
 
-/** How often each of so many Birds is read, at least as rarely as `poll.interval` aims at. */
+/** How often each of this many Birds is read, never more often than `poll.interval`. */
 function delayTable(): string {
   const rates = [1, 2, 5, 10, 20, 50];
   const rows = [10, 50, 150, 500, 1_000, 5_000, 10_000].map((birds) => [

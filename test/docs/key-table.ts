@@ -1,4 +1,4 @@
-/** Tables of the configuration's keys: name, type with its bounds, default, description. */
+/** Tables of the configuration's keys: name, type with its limits, default, description. */
 import { formatDuration, LONGEST_MS } from '../../src/time/duration.ts';
 import { type KindKey, keysOf, kindKeys, type Schema } from './schema.ts';
 
@@ -13,12 +13,15 @@ export function keyTable(path: string, elsewhere: readonly string[]): string {
   return table(['key', 'type', 'default', 'meaning'], rows);
 }
 
-/** The sentence that is enough where little room is. */
+/** The first sentence, for places with little room. */
 export function firstSentence(text = ''): string {
   return /^.*?[.](?= |$)/.exec(text)?.[0] ?? text;
 }
 
-/** The table of the keys that only some kinds of rules have; one with the same meaning in several stands there once. */
+/**
+ * The table of the keys that only rules of some kinds have. A key with the same meaning in several kinds is listed
+ * once.
+ */
 export function parameterTable(): string {
   const keys = kindKeys();
   const order = [...new Set(keys.map(({ name }) => name))];
@@ -50,7 +53,7 @@ function presetOf({ preset: filledIn, default: preset = filledIn, properties }: 
   return code(typeof preset === 'string' ? preset : JSON.stringify(preset));
 }
 
-/** The type with its bounds, as people name it. */
+/** The type with its limits, in words. */
 function typeOf(schema: Schema): string {
   const { type, duration } = schema;
   if (duration) {
@@ -72,7 +75,7 @@ function typeOf(schema: Schema): string {
   return 'text';
 }
 
-/** Integers without a bound have that of doubles. */
+/** Ignores the limits of safe integers, which zod adds to integers without a limit. */
 function safe(maximum: number | undefined): number | undefined {
   return maximum === Number.MAX_SAFE_INTEGER ? undefined : maximum;
 }

@@ -1,4 +1,4 @@
-/** `npm run docs`: writes everything in the documents that is made from the code. */
+/** `npm run docs`: writes everything in the documents that is generated from the code. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { GENERATED } from './generated.ts';
 

@@ -1,4 +1,7 @@
-/** The manifests for Kubernetes by the types that are written from its own OpenAPI: no key unknown, none missing. */
+/**
+ * Checks the Kubernetes manifests with types generated from Kubernetes' own OpenAPI: no key is unknown, none is
+ * missing.
+ */
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +20,7 @@ interface Manifest {
   readonly kind: string;
 }
 
-/** What is of Kustomize or of the Prometheus operator, whose types are their own. */
+/** Belongs to Kustomize or the Prometheus operator, which have their own types. */
 const FOREIGN = /^(kustomize\.config\.k8s\.io|monitoring\.coreos\.com)\//;
 
 // Kubernetes reads YAML 1.1, in which 0440 is octal.
@@ -28,7 +31,7 @@ const MANIFESTS = globSync('**/*.yaml', { cwd: CONFIG })
   }))
   .filter(({ manifest }) => manifest.kind !== undefined && !FOREIGN.test(manifest.apiVersion));
 
-/** What the compiler says of manifests as values of their types: nothing where they are right. */
+/** The compiler's errors for the manifests as values of their types; empty if they are right. */
 function mistakesIn(name: string, manifests: readonly { file: string; manifest: Manifest }[]): string {
   const lines = manifests.map(({ file, manifest: { apiVersion, kind, ...rest } }, index) => {
     const [version, group = 'core'] = apiVersion.split('/').toReversed();

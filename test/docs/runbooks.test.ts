@@ -1,4 +1,4 @@
-/** Whoever is woken by an alert finds an entry for it, and the rules ask for metrics that there are. */
+/** Whoever is woken by an alert finds a runbook entry for it, and the rules query metrics that exist. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';

@@ -4,12 +4,12 @@ import { fileShape } from '../../src/config/sections/file-shape.ts';
 import { isRefused } from '../../src/document/refused-key.ts';
 import { DURATION_BOUNDS } from '../../src/document/value-shape.ts';
 
-/** What is used of JSON Schema here; `duration` is added by us. */
+/** The part of JSON Schema that is used here; `duration` is our own addition. */
 export interface Schema {
   readonly type?: string;
   readonly description?: string;
   readonly default?: unknown;
-  /** A default that the reading fills in. */
+  /** A default that is filled in when the configuration is read. */
   readonly preset?: unknown;
   readonly const?: unknown;
   readonly enum?: readonly string[];
@@ -37,7 +37,7 @@ const ROOT = z.toJSONSchema(fileShape, {
   },
 }) as Schema;
 
-/** The names of all sections that are supported, in the order of the shape. */
+/** The names of all supported sections, in the order of the shape. */
 export const SECTIONS: readonly string[] = Object.entries(ROOT.properties ?? {}).flatMap(([name, schema]) =>
   isRefused(schema) ? [] : [name],
 );
@@ -59,14 +59,14 @@ export function childOf(schema: Schema, step: string): Schema | undefined {
   return child && resolved(child);
 }
 
-/** The schema itself, behind a reference to it. */
+/** Follows a reference to the schema itself. */
 function resolved(schema: Schema): Schema {
   const reference = schema.$ref ?? schema.allOf?.[0]?.$ref;
   if (!reference) return schema;
   return { ...ROOT.definitions?.[reference.replace('#/definitions/', '')], ...schema };
 }
 
-/** A key of an object, with its names from there: a secret also has that of its file. */
+/** A key of an object, with its names from there; for a secret also the name of its file key. */
 export interface Key {
   readonly names: readonly string[];
   readonly schema: Schema;
@@ -74,8 +74,8 @@ export interface Key {
 }
 
 /**
- * The keys of the object at a path, and of the objects in it, but for what lies below a path in `elsewhere`. Of rules
- * those that all kinds have.
+ * The keys of the object at a path and of the objects in it, without what is below a path in `elsewhere`. For rules,
+ * the keys that all kinds have.
  */
 export function keysOf(path: string, elsewhere: readonly string[] = []): Key[] {
   return keysBelow(schemaAt(path), path, '', elsewhere);
@@ -93,7 +93,7 @@ function keysBelow(schema: Schema, path: string, prefix: string, elsewhere: read
     const own: Key = { names: names.map((one) => prefix + one), schema: inner, isRequired };
     const step = inner.properties ? name : `${name}[]`;
     const item = inner.properties ? inner : inner.items && resolved(inner.items);
-    // The routes below a route have its own keys.
+    // The routes below a route have the same keys as it.
     const isElsewhere = elsewhere.includes(`${path}.${step}`) || item?.properties === schema.properties;
     if (!item?.properties || isElsewhere) return [own];
     const children = keysBelow(item, `${path}.${step}`, `${prefix}${step}.`, elsewhere);

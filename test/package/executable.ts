@@ -1,6 +1,6 @@
 /**
- * Makes one file of the program and Node itself, for machines without either: `npm run executable`, or with the path
- * of the file that it makes. It is for the platform that it is made on.
+ * Builds one file that contains the program and Node, for machines without either: `npm run executable`, optionally
+ * with the path of the file. It runs on the platform it was built on.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'nestwatch-executable-'));
 try {
   const program = join(folder, 'nestwatch.mjs');
   const bundle = await rolldown({ input: join(ROOT, 'src/main.ts'), platform: 'node', external: [/^node:/] });
-  // An executable holds a single file, so that what is imported when it is needed lies in it as well.
+  // An executable contains a single file, so dynamic imports are included in it.
   await bundle.write({ file: program, format: 'esm', codeSplitting: false });
   const settings = join(folder, 'sea.json');
   writeFileSync(
@@ -25,7 +25,7 @@ try {
       mainFormat: 'module',
       output: made,
       disableExperimentalSEAWarning: true,
-      // The signal that opens Node's debugger is not even listened for.
+      // Node does not listen for SIGUSR1, the signal that opens its debugger.
       execArgv: ['--disable-sigusr1'],
     }),
   );

@@ -1,6 +1,6 @@
 /**
- * Makes `dist` of `src` when the npm package is packed, since Node reads no types below `node_modules`. Types become
- * blanks, so that every line stays where it is, and names of files end in `.js`.
+ * Makes `dist` from `src` when the npm package is packed, because Node does not strip types below `node_modules`.
+ * Types are replaced by blanks, so every line keeps its place, and file names end in `.js`.
  */
 import { copyFileSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -1,6 +1,6 @@
 /**
- * Acceptance beside Debian's amtool (Alertmanager 0.25): the same routes for the same labels, and the same reading of
- * matchers. `amtool check-config` and `config routes show` take many at once; `config routes test` one set of labels.
+ * Compares with Debian's amtool (Alertmanager 0.25): the same routes for the same labels, and the same reading of
+ * matchers. `amtool check-config` and `config routes show` take many at once, `config routes test` one set of labels.
  */
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,11 +18,11 @@ const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-amtool-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** New ones each time; a failure names the seed that repeats it. */
+/** A new seed in each run; a failure prints the seed that repeats it. */
 const SEED = Number(process.env.NESTWATCH_SEED ?? Date.now() % 2 ** 31);
 const some = <T>(one: fc.Arbitrary<T>, count: number) => fc.sample(one, { numRuns: count, seed: SEED });
 
-/** What amtool prints, also where it fails because of what it checks. */
+/** What amtool prints, also if the check fails. */
 async function amtool(...args: string[]): Promise<string> {
   const options = { maxBuffer: 64 * 1024 * 1024 };
   const { stdout } = await run('amtool', args, options).catch((error: { code: unknown; stdout: string }) => {
@@ -32,7 +32,7 @@ async function amtool(...args: string[]): Promise<string> {
   return stdout;
 }
 
-/** A few at a time: amtool takes 20 ms, most of which is its start. */
+/** A few at a time: amtool takes 20 ms, most of them for its start. */
 async function inTurns<T>(
   items: readonly T[],
   work: (item: T, index: number) => Promise<void>,
@@ -100,7 +100,7 @@ describe('routes', () => {
       const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
       const theirs = await amtool('config', 'routes', 'test', `--config.file=${theirFile}`, ...pairs);
       const command = ['routes', 'test', `--config.file=${ourFile}`, ...pairs];
-      // A process of ours takes ten times as long as amtool: some are enough.
+      // Our process takes ten times as long as amtool, so a few are enough.
       const { stdout } =
         index % 25 === 0 ? await run(process.execPath, [main, ...command]) : await nestwatch(command);
       expect(stdout, `seed ${SEED}: ${text} with ${pairs.join(' ')}`).toBe(theirs);
@@ -208,7 +208,7 @@ describe('matchers', () => {
 
   const texts = [...new Set(some(anyText, 4_000))].slice(0, 2_500);
 
-  /** What we read, or why we refuse it. */
+  /** What nestwatch reads, or why it refuses it. */
   function read(text: string): { shown: string; matchers: Matcher[] } | { refusal: string } {
     try {
       const matchers = parseMatchers(text);
@@ -228,7 +228,7 @@ describe('matchers', () => {
       ['ops', ...routes.keys()].map((receiver) => ({ name: String(receiver) })),
     )}\n`;
 
-  /** Which texts amtool refuses. */
+  /** The texts that amtool refuses. */
   async function refused(): Promise<Set<string>> {
     const files = texts.map((text, index) => {
       const file = join(folder, `matcher${index}.yml`);
@@ -246,7 +246,7 @@ describe('matchers', () => {
     return new Set(texts.filter((_, index) => verdicts.get(files[index]) === 'FAILED'));
   }
 
-  /** How amtool shows those that it takes, by their text. */
+  /** How amtool prints those that it accepts, by their text. */
   async function shown(taken: readonly string[]): Promise<Map<string, string>> {
     const file = join(folder, 'taken.yml');
     writeFileSync(file, config(taken.map((text, index) => ({ matchers: [text], receiver: String(index) }))));
@@ -256,7 +256,7 @@ describe('matchers', () => {
     return new Map(lines.map(([, matchers, receiver]) => [taken[Number(receiver)]!, matchers!]));
   }
 
-  /** Why the version of Debian refuses what newer ones take; undefined where they would not either. */
+  /** Why Debian's version refuses what newer ones accept; undefined if they would refuse it as well. */
   function newerRule(matchers: readonly Matcher[]): string | undefined {
     if (matchers.some(({ name }) => !/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)))
       return 'a name in UTF-8 (0.27)';
@@ -275,8 +275,8 @@ describe('matchers', () => {
       const where = `seed ${SEED}: ${JSON.stringify(text)}`;
       let verdict: string;
       if ('refusal' in ours) {
-        // Alertmanager reads `)a\\` within `^(?:…)$`, where its ends happen to close what they should not; and Go takes
-        // two groups of one name, which RE2 itself refuses, and RE2JS as well.
+        // Alertmanager reads `)a\\` within `^(?:…)$`, whose brackets it happens to balance. And Go accepts two groups
+        // of one name, which RE2 itself and RE2JS refuse.
         verdict = their === undefined ? 'refused by both' : 'a bracket that closes none';
         if (their !== undefined) {
           expect(ours.refusal, where).toMatch(/unexpected \)|duplicate capture group name/);

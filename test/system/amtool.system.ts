@@ -21,7 +21,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** Its output, or what it said when it failed. */
+/** Its output, or its error message if it failed. */
 async function amtool(...args: string[]): Promise<string> {
   try {
     const { stdout } = await run('amtool', [`--alertmanager.url=${daemon.url}`, ...args]);
@@ -36,7 +36,7 @@ async function names(...args: string[]): Promise<string[]> {
   return alerts.map((one: { labels: Record<string, string> }) => one.labels.bird).toSorted();
 }
 
-/** Our own command line at the present time. */
+/** Our own command line, on the real clock. */
 const cli = (args: readonly string[]) => nestwatch(args, { clock: systemClock() });
 
 const ended = (text: string) => daemon.told.filter((one) => one === text).length;

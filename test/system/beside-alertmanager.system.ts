@@ -1,15 +1,15 @@
-/** The same alerts at the same moments, told by a real Alertmanager and by nestwatch. */
+/** The same alerts at the same moments, notified by a real Alertmanager and by nestwatch. */
 import { expect, test } from 'vitest';
 import { playToAlertmanager } from './beside/alertmanager.ts';
 import { playToNestwatch } from './beside/nestwatch.ts';
 import { STORIES } from './beside/stories.ts';
 import type { Heard } from './beside/story.ts';
 
-/** What a loaded machine may add to Alertmanager's real seconds. */
+/** What a busy machine may add to Alertmanager's real seconds. */
 const TOLERANCE = 1;
 
-// Alertmanager goes by a real clock: a story in which a busy machine held it up is played again. A difference between
-// the two is there each time.
+// Alertmanager runs on the real clock, so a story in which a busy machine delayed it is repeated. A real difference
+// between the two would show each time.
 test.concurrent.each(STORIES)('$name', { retry: 2 }, async (story) => {
   const [theirs, ours] = await Promise.all([playToAlertmanager(story), playToNestwatch(story)]);
   expect(bySender(ours)).toEqual(bySender(theirs));
@@ -19,7 +19,7 @@ test.concurrent.each(STORIES)('$name', { retry: 2 }, async (story) => {
   }
 });
 
-/** What each receiver heard of each group, in order; groups that are due together come in any order. */
+/** What each receiver was told about each group, in order; groups that are due together may come in any order. */
 function bySender(all: readonly Heard[]): Record<string, Omit<Heard, 'at'>[]> {
   const heard: Record<string, Omit<Heard, 'at'>[]> = {};
   for (const { at: _, ...one } of inOrder(all)) {

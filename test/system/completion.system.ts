@@ -1,4 +1,4 @@
-/** The shells that are not on every machine; `test/cli/completion.test.ts` has bash. */
+/** Shells that are not on every machine; `test/cli/completion.test.ts` tests bash. */
 import { describe, expect, test } from 'vitest';
 import { COMPLETIONS, complete } from '../cli/shells.ts';
 

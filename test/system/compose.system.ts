@@ -1,5 +1,5 @@
 /**
- * What `config/compose/` starts, as processes on this machine in the place of containers: the same commands and
+ * What `config/compose/` starts, as processes on this machine instead of containers: the same commands and
  * configurations, with the names of services replaced by addresses.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -59,7 +59,7 @@ async function openStack() {
     return one;
   }
 
-  /** A configuration of the folder with the services' addresses on this machine. */
+  /** A configuration of the folder, with the services' addresses on this machine. */
   function local(file: string, self: 'nestwatch' | 'other' = 'nestwatch', targets = [self]): string {
     const scraped = targets.map((name) => `"127.0.0.1:${ports[name]}"`);
     const text = readFileSync(join(COMPOSE, file), 'utf8')
@@ -134,10 +134,13 @@ let server: Awaited<ReturnType<typeof startServer>>;
 const replicas = {} as Record<'nestwatch' | 'other', ChildProcess>;
 const { POSTGRES_USER: user = '' } = services.postgres.environment;
 
-/** As the image makes it: a user with a password, which everybody who comes by the network has to know, and its database. */
+/**
+ * As the image does it: a user with a password, which everybody who connects over the network needs, and the user's
+ * database.
+ */
 async function startPostgres(): Promise<void> {
   const port = shared.ports.postgres;
-  // As the head of compose.yaml has it made.
+  // As the top of compose.yaml says.
   const password = randomBytes(24).toString('hex');
   writeFileSync(join(shared.folder, 'postgres-password'), `${password}\n`);
   server = await startServer(bin!, ['listen_addresses=127.0.0.1', `port=${port}`]);
@@ -152,7 +155,7 @@ async function startPostgres(): Promise<void> {
   await client.end();
 }
 
-// Both at once: in each the first mail is waited for.
+// Both at once, because each waits for its first mail.
 beforeAll(async () => {
   stack = await openStack();
   stack.simulate();
@@ -250,7 +253,7 @@ describe.skipIf(!bin)('with the profile postgres', () => {
         interval: 500,
       })
       .toContain('"2"]');
-    // A region is measured by who reads it.
+    // Only the replica that reads the region exports its metrics.
     expect(await shared.ask('prometheus', query('sum(nestwatch_region_up{region="eu"})'))).toContain('"1"]');
   });
 

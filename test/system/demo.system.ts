@@ -1,4 +1,4 @@
-/** The demo beside Prometheus' linter and a real browser. */
+/** The demo, checked with Prometheus' linter and a real browser. */
 import { spawnSync } from 'node:child_process';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WORDS } from '../domain/kinds/kind-words.ts';

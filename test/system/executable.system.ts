@@ -10,7 +10,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-executable-'));
 const program = join(folder, 'nestwatch');
 
-/** Nothing of this machine is found from where it runs. */
+/** It runs where it finds nothing of this machine. */
 const run = (...args: string[]) =>
   spawnSync(program, args, {
     cwd: folder,

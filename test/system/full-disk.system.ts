@@ -1,4 +1,6 @@
-/** The store on a disk of its own that fills up; it needs the right to mount one, which root in a container often has. */
+/**
+ * The store on a disk of its own that fills up. Needs the right to mount a disk, which root in a container often has.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

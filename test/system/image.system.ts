@@ -1,7 +1,7 @@
 /**
- * The image without a container engine: what the Dockerfile says is done by hand, in a root that holds Node with its
- * libraries and nothing else. It then runs as a container would run it: read-only, as a user whom it does not know, as
- * process 1, with a volume for the store. Needs the right to mount, which root in a container often has.
+ * The image without a container engine: the steps of the Dockerfile are carried out in a root that contains only Node
+ * and its libraries. Then it runs as in a container: read-only, as an unknown user, as process 1, with a volume for
+ * the store. Needs the right to mount, which root in a container often has.
  */
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -30,7 +30,7 @@ const [root, packages, state] = ['root', 'packages', 'state'].map((name) => join
   string,
 ];
 
-/** Nobody in the image. */
+/** A uid without a user in the image. */
 const STRANGER = 65_532;
 const NODE_USER = 1_000;
 
@@ -39,7 +39,7 @@ interface Instruction {
   readonly text: string;
 }
 
-/** The instructions of the last stage, and those of the one before it; lines that go on are joined. */
+/** The instructions of the last stage and of the one before it; continued lines are joined. */
 function readDockerfile(): [Instruction[], Instruction[]] {
   const joined = readFileSync(join(CHECKOUT, 'Dockerfile'), 'utf8')
     .replaceAll(/^#.*\n/gm, '')
@@ -62,7 +62,7 @@ const environment = Object.fromEntries(
   ),
 );
 
-/** Copies from the checkout or the first stage, as `COPY` does: what is several goes into a folder. */
+/** Copies from the checkout or the first stage as `COPY` does: several sources go into a folder. */
 function copy(text: string): void {
   const options = new Map([...text.matchAll(/--(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
   const paths = text.replaceAll(/--\w+=\S+ /g, '').split(' ');
@@ -77,7 +77,7 @@ function copy(text: string): void {
   if (options.has('chmod')) execFileSync('chmod', [options.get('chmod')!, to]);
 }
 
-/** Node and every library that it asks for, at their own places. */
+/** Node and every library that it needs, in their usual places. */
 function installNode(): void {
   const node = join(root, 'usr/local/bin/node');
   mkdirSync(dirname(node), { recursive: true });
@@ -144,14 +144,14 @@ describe.skipIf(!mayMount)('the image', () => {
     for (const { word, text } of firstStage) {
       const files = text.split(' ').slice(0, -1);
       if (word === 'COPY') for (const file of files) copyFileSync(join(CHECKOUT, file), join(workdir, file));
-      // Its own root is this folder.
+      // The first stage's own root is this folder.
       const command = text.replaceAll(/ (\/(?:state|cache)\S*)/g, ` ${packages}$1`);
       if (word === 'RUN') execFileSync('/bin/sh', ['-c', command], { cwd: workdir, stdio: 'pipe' });
     }
     for (const text of textsOf('COPY')) copy(text);
     cpSync(join(root, 'var/lib/nestwatch'), state, { recursive: true });
     execFileSync('chown', ['-R', `${NODE_USER}:${NODE_USER}`, state]);
-    // What is run while the image is built: npm goes, and the cache of what was compiled is filled.
+    // What runs while the image is built: npm is removed, and the compile cache is filled.
     const filling = textsOf('RUN').filter((text) => text.startsWith('['));
     expect(filling).toHaveLength(1);
     const { exit, output } = await run(JSON.parse(filling[0]!), { as: NODE_USER, isReadOnly: false });

@@ -1,6 +1,6 @@
 /**
- * The whole daemon on the real clock, with one simulated region and a webhook that writes down what it receives. Other
- * programs ask it, and those wait for nobody's virtual clock.
+ * The whole daemon on the real clock, with one simulated region and a webhook that records what it receives. Other
+ * programs query it, and they cannot use a virtual clock.
  */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -13,7 +13,7 @@ import { createWorld } from '../../src/simulator/world/world.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestEdge } from '../cli/test-io.ts';
 
-/** What the webhook saw of an alert: `firing Translate blog`. */
+/** What the webhook received about an alert: `firing Translate blog`. */
 export type Told = string;
 
 const BIRDS = ['Translate blog', 'Post news', 'Sort mail'] as const;
@@ -21,7 +21,7 @@ const BIRDS = ['Translate blog', 'Post news', 'Sort mail'] as const;
 interface LiveOptions {
   readonly clock?: Clock;
   readonly store?: string;
-  /** Routes before the others, and receivers beside them, as the configuration has them: a line each. */
+  /** Routes before the others, and additional receivers, as lines of the configuration. */
   readonly routes?: readonly string[];
   readonly receivers?: (hookUrl: string) => readonly string[];
 }
@@ -100,7 +100,7 @@ web: { listen: "127.0.0.1:0", public: { nests: ["Marketing"], birds: names } }`,
   };
 }
 
-/** Asks again and again until it is true. */
+/** Polls until it is true. */
 export async function until(isTrue: () => boolean | Promise<boolean>, what: string): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
     if (await isTrue()) return;

@@ -14,7 +14,7 @@ interface LiveDemo {
   stop(): Promise<number | null>;
 }
 
-/** Starts the demo; resolves when its first mail is there, since from then on there is something to see. */
+/** Starts the demo; resolves when its first mail has arrived, because from then on there is something to see. */
 export async function openDemo(): Promise<LiveDemo> {
   const demo = spawn(process.execPath, [MAIN, 'demo'], { stdio: ['ignore', 'pipe', 'inherit'] });
   const page = await said(demo, /page +(http:\S+\/)/);
@@ -29,7 +29,7 @@ export async function openDemo(): Promise<LiveDemo> {
   };
 }
 
-/** Resolves with what the pattern's group caught in the output. */
+/** Resolves to what the pattern's group matched in the output. */
 function said(child: ChildProcess, pattern: RegExp): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let text = '';
@@ -58,16 +58,16 @@ interface Sample {
 }
 
 interface LivePrometheus {
-  /** What an instant query answers; rejects with Prometheus' own words for a query that it cannot read. */
+  /** The result of an instant query; rejects with Prometheus' own message if it cannot read the query. */
   query(expression: string): Promise<readonly Sample[]>;
-  /** The labels of the exemplars that the last ten minutes brought to these series. */
+  /** The labels of these series' exemplars from the last ten minutes. */
   exemplars(expression: string): Promise<readonly Readonly<Record<string, string>>[]>;
-  /** Names of the alerts of the rules that fire now, each once. */
+  /** The names of the rules' alerts that fire now, each once. */
   firing(): Promise<readonly string[]>;
   stop(): Promise<void>;
 }
 
-/** Starts Prometheus in `folder`; it scrapes and evaluates every second. Resolves when it was scraped once. */
+/** Starts Prometheus in `folder`; it scrapes and evaluates every second. Resolves after its first scrape. */
 export async function openPrometheus(folder: string, page: string, rules = ''): Promise<LivePrometheus> {
   const port = await freePort();
   writeFileSync(join(folder, 'rules.yml'), rules || 'groups: []');

@@ -1,6 +1,7 @@
 /**
- * Faults of the machine, with the daemon as a process of its own: few open files, a process that is stopped for a while,
- * a disk that turns read-only. The last needs the right to mount one, which root in a container often has.
+ * Faults of the machine, with the daemon as a separate process: few open files, a process that is suspended for a
+ * while, a disk that becomes read-only. The last needs the right to mount a disk, which root in a container often
+ * has.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,7 +23,7 @@ let folder: string;
 let world: World;
 let birdId: string;
 let service: SimulatorServer;
-/** Keys of failed Flights by the receiver of events, and under which ids they came. */
+/** Keys of failed Flights that the receiver of events got, and under which ids. */
 let told: Map<string, Set<string>>;
 let hook: ReturnType<typeof createServer>;
 const children: ChildProcess[] = [];
@@ -67,7 +68,7 @@ interface Running {
   readonly said: () => string;
 }
 
-/** The daemon with a store at `path`; `limits` are commands of the shell before it. */
+/** Starts the daemon with a store at `path`; `limits` are shell commands before it. */
 async function start(path: string, limits = ''): Promise<Running> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
@@ -182,7 +183,9 @@ test('a disk that turns read-only ends the process with a sentence; once it can 
   }
 });
 
-/** A disk of its own in a file that turns read-only as after an error of the hardware; undefined where that cannot be. */
+/**
+ * A disk of its own, in a file, that becomes read-only as after a hardware error; undefined if that is not possible.
+ */
 function openDisk() {
   const image = join(folder, 'disk.img');
   const path = mkdtempSync(join(tmpdir(), 'nestwatch-disk-'));

@@ -1,4 +1,4 @@
-/** The npm package, packed and installed in an empty folder as anybody would. */
+/** The npm package, packed and installed in an empty folder as a user would. */
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** A real Prometheus with our rules over the demo: which of them fire, and whether every panel has data. */
+/** A real Prometheus with our rules scrapes the demo: which of them fire, and whether every panel has data. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,17 +6,17 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DASHBOARDS } from '../docs/dashboards/dashboards.ts';
 import { openDemo, openPrometheus } from './live-prometheus.ts';
 
-/** The demo shows in a minute what takes half an hour elsewhere. */
+/** The demo shows in a minute what takes half an hour in production. */
 const TIMES_FASTER = 30;
 
-/** What the demo's story always comes to; how many of a Nest's or Bird's Flights fail is up to chance. */
+/** What the demo's story always leads to; how many of a Nest's or Bird's Flights fail is random. */
 const STORY = ['BirdSuspended', 'ConnectionGivenUp', 'NestErrorBudgetBurn'];
 const CHANCE = ['BirdFlightsFailing', 'NestFlightsFailing'];
 
 const RULES = readFileSync(join(import.meta.dirname, '../../config/prometheus/rules.yml'), 'utf8');
 const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
 
-/** The rules with every duration that much shorter; what they compare with stays. */
+/** The rules with every duration shortened by that factor; thresholds stay. */
 function faster(rules: string): string {
   return rules.replace(
     /(\bfor: |\[)(\d+)([smh])\b/g,
@@ -56,7 +56,7 @@ test('the rules about what happens in the demo fire, and no other', { timeout: 3
     return [...fired].sort();
   };
   await expect.poll(look, { timeout: 240_000, interval: 500 }).toEqual(STORY);
-  // A while longer: nothing else follows.
+  // A while longer: no other alert follows.
   for (let seconds = 0; seconds < 40; seconds += 1) {
     await new Promise((resolve) => setTimeout(resolve, 1_000));
     expect(await look()).toEqual(STORY);
@@ -73,7 +73,7 @@ describe('dashboards', () => {
   test.each(panels)('%s, %s has data', async (_, __, expr) => {
     const [failing] = await prometheus.query('topk(1, nestwatch_flights_ended_total{status="failed"} > 0)');
     const { region = '', nest_id = '', bird_id = '' } = failing!.metric;
-    // As Grafana fills its variables in.
+    // As Grafana fills in its variables.
     const filled = expr
       .replaceAll('region=~"$region"', 'region=~".*"')
       .replaceAll('$region', region)

@@ -1,4 +1,4 @@
-/** The metrics as Prometheus' own linter sees them. */
+/** The metrics, checked by Prometheus' own linter. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/observe/metrics.ts';

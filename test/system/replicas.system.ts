@@ -1,4 +1,4 @@
-/** Whichever replica is asked, the answer is the same: what one is told, the others show within a second. */
+/** Every replica gives the same answer: what one of them is told, the others show within a second. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { openScene, type Scene, until } from '../acceptance/replicas/scene.ts';
 
 const execute = promisify(execFile);
 const [A, B, C] = [0, 1, 2] as const;
-/** How soon the others have to know. */
+/** By when the others must know. */
 const WITHIN_MS = 1_000;
 let scene: Scene;
 
@@ -36,7 +36,7 @@ async function stateAt(place: number): Promise<string | undefined> {
   return alerts.find(({ labels }) => labels.alertname === 'FlightFailed')?.status.state;
 }
 
-/** How long it takes until it is so. */
+/** How long it takes until it is true. */
 async function after(isSo: () => Promise<boolean>): Promise<number> {
   const beganMs = performance.now();
   expect(await until(isSo, 10_000)).toBe(true);

@@ -1,4 +1,4 @@
-/** The rules as Prometheus' own tools read them. */
+/** The rules, read by Prometheus' own tools. */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

@@ -1,7 +1,7 @@
 /**
- * What `config/` holds for Docker Compose and Kubernetes, judged by others: the published schema of Compose files, which
- * the package of a linter brings (of it nothing is run), those of Kubernetes and of the Prometheus operator, and
- * Kustomize itself where this machine has it.
+ * The files in `config/` for Docker Compose and Kubernetes, checked by others: the published schema of Compose files,
+ * which comes with the package of a linter (nothing of it is run), those of Kubernetes and the Prometheus operator,
+ * and Kustomize itself if this machine has it.
  */
 import { execFileSync, spawnSync } from 'node:child_process';
 import { cpSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -55,7 +55,7 @@ describe('manifests', () => {
     new (manifest: Manifest): { validate(): void };
   }
 
-  // Kubernetes reads YAML 1.1, in which 0440 is octal. What is Kustomize's own never gets to a cluster.
+  // Kubernetes reads YAML 1.1, in which 0440 is octal. Kustomize's own files never reach a cluster.
   const all = globSync('**/*.yaml', { cwd: join(CONFIG, 'kubernetes') })
     .map((file): [string, Manifest] => {
       const text = readFileSync(join(CONFIG, 'kubernetes', file), 'utf8');
@@ -64,7 +64,7 @@ describe('manifests', () => {
     .filter(([, { kind, apiVersion }]) => kind !== undefined && !apiVersion.startsWith('kustomize.'));
   const manifest = (file: string) => all.find(([name]) => name === file)![1];
 
-  /** What the schema of its kind says of it; empty where it is right. */
+  /** The errors by the schema of its kind; empty if there are none. */
   async function mistakesIn(one: Manifest): Promise<string> {
     const { apiVersion, kind } = one;
     const from = apiVersion.startsWith(CUSTOM)
@@ -106,7 +106,7 @@ describe('manifests', () => {
   });
 });
 
-/** Debian's own is of 2020 and does not know `labels`. */
+/** Debian's version is from 2020 and does not know `labels`. */
 const hasKustomize = spawnSync('kubectl', ['kustomize', '--help']).status === 0;
 
 describe.skipIf(!hasKustomize)('kustomize', () => {

@@ -1,6 +1,6 @@
 import { defineConfig } from 'vitest/config';
 
-/** Tests beside real programs from Debian's packages: `.ci/run` installs those and runs these. */
+/** Tests with real programs from Debian packages: `.ci/run` installs these and runs the tests. */
 export default defineConfig({
   test: {
     include: ['test/system/**/*.system.ts'],

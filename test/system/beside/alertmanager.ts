@@ -45,7 +45,7 @@ export async function playToAlertmanager(story: Story): Promise<Heard[]> {
     await wait(Math.max(0, beganMs + story.lasts * 1000 - performance.now()));
     return calls.map(({ receiver: name, atMs, body }) => heard(name, (atMs - beganMs) / 1000, body));
   } finally {
-    // It writes its state when it ends.
+    // Alertmanager writes its state when it ends.
     const ended = once(program, 'exit');
     program.kill();
     await ended;

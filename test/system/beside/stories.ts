@@ -1,17 +1,19 @@
 /**
- * Stories that both programs must tell alike. Seconds stand for what takes minutes in life: groups wait 1 s, have an
- * interval of 3 s, and repeat after 8 s. Steps keep half a second away from every flush.
+ * Stories in which both programs must notify alike. Seconds stand for what takes minutes in production: groups wait 1
+ * s, have an interval of 3 s, and repeat after 8 s. Steps keep half a second away from every flush.
  *
- * What nestwatch does otherwise, and why:
- * - An alert that was over before its group was first told is told once, as resolved, when it has events: a Flight
- *   that failed is news also when the next one succeeded within `group_wait`. Alerts of these stories have none.
- * - New events of an alert that fires are told at the next `group_interval`; Alertmanager knows no events.
+ * Where nestwatch differs on purpose:
+ * - An alert that resolved before the first notification of its group is notified once, as resolved, if it has
+ *   events: a failed Flight is news even if the next one succeeded within `group_wait`. Alerts of these stories have
+ *   no events.
+ * - New events of a firing alert are notified at the next `group_interval`; Alertmanager has no events.
  * - A region that is down inhibits the alerts of its Birds without a rule.
- * - The end of what was told waits while it is inhibited, and is told then: Alertmanager never tells it, and whoever
- *   heard of the beginning takes it for open for ever.
+ * - If a notified alert resolves while it is inhibited, that is notified once the inhibition ends. Alertmanager never
+ *   notifies it, and whoever was told of the beginning believes that it is still open.
  * - `group_wait` counts from when nestwatch saw the alert, never from its `startsAt`: what one page of late entries
- *   brought is told together.
- * - Groups outlive a restart, so nothing is told again by it; Alertmanager remembers what it told, not when it is due.
+ *   brought is notified together.
+ * - Groups survive a restart, so nothing is notified again because of it. Alertmanager remembers what it has
+ *   notified, but not when a group is due.
  */
 import type { Labels } from '../../../src/domain/alert/alert.ts';
 import type { Story } from './story.ts';

@@ -1,14 +1,14 @@
-/** What happens to alerts and silences, told once and played to Alertmanager and to nestwatch alike. */
+/** What happens to alerts and silences, written once and played both to Alertmanager and to nestwatch. */
 import type { Labels } from '../../../src/domain/alert/alert.ts';
 
 export interface Story {
   readonly name: string;
-  /** What both read: `route` and, where the story needs them, `inhibit_rules` and `time_intervals`. */
+  /** The configuration of both: `route` and, if the story needs them, `inhibit_rules` and `time_intervals`. */
   readonly config: string;
   /** Each has one webhook. */
   readonly receivers: readonly string[];
   readonly steps: readonly Step[];
-  /** How long notifications are waited for; in seconds, like every instant of a story. */
+  /** How long to wait for notifications, in seconds, like every instant of a story. */
   readonly lasts: number;
 }
 
@@ -16,7 +16,7 @@ export interface Step {
   readonly at: number;
   readonly fire?: readonly Labels[];
   readonly resolve?: readonly Labels[];
-  /** Matchers of a silence that lasts longer than the story. */
+  /** Matchers of a silence that outlasts the story. */
   readonly silence?: readonly SilenceMatcher[];
   /** Expires the silences made so far. */
   readonly expire?: true;
@@ -29,7 +29,7 @@ export interface SilenceMatcher {
   readonly isEqual: boolean;
 }
 
-/** A notification as its receiver saw it, freed of what is different for no reason that matters. */
+/** A notification as its receiver saw it, without differences that do not matter. */
 export interface Heard {
   readonly receiver: string;
   readonly at: number;
@@ -41,7 +41,7 @@ export interface Heard {
   readonly alerts: readonly { readonly status: string; readonly labels: Labels }[];
 }
 
-/** The configuration file of a story; both programs take the same text. */
+/** The configuration file of a story; both programs get the same text. */
 export function configOf({ config, receivers }: Story, port: number): string {
   const list = receivers.map(
     (name) =>

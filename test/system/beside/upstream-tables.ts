@@ -1,12 +1,12 @@
 /**
- * Goes through Alertmanager's own tables, of which this project holds no copy, and prints each row that comes out
- * otherwise here without being listed. Ends with 1 where there is one.
+ * Compares nestwatch with Alertmanager's own test tables, of which this project contains no copy, and prints each row
+ * with another result that is not listed. Exits with 1 if there is one.
  *
  *   node test/system/beside/upstream-tables.ts TABLES CHECKOUT
  *
- * TABLES: a folder with matchers.json, config.json, routing.json, time-intervals.json and regex.json, what is expected
- * being in each row. CHECKOUT: prometheus/alertmanager, whose example files config.json names. Patterns are judged by the
- * amtool of this machine.
+ * TABLES: a folder with matchers.json, config.json, routing.json, time-intervals.json and regex.json, in which each
+ * row contains the expected result. CHECKOUT: prometheus/alertmanager, whose example files config.json names.
+ * Patterns are judged by the amtool of this machine.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -25,7 +25,7 @@ import {
 import { RegexSyntaxError, regexSize } from '../../../src/domain/matchers/regex.ts';
 import { type Route, routesFor } from '../../../src/domain/routing/route.ts';
 
-/** Rows that differ, each with its reason; `src/web/README.md` says the same to people. */
+/** Rows that differ, each with its reason; `src/web/README.md` explains the same. */
 const LISTED: ReadonlyMap<string, string> = new Map([
   ['config/testdata/conf.http-config.good.yml', 'a proxy that is no URL'],
   ['config/testdata/conf.smtp-password-global-and-local.yml', 'CRAM-MD5'],
@@ -64,7 +64,7 @@ const load = (text: string) =>
     file: 'nestwatch.yaml',
     text: REGION + text,
     environment: {},
-    // A secret that any key takes, and an address where one is wanted.
+    // A secret that any key accepts, or an address where one is required.
     readFile: () => (text.includes('telegram') ? '123:abc' : 'https://example.com/x'),
   });
 
@@ -86,7 +86,7 @@ function compare(row: string, ours: unknown, theirs: unknown): void {
   );
 }
 
-/** What `read` returns, or `refused` for an error of this sort; any other is thrown. */
+/** What `read` returns, or `refused` for an error of this class; any other error is thrown. */
 function orRefused<T>(read: () => T, Refusal: abstract new (...args: never[]) => Error): T | 'refused' {
   try {
     return read();
@@ -236,7 +236,7 @@ function compareTimeIntervals(): void {
   }
 }
 
-/** amtool says of many files at once whether it takes them. */
+/** amtool checks many files at once. */
 function comparePatterns(): void {
   const { patterns } = table<{ patterns: string[] }>('regex');
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-patterns-'));
@@ -260,7 +260,7 @@ function comparePatterns(): void {
   }
 }
 
-/** It ends with an error where it refuses any. */
+/** amtool exits with an error if it refuses any. */
 function verdictsOf(files: readonly string[]): string {
   try {
     return execFileSync('amtool', ['check-config', ...files], {

@@ -1,11 +1,11 @@
-/** Every page by axe's rules, in each look: no finding, and nothing that has to be scrolled sideways. */
+/** Every page, checked by axe's rules in each look: no finding, and no horizontal scrolling. */
 import axe from 'axe-core';
 import type { Browser, BrowserContext } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { LOOKS, openBrowser } from './open-browser.ts';
 import { crawl, openPagesDaemon } from './pages-daemon.ts';
 
-/** WCAG 2.2 at level AA, and what axe calls good practice. */
+/** WCAG 2.2 at level AA, and what axe calls best practices. */
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 let daemon: Awaited<ReturnType<typeof openPagesDaemon>>;
@@ -51,7 +51,7 @@ describe.each(LOOKS)('$name', ({ options }) => {
   let context: BrowserContext;
 
   beforeAll(async () => {
-    // Axe is run in the page, which the page's own policy rightly forbids.
+    // Axe runs inside the page, which the page's own policy rightly forbids.
     context = await browser.newContext({ locale: 'en-GB', ...options, bypassCSP: true });
   });
 
@@ -64,7 +64,7 @@ describe.each(LOOKS)('$name', ({ options }) => {
         (path) => new URL(path, daemon.url).href,
       ),
     ];
-    // No page links to it: who gives its address to others knows it.
+    // No page links to it: only people who were given its address know it.
     const [nest] = (await daemon.ask('api/v1/nests')).nests;
     all.push(new URL(`public/eu/${nest.nest_id}`, daemon.url).href);
     const page = await context.newPage();

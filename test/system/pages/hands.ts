@@ -1,4 +1,4 @@
-/** How a person uses a page: with a mouse, or with nothing but a keyboard. */
+/** How a person uses a page: with a mouse, or only with the keyboard. */
 import type { Locator, Page } from 'playwright-core';
 
 export interface Hands {
@@ -15,10 +15,13 @@ export const mouse: Hands = {
   },
 };
 
-/** No page has as many stops. */
+/** No page has this many tab stops. */
 const MOST_STOPS = 400;
 
-/** Goes on from where the focus is, as Tab does; throws where that never comes to it, or does not show it. */
+/**
+ * Presses Tab from where the focus is until it reaches the element; throws if it never does, or if the focus is not
+ * visible.
+ */
 async function reach(page: Page, what: Locator): Promise<void> {
   await what.waitFor();
   for (let stops = 0; stops < MOST_STOPS; stops += 1) {

@@ -1,4 +1,4 @@
-/** Pages that are open follow what happens, and keep what their reader is doing; in a real browser. */
+/** Open pages follow what happens, and keep what their reader is doing; in a real browser. */
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openLiveDaemon, until } from '../live-daemon.ts';

@@ -1,7 +1,7 @@
 /** Debian's Chromium, driven as a person would use it. */
 import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
 
-/** Without the flags about the network it looks for Google's hosts at every start. */
+/** Without the flags about the network, Chromium contacts Google's hosts at every start. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     executablePath: '/usr/bin/chromium',
@@ -17,7 +17,7 @@ export function openBrowser(): Promise<Browser> {
   });
 }
 
-/** A width and a scheme of colours in which people see the pages. */
+/** A width and a colour scheme in which people see the pages. */
 export interface Look {
   readonly name: string;
   readonly options: BrowserContextOptions;
@@ -32,7 +32,7 @@ export const LOOKS: readonly Look[] = [
   { name: '320 px, light', options: { viewport: NARROW, colorScheme: 'light' } },
   { name: '320 px, dark', options: { viewport: NARROW, colorScheme: 'dark' } },
   { name: '320 px, in German', options: { viewport: NARROW, colorScheme: 'light', locale: 'de-DE' } },
-  // A window of 1280 px at a zoom of 200 % has room for 640 px of the page's own.
+  // A window of 1280 px at a zoom of 200 % has room for 640 px of the page.
   {
     name: '200 % zoom',
     options: { viewport: { width: 640, height: 450 }, deviceScaleFactor: 2, colorScheme: 'light' },

@@ -1,4 +1,4 @@
-/** A daemon with something on every page: alerts that fire, are acknowledged and resolved, a silence, refusals. */
+/** A daemon with something on every page: alerts that fire, are acknowledged or resolved, a silence, refusals. */
 import { openLiveDaemon, until } from '../live-daemon.ts';
 import { createSkippingClock } from './skipping-clock.ts';
 
@@ -28,7 +28,7 @@ export async function openPagesDaemon() {
   return { ...daemon, ask };
 }
 
-/** Where the pages lead, from the overview on: one address of each kind of page, by the form of its path. */
+/** Follows the links of the pages from the overview on: one address of each kind of page, by the form of its path. */
 export async function crawl(root: string): Promise<Map<string, string>> {
   const found = new Map<string, string>([['', root]]);
   const seen = new Set([root]);
@@ -43,7 +43,7 @@ export async function crawl(root: string): Promise<Map<string, string>> {
       if (!address.href.startsWith(root) || seen.has(address.href)) continue;
       seen.add(address.href);
       const form = formOf(address, root);
-      // Another language is another look, and no other page.
+      // Another language is another look, not another page.
       if (found.has(form) || /^(api|metrics)\b|\blang\b/.test(form)) continue;
       found.set(form, address.href);
       queue.push(address.href);
@@ -52,7 +52,7 @@ export async function crawl(root: string): Promise<Map<string, string>> {
   return found;
 }
 
-/** `birds/{}/{}` for the page of a Bird, `silence?alert` for one that the address fills. */
+/** `birds/{}/{}` for the page of a Bird, `silence?alert` for one that the address pre-fills. */
 function formOf({ pathname, searchParams }: URL, root: string): string {
   const [room, ...rest] = pathname.slice(new URL(root).pathname.length).split('/');
   const names = [...searchParams.keys()].sort().join('&');

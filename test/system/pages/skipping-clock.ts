@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../../../src/time/clock.ts';
 
-/** The machine's clock, on which a stretch of time can be skipped: whatever waits has waited that much longer. */
+/** The machine's clock, on which a span of time can be skipped: whatever waits has then waited that much longer. */
 export function createSkippingClock(): Clock & { skip(ms: number): void } {
   const clock = systemClock();
   const waiting = new Set<{ readonly dueMs: number; readonly wake: () => void; cancel: () => void }>();

@@ -1,6 +1,6 @@
 /**
- * What people do on the pages, in a real browser: with a mouse and with a keyboard alone, with scripts and without.
- * Each thing is begun from the overview, and found to be done by the API.
+ * What people do on the pages, in a real browser: with a mouse and with only a keyboard, with scripts and without.
+ * Each task starts at the overview, and the API shows that it was done.
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -38,14 +38,14 @@ describe.each([
   });
 
   beforeEach(async () => {
-    // A page of its own: the form that a test sent last may still be on its way to the page after it.
+    // A new page: the form that a previous test sent may still be loading.
     page = await context.newPage();
-    // Without its refresh, which starts the way of Tab anew where there is no script.
+    // Without its refresh, which restarts the order of Tab where there is no script.
     await page.goto(new URL('?paused', daemon.url).href);
   });
 
   afterEach(async () => {
-    // One that is closed on its way to another page sometimes never is.
+    // A page that is closed while another one loads sometimes never closes.
     await page.waitForLoadState();
     await page.close();
   });
@@ -53,7 +53,7 @@ describe.each([
   const link = (name: string | RegExp) => page.getByRole('link', { name }).first();
   const button = (name: string) => page.getByRole('button', { name, exact: true });
   const main = () => page.getByRole('main');
-  /** Of the page that comes: a key that is pressed does not wait for it, as a click does. */
+  /** Waits for the next page: pressing a key does not wait for it, as a click does. */
   const shown = () => expect.poll(() => main().textContent(), { timeout: 10_000 });
 
   test('from the name of a Bird to the message of its last failure, in two steps', async () => {
