@@ -27,7 +27,7 @@ beforeEach(async () => {
   store = rollback.follow(raw);
 });
 
-/** Queues a delivery that is to be tried so long from now. */
+/** Queues a delivery that is to be attempted this many seconds from now. */
 async function queue(id: string, seconds: number, to = store): Promise<void> {
   await to.transaction((tx) => {
     const createdAtUs = clock.nowUs();
@@ -36,7 +36,7 @@ async function queue(id: string, seconds: number, to = store): Promise<void> {
   });
 }
 
-/** In how many seconds each delivery is tried. */
+/** In how many seconds each delivery is due. */
 async function waits(...ids: string[]): Promise<number[]> {
   const found = await Promise.all(ids.map((id) => raw.transaction((tx) => tx.outbox.find(id))));
   return found.map((one) => (one!.delivery.nextAttemptAtUs - clock.nowUs()) / SECOND_US);
@@ -157,7 +157,7 @@ test('what was moved is not moved again when another configuration comes', async
 });
 
 describe('where several share the store', () => {
-  /** A replica that goes by the store's clock; `alerts` is that it begins to, and does something. */
+  /** A replica that uses the store's clock; `alerts` makes it take over alerting and do something. */
   function replica() {
     const its = new ClockRollback(clock, () => {}, true);
     const to = its.follow(raw);
@@ -206,7 +206,7 @@ describe('where several share the store', () => {
     clock.stepWall(-HOUR_MS);
     await second.alerts();
     await first.alerts();
-    // 59 seconds more than were left: that they went by since it was noted nobody knows.
+    // 59 seconds more than were left: nobody knows whether they passed since the delivery was noted.
     expect(await waits('before')).toEqual([3541 + 59]);
   });
 

@@ -1,7 +1,7 @@
 /**
- * The second of the two harnesses: alerting and delivery over a store, on a virtual clock, without a service to watch.
- * What happens to Birds is committed as intake would, and people receive it. After every transaction the states of the outbox must add up to
- * what was ever queued.
+ * The second of the two test harnesses: alerting and delivery on a store, on a virtual clock, without a service to
+ * watch. What happens to Birds is committed as intake would commit it, and people are notified. After every
+ * transaction the states in the outbox must add up to everything that was ever queued.
  */
 import { expect } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
@@ -36,7 +36,7 @@ import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
 
-/** How a hook answers: a status, or `lost` for one that accepts and never says so. */
+/** How a hook answers: a status, or `lost` if it accepts and its answer is lost. */
 export type Answer = number | 'lost';
 
 export interface DeskOptions {
@@ -44,13 +44,13 @@ export interface DeskOptions {
   readonly route?: Partial<Route>;
   readonly rules?: readonly Rule[];
   readonly timeIntervals?: TimeIntervals;
-  /** How a receiver's hook answers at a minute of the story; 200 where it is not said. */
+  /** How a receiver's hook answers at a minute of the story; 200 by default. */
   readonly answer?: (receiver: string, minute: number, tries: number) => Answer;
-  /** Ends the process when this many transactions are committed, and begins the next life. */
+  /** Ends the process after this many committed transactions, and starts the next life. */
   readonly dieAfter?: number;
 }
 
-/** A message as a receiver has it; `again` for one whose id came before. */
+/** A message as a receiver got it; `again` if its id came before. */
 export interface Received {
   readonly receiver: string;
   readonly minute: number;
@@ -79,7 +79,7 @@ export interface Mail {
   readonly notification: GroupNotification;
 }
 
-/** An event as PagerDuty has it. */
+/** An event as PagerDuty got it. */
 export interface Page {
   readonly receiver: string;
   readonly minute: number;
@@ -95,26 +95,26 @@ export interface Desk {
   readonly mails: Mail[];
   readonly pages: Page[];
   readonly happenings: Happening[];
-  /** A Bird is named `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
+  /** A Bird is written `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
   fails(...birds: string[]): Promise<void>;
-  /** One page after another, as fast as they are committed, while alerting looks on. */
+  /** Pages of failures, as fast as they can be committed, while alerting runs. */
   failInPages(pages: Iterable<readonly string[]>): Promise<void>;
   succeeds(...birds: string[]): Promise<void>;
-  /** The same, seen only now: it happened five hours ago, and a minute later what succeeded. */
+  /** Failures that are seen only now: they happened five hours ago, and a minute later a success. */
   failedLongAgo(...birds: string[]): Promise<void>;
   succeededLongAgo(...birds: string[]): Promise<void>;
   /** As the page, a link in a mail, or a command does it. */
   acknowledges(...birds: string[]): Promise<void>;
   resolves(...birds: string[]): Promise<void>;
   pass(minutes: number): Promise<void>;
-  /** With the route changed so. */
+  /** Starts the next life, with these changes to the route. */
   restart(route?: Partial<Route>): Promise<void>;
-  /** Queues what there is to tell without waiting for the groups, as `run --once` does. */
+  /** Queues what is to be notified without waiting for the groups, as `run --once` does. */
   hurry(): Promise<void>;
-  /** Transactions that alerting and delivery have committed. */
+  /** The number of transactions that alerting and delivery have committed. */
   committed(): number;
   states(): Promise<Record<string, number>>;
-  /** `receiver@minute status: Bird status +events; …`, repeats left out. */
+  /** `receiver@minute status: Bird status +events; …`, without repetitions. */
   lines(receiver?: string): string[];
   close(): Promise<void>;
 }
@@ -274,7 +274,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       queued: delivery.wake,
     });
     const one: Life = { stop, alerting, ended: Promise.resolve(), dead: false };
-    // It begins to run when it is the present one.
+    // It begins to run once it is the current one.
     one.ended = Promise.resolve().then(() =>
       Promise.all([alerting.run(stop.signal), delivery.run(stop.signal)]),
     );

@@ -1,4 +1,4 @@
-/** A receiver that fails in every way, one after the other, and a process that may end between any two steps. */
+/** A receiver that fails in every way, one after another, and a process that may end between any two steps. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { casesOf, spread } from '../cases.ts';
 import { type Answer, type Desk, hook, openDesk } from './desk.ts';
@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => whole?.close());
 
-/** 503 for two hours, then 410, then it accepts without an answer, then it is well. */
+/** 503 for two hours, then 410, then it accepts without an answer, then it works. */
 function moods(): (receiver: string, minute: number) => Answer {
   let lost = 0;
   return (receiver, minute) => {
@@ -21,7 +21,7 @@ function moods(): (receiver: string, minute: number) => Answer {
   };
 }
 
-/** What happens, with a process that ends after so many commits; it goes on with the next. */
+/** The story, with a process that ends after this many commits, and continues in the next life. */
 async function story(dieAfter?: number): Promise<Desk> {
   const desk = await openDesk({
     receivers: [hook('ops', { fallback: 'backup' }), hook('backup'), hook('boss')],
@@ -77,7 +77,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
   });
 
   test('a process that ends between any two steps loses and invents nothing', async () => {
-    // A try that the end cut off comes again a little later; what is told is the same.
+    // An attempt that the end interrupted is made again a little later; the content is the same.
     const messages = (desk: Desk) =>
       desk
         .lines()
@@ -87,7 +87,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     const states = await whole.states();
     expect(whole.committed()).toBeGreaterThan(100);
     const ends = Array.from({ length: whole.committed() }, (_, at) => at + 1);
-    // All of the first, in which everything begins, and some of the many that are tries alone.
+    // All of the first commits, in which everything begins, and some of the many that only record attempts.
     const most = [...ends.slice(0, 60), ...spread(ends.slice(60), 60)];
     for (const at of casesOf('a failing receiver: ends of the process', most, spread(most, 3))) {
       const desk = await story(at);

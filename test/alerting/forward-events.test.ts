@@ -1,4 +1,4 @@
-/** What is forwarded goes out in batches whose ids never meet, whatever the service tells twice. */
+/** Events are forwarded in batches whose ids never collide, whatever the service returns twice. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forwardEvents } from '../../src/alerting/forward-events.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -21,7 +21,10 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** Queues the events for a receiver and forwards all that waits; returns the ids of the batches, the oldest first. */
+/**
+ * Queues the events for a receiver and forwards everything that waits; returns the ids of the batches, the oldest
+ * first.
+ */
 async function forwards(receiver: string, ...events: readonly Event[]): Promise<string[]> {
   return store.transaction(async (tx) => {
     await tx.forwards.queue(events.map((one) => ({ receiver, event: one })));

@@ -1,4 +1,4 @@
-/** While nothing happens alerting asks the store little, and what nobody woke it for it finds all the same. */
+/** While nothing happens, alerting makes few queries, but still finds what nothing woke it for. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
@@ -58,7 +58,7 @@ afterEach(() => stage.end());
 test('alerting takes few transactions a minute while nothing happens', async () => {
   const before = stage.transactions();
   await stage.clock.advance(10 * 60_000);
-  // Two looks a minute, each with what health says; once a minute what is overdue; all steps once in ten minutes.
+  // Two looks a minute, each with the facts of health; once a minute what is overdue; all steps once in ten minutes.
   expect((stage.transactions() - before) / 10).toBeLessThanOrEqual(7);
 });
 

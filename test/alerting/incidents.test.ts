@@ -1,4 +1,4 @@
-/** What PagerDuty is told of its incidents, from the first news to the end, whoever tells it. */
+/** What PagerDuty is told about its incidents, from the first message to the end, whoever sends it. */
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { PagerdutyIntegration } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -33,7 +33,7 @@ const pager = (name = 'ops', settings: Partial<Receiver> = {}): Receiver => ({
   ...settings,
 });
 
-/** `receiver@minute action`, and the incident by a letter of its own, as they came. */
+/** `receiver@minute action`, with a letter for each incident, in order of arrival. */
 function story(desk: Desk): string[] {
   const keys = [...new Set(desk.pages.map((one) => one.dedup_key))];
   return desk.pages.map(({ receiver, minute, event_action, dedup_key }) => {
@@ -42,7 +42,10 @@ function story(desk: Desk): string[] {
   });
 }
 
-/** The actions of the first incident of Flights, sent again or not; others are about a receiver that fails. */
+/**
+ * The actions of the first incident about Flights, including repetitions. Other incidents are about a failing
+ * receiver.
+ */
 function actions(desk: Desk): string[] {
   const first = desk.pages.find(({ payload }) =>
     payload?.summary.includes(WORDS.FlightFailed.firing),
@@ -51,7 +54,7 @@ function actions(desk: Desk): string[] {
   return own.filter((action, index) => action !== own[index - 1]);
 }
 
-/** Nobody is told of this Bird for a day. */
+/** Silences this Bird for a day. */
 async function silenced(desk: Desk, bird: string): Promise<void> {
   const nowUs = desk.clock.nowUs();
   const silence = {
@@ -295,7 +298,7 @@ test('what is not accepted, as one by some and by incident by others, is told on
   expect(received.map((line) => line.replace(/@\d+/, ''))).toEqual([
     'backup firing: D firing +1; E firing +1; F firing +1',
   ]);
-  // Each incident by itself, beside what was held back as a whole, which is over at once.
+  // Each incident by itself, apart from the one for everything held back, which is over at once.
   const ofFlights = desk.pages.filter(({ receiver, payload }) => {
     return receiver === 'backup' && payload?.summary.startsWith(`${WORDS.FlightFailed.firing}: `);
   });

@@ -8,7 +8,7 @@ import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const FLIGHTS = 300;
-/** Looks at whether one succeeded between two turns of the event loop; each Flight takes some. */
+/** Checks between two turns of the event loop whether one succeeded; each Flight takes some. */
 const MOST_LOOKS = 40;
 
 test('other work goes on while Flights with long messages are counted', async () => {

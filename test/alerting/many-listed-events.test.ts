@@ -11,7 +11,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, anEvent, NOW_US } from '../web/sample.ts';
 
 const ALERTS = 100;
-/** Of each alert: one more than a message lists. */
+/** Per alert: one more than a message lists. */
 const EVENTS = 21;
 
 test('no message lists more events than fit, whoever gets it', async () => {
@@ -56,10 +56,10 @@ test('no message lists more events than fit, whoever gets it', async () => {
     (queued.get(kind) ?? []).map(({ alerts }) => alerts.reduce((sum, one) => sum + one.events.length, 0));
   const alerts = (kind: string) => (queued.get(kind) ?? []).flatMap((one) => one.alerts);
 
-  // A program gets all alerts, in parts, each with its newest events.
+  // Programs get all alerts, in parts, each with its newest events.
   expect(listed('webhook')).toEqual(Array(4).fill(PART_EVENTS));
   expect(new Set(alerts('webhook').map(({ id }) => id)).size).toBe(ALERTS);
-  // People get one message of all alerts, with fewer events of each.
+  // People get one message about all alerts, with fewer events of each.
   expect(listed('email')).toEqual([PART_EVENTS]);
   expect(alerts('email')).toHaveLength(ALERTS);
   for (const kind of ['webhook', 'email']) {

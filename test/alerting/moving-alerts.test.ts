@@ -13,7 +13,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
 
 const ALERTS = 1_000;
-/** Writes of alerts and of members of groups between two turns of the event loop. */
+/** The most writes of alerts and of group members between two turns of the event loop. */
 const MOST_WRITES = 200;
 
 const base = anAlertingConfig();
@@ -23,7 +23,7 @@ const config = {
   regions: [{ name: 'eu' }],
 };
 
-/** Alerts that fire in one group. */
+/** A store with alerts that fire in one group. */
 async function openAlerts(): Promise<Store> {
   const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
   await store.transaction(async (tx) => {
@@ -40,7 +40,7 @@ async function openAlerts(): Promise<Store> {
   return store;
 }
 
-/** The most alerts and members that the work writes between two pauses, and how many in all. */
+/** The most alerts and members that the work writes between two pauses, and the total. */
 async function writesInARow(store: Store, work: (tx: Transaction) => Promise<unknown>) {
   let [most, row, all] = [0, 0, 0];
   const count = (written: number) => {

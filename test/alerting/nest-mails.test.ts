@@ -10,7 +10,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlert, anAlertingConfig, NOW_US } from '../web/sample.ts';
 
 const NESTS = 100;
-/** Mails queued between two turns of the event loop. */
+/** The most mails queued between two turns of the event loop. */
 const MOST_QUEUED = 20;
 
 test('mails to the members of many Nests are queued in turns, and members read once', async () => {

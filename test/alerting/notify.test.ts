@@ -415,7 +415,7 @@ describe("a receiver's cap", () => {
     await desk.fails('A');
     await desk.pass(54);
     await desk.fails('A');
-    // The group of A comes due before what is held back, and both are looked at after that.
+    // The group of A becomes due before what is held back, and both are flushed after that.
     desk.clock.stall(3 * MINUTE_MS);
     await desk.pass(150);
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
@@ -558,7 +558,7 @@ describe("a receiver's cap", () => {
   test('holds back what a renamed Bird has to tell, not that its old name has nothing more', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('7:Old');
-    // Just before the old group is looked at again, which then comes before the new one.
+    // Just before the old group is flushed again, which then comes before the new one.
     await desk.pass(5.2);
     await desk.succeeds('7:Old');
     await desk.fails('7:New');

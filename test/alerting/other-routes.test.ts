@@ -1,4 +1,4 @@
-/** What becomes of groups when the next life has other routes. */
+/** What becomes of groups if the next life has other routes. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';

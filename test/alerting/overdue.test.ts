@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** A step of a life that has just begun. */
+/** The step of a life that has just begun. */
 type Judge = ReturnType<typeof createOverdue>['judge'];
 
 function begin(...rules: readonly Rule[]): Judge {
@@ -33,7 +33,7 @@ function begin(...rules: readonly Rule[]): Judge {
   return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) }).judge;
 }
 
-/** Looks until nothing is left to judge; resolves to how many Flights and Birds were judged. */
+/** Looks until nothing is left to judge; resolves to the number of Flights and Birds that were judged. */
 async function look(step: Judge): Promise<number> {
   let judged = 0;
   for (;;) {
@@ -49,7 +49,7 @@ const firing = async () =>
     ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
   );
 
-/** Birds of one Nest with their Flights; their starts are by minutes ago. */
+/** Birds of one Nest with their Flights, which started this many minutes ago. */
 async function world(
   birds: Readonly<Record<string, readonly Partial<FlightRecord>[]>>,
   triggerType = 'scheduled',
@@ -119,7 +119,7 @@ describe('a look', () => {
     await clock.advance(1);
     expect(await look(step)).toBe(2);
     await clock.advance(12 * MINUTE_MS);
-    // The younger Flight is a quarter of an hour old now.
+    // Now the younger Flight is a quarter of an hour old.
     expect(await look(step)).toBe(1);
     await clock.advance(2 * MINUTE_MS);
     expect(await look(step)).toBe(1);

@@ -1,4 +1,4 @@
-/** What is gathered for a receiver is not sent while the routes that lead there are muted by the time of day. */
+/** What is collected for a receiver is not sent while the routes that lead to it are muted by a time interval. */
 import { afterEach, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
@@ -11,7 +11,7 @@ afterEach(() => desk.close());
 const startUs = createVirtualClock().nowUs();
 const at = (minute: number) => startUs + minute * MINUTE_MS * 1000;
 
-/** From minute 30 to 120 the night mutes one route. */
+/** From minute 30 to 120 a time interval mutes one route. */
 async function open(settings: Partial<Receiver> = {}, ...others: Node[]): Promise<Desk> {
   const night = { spec: { location: 'UTC' }, contains: (us: number) => us >= at(30) && us < at(120) };
   const quiet = node('region="eu"', { groupBy: ['bird'], muteTimeIntervals: ['night'], continue: true });

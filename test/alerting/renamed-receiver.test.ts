@@ -1,4 +1,4 @@
-/** What was to be told later to a receiver that the configuration of the next life no longer has. */
+/** What waits for a receiver that the configuration of the next life no longer has. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
@@ -11,7 +11,7 @@ import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 let desk: Desk;
 afterEach(() => desk.close());
 
-/** The desk with a receiver `ops`, and its next life, in which that is called `ops2`. */
+/** The desk with a receiver `ops`, and its next life, in which the receiver is called `ops2`. */
 async function openRenaming(settings: Partial<Receiver> = {}) {
   const receivers = [hook('ops', settings)];
   desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });

@@ -1,4 +1,4 @@
-/** One alert, group, rule or silence that fails keeps none of the others from being notified of. */
+/** If an alert, group, rule or silence fails, all others are still notified. */
 import { afterEach, describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { knownMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';

@@ -1,10 +1,10 @@
-/** Notifications as they never come, and as they come at their worst: for properties of formats. */
+/** Arbitrary notifications, including the worst possible ones, for properties of formats. */
 import fc from 'fast-check';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../../src/domain/grouping/notification.ts';
 import { alert, failedFlight, group, NOW_US } from './sample-notifications.ts';
 
-/** What somebody could have named a Bird, or a provider could have answered. */
+/** What a Bird might be called, or a provider might answer. */
 export const HOSTILE = [
   '<script>alert(1)</script>',
   '<!channel> <!here|x> <@U123> <https://evil.example|click>',
@@ -90,7 +90,7 @@ const anyAlert: fc.Arbitrary<NotifiedAlert> = fc
     }),
   );
 
-/** Alerts of any number: alike but for their Birds where there are many, as in a storm. */
+/** Any number of alerts. If there are many, they differ only in their Birds, as in a storm. */
 const anyAlerts = fc.oneof(
   { weight: 3, arbitrary: fc.array(anyAlert, { minLength: 1, maxLength: 4 }) },
   {

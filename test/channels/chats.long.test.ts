@@ -1,4 +1,4 @@
-/** Each chat and each service of incidents: from the configuration to a server that stands in for it. */
+/** Each chat and each incident service: from the configuration to a server that stands in for it. */
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -23,7 +23,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** An entry of each kind, for a service at an address; every secret in it is a canary. */
+/** An entry of each kind, for a service at an address. Every secret in it is a canary. */
 const ENTRIES: ReadonlyMap<string, (url: string) => string> = new Map([
   ['discord', (url) => `webhook_url: "${url}/api/webhooks/1/${CANARY}"`],
   ['mattermost', (url) => `webhook_url: "${url}/hooks/${CANARY}", channel: ops`],
@@ -88,7 +88,7 @@ function accepting(kind: string): Answer {
   return { status: 200, body: kind === 'rocketchat' ? '{"success":true}' : '{"ok":true,"status":1}' };
 }
 
-/** What is posted of a notification, without sending it. */
+/** The body for a notification, without sending it. */
 function bodyOf(
   kind: string,
   notification: Parameters<ReturnType<typeof channelOf>['preview']>[1],
@@ -336,7 +336,7 @@ describe('all of them', () => {
   );
 });
 
-/** The longest that each service takes, in its own units. */
+/** The largest message that each service accepts, in its own units. */
 const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => void>> = {
   discord({ embeds: [{ title, description }] }) {
     expect(title.length).toBeLessThanOrEqual(256);

@@ -7,7 +7,7 @@ import { NOW_US } from './sample-notifications.ts';
 const DAY_US = 86_400e6;
 const HOUR_US = 3_600e6;
 
-/** What happened on a day, with this text in every place that comes from outside. */
+/** A day's digest, with this text in every place that comes from outside. */
 export function digest(text = 'Translate blog', count = 3): Digest {
   const tally = createFlightTally();
   for (let bird = 0; bird < count; bird += 1) {

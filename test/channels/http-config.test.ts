@@ -1,4 +1,4 @@
-/** Each form of `http_config`, from the configuration to a server that demands it. */
+/** Each form of `http_config`, from the configuration to a server that requires it. */
 import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -50,7 +50,7 @@ interface Given {
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** One receiver with one integration that posts to the address, as the daemon would send to it. */
+/** One receiver with one integration that posts to the address, as the daemon would use it. */
 function receiver(url: string, { own, global, kind = 'webhook', environment = {} }: Given) {
   const keys: Readonly<Record<string, string>> = {
     webhook: `url: "${url}/hook"`,
@@ -88,7 +88,7 @@ receivers:
   return { config, integration: integration!, clock, send };
 }
 
-/** Takes only who brings this header. */
+/** Accepts only requests with this header. */
 const demands =
   (name: string, value: string, body = 'ok') =>
   ({ headers }: Arrived) =>
@@ -170,7 +170,7 @@ describe('authorization', () => {
 });
 
 describe('oauth2', () => {
-  /** Gives tokens t1, t2, … and takes the newest alone; `style` says where it looks for the client. */
+  /** Issues tokens t1, t2, … and accepts only the newest; `style` says where it expects the client's credentials. */
   async function oauth({
     style = 'header',
     lives = 3600,
@@ -219,7 +219,7 @@ describe('oauth2', () => {
     expect(await send()).toEqual({ kind: 'accepted' });
     const form = Object.fromEntries(new URLSearchParams(tokens.arrived.at(-1)!.body));
     expect(form).toMatchObject({ grant_type: 'client_credentials', scope: 'a b', audience: 'pager' });
-    // One exchange for all of them.
+    // One token exchange for all of them.
     expect(tokens.arrived).toHaveLength(style === 'header' ? 1 : 2);
     expect(tokens.arrived[0]!.body).not.toContain(CANARY);
   });
@@ -327,7 +327,7 @@ describe('tls_config', () => {
     expect(await send()).toEqual({ kind: 'accepted' });
     expect(arrived.map(({ client }) => client)).toEqual(['nestwatch', 'rotated']);
 
-    // While a file is being replaced it may hold anything: the last good text counts.
+    // While a file is being replaced it may contain anything: the last valid text is used.
     write('mine.pem', 'half a certif');
     expect(await send()).toEqual({ kind: 'accepted' });
     renameSync(path('mine.pem'), path('gone.pem'));

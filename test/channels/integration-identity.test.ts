@@ -4,7 +4,7 @@ import type { Integration } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from './sample-notifications.ts';
 
-/** `a` is a webhook of that address, `A` one of the same in another format, `@` a mail. */
+/** `a` is a webhook to that address, `A` one to the same address in another format, `@` a mail. */
 const integrations = (letters: string): Integration[] =>
   [...letters].map((letter) =>
     letter === '@'

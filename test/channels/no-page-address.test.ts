@@ -1,4 +1,4 @@
-/** A page that listens on 127.0.0.1 by default is none that a reader of a message can reach. */
+/** With the default address 127.0.0.1, readers of a message could not open the page. */
 import { describe, expect, test } from 'vitest';
 import { digestView } from '../../src/channels/message/digest-view.ts';
 import { CHANNELS } from '../../src/channels/registry.ts';
@@ -23,7 +23,7 @@ const SAMPLES = [
   storm(),
 ];
 
-/** What each channel sends of all samples, by its kind. */
+/** What each channel sends for all samples, by its kind. */
 function sent(web: string): Map<string, string> {
   const config = load(`${REGION}${web}${RECEIVERS}`);
   return new Map(

@@ -1,14 +1,15 @@
 /**
- * What each service publishes of the messages that it takes, in our own words, and that none of ours breaks it
- * whatever it is made of:
+ * What each service publishes about the messages that it accepts, in our own words. None of our messages may break
+ * this, whatever it contains:
  *
- * - Slack: Block Kit's blocks and text objects, and an incoming webhook's own fields (docs.slack.dev/reference/block-kit);
+ * - Slack: Block Kit's blocks and text objects, and an incoming webhook's own fields
+ *   (docs.slack.dev/reference/block-kit);
  * - Adaptive Cards 1.4 (adaptivecards.io/schemas) and Teams' 28 kB;
  * - PagerDuty: Events API v2, trigger, acknowledge and resolve;
  * - CloudEvents 1.0, JSON format and the context attributes' types (sections 3.1 and 3.2 of its specification);
  * - Alertmanager: `postableAlerts` of API v2.
  *
- * What they do not name is refused here as well, so a field with a wrong name shows.
+ * Fields that are not published are refused here as well, so a misspelt field shows.
  */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +26,10 @@ import { forward, NOW_US } from './sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 
-/** No half of a pair: it is no text, and JSON readers of several languages refuse all of a message for it. */
+/**
+ * Without halves of surrogate pairs, which are not text: JSON readers of several languages refuse the whole message
+ * because of them.
+ */
 const text = (min: number, max: number) =>
   z
     .string()
@@ -74,7 +78,7 @@ const teams = z.strictObject({
         $schema: z.literal('http://adaptivecards.io/schemas/adaptive-card.json'),
         type: z.literal('AdaptiveCard'),
         version: z.literal('1.4'),
-        // Teams' own.
+        // Only in Teams.
         msteams: z.strictObject({ width: z.literal('Full') }),
         fallbackText: text(1, 28_000),
         body: z.array(
@@ -95,7 +99,7 @@ const teams = z.strictObject({
             ),
           }),
         ),
-        // Teams shows six of them.
+        // Teams shows at most six.
         actions: z
           .array(
             z.strictObject({ type: z.literal('Action.OpenUrl'), title: text(1, 100), url: address(2_000) }),
@@ -154,7 +158,7 @@ const postableAlert = z.strictObject({
 
 const bytesOf = (body: unknown) => Buffer.byteLength(JSON.stringify(body));
 
-/** Parses what would be sent: what JSON leaves out or changes counts. */
+/** Parses what would be sent, because JSON leaves out or changes some values. */
 const sent = (body: unknown): unknown => JSON.parse(JSON.stringify(body));
 
 const own = fc.record({ title: anyText, text: anyText }, { requiredKeys: [] });

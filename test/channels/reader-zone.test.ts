@@ -1,4 +1,4 @@
-/** Messages in the time zone of who reads them. */
+/** Messages in their reader's time zone. */
 import { describe, expect, test } from 'vitest';
 import { emailText } from '../../src/channels/email/email-text.ts';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
@@ -21,7 +21,7 @@ describe('an instant in another zone', () => {
       'Asia/Kolkata',
       '1 Jan 2026, 05:00 GMT+5:30 to 1 Jan 2026, 05:40 GMT+5:30',
     ],
-    // The hour that comes twice says which it is.
+    // If an hour occurs twice, the text says which one it is.
     [
       '25 Oct 2026, 00:30 UTC, 25 Oct 2026, 01:30 UTC',
       ZONE,

@@ -1,4 +1,4 @@
-/** Events, alerts and notifications as the earlier stages would hand them on. */
+/** Events, alerts and notifications as the earlier stages would pass them on. */
 
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
@@ -144,7 +144,7 @@ export function email(changes: Partial<EmailIntegration> = {}): EmailIntegration
   };
 }
 
-/** 200 Birds of one Nest fail at once for three causes; the notification carries 100 of them. */
+/** 200 Birds of one Nest fail at once with three causes; the notification contains 100 of them. */
 export function storm(): GroupNotification {
   const causes = [
     'Translation failed: the provider answered <n> Too Many Requests',

@@ -48,7 +48,7 @@ function saying(text: string): GroupNotification {
   });
 }
 
-/** As large as a group may be in one message, every text as long as it may come. */
+/** As large as a group can be in one message, with every text of the greatest length. */
 function huge(text: string): GroupNotification {
   const alerts = Array.from({ length: 100 }, (_, index) => {
     const bird = `${index} ${text}`;
@@ -123,7 +123,7 @@ describe('Slack', () => {
     for (const block of blocks) {
       if (block.type === 'header') continue;
       for (const one of textsOf(block)) {
-        // Only our own links stand in angle brackets, and code ends where we end it.
+        // Only our own links are in angle brackets, and code ends where we end it.
         expect(
           one.replaceAll(
             /<https:\/\/(?:watch|evil)\.example[^|<>]*\|(?:Open nestwatch|Silence|Runbook)>/g,
@@ -240,7 +240,7 @@ describe('PagerDuty', () => {
     expect(pagerdutyEvent(group(), URL, KEY)).toEqual({
       routing_key: 'k',
       event_action: 'trigger',
-      // As Alertmanager makes it: the SHA-256 of the group's key.
+      // As Alertmanager computes it: the SHA-256 of the group's key.
       dedup_key: '3b407fbb9bb40fc81048d10ac747a7417f987fe8636e8d719c0738e9309d35f9',
       client: 'nestwatch',
       client_url: URL,

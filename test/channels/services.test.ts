@@ -87,7 +87,7 @@ describe('each service', () => {
     expect(bodies()).toMatchObject([body]);
   });
 
-  // What each of them answers: Slack `ok` or a word, Teams 202, PagerDuty 202, 400 or 429, Alertmanager 200 or 400.
+  // The services' answers: Slack `ok` or a word, Teams 202, PagerDuty 202, 400 or 429, Alertmanager 200 or 400.
   test.each<[number, string, string, string | undefined]>([
     [200, 'ok', 'accepted', undefined],
     [202, '{"success":true}', 'accepted', undefined],
@@ -232,7 +232,7 @@ describe('another Alertmanager is told again what still fires', () => {
       await stop();
       await store.close();
     };
-    /** So many alerts fire, and were notified of. */
+    /** This many alerts fire, and were notified. */
     const fire = (count: number) =>
       store.transaction(async (tx) => {
         const ids = Array.from({ length: count }, (_, at) => `alert-${at}`);
@@ -297,7 +297,7 @@ describe('another Alertmanager is told again what still fires', () => {
     await end();
   });
 
-  /** The alerts of the requests that were accepted, each once. */
+  /** The alerts of the accepted requests, each once. */
   const acceptedOf = (requests: readonly HttpRequest[], accepts: (request: HttpRequest) => boolean) =>
     new Set(
       requests

@@ -1,6 +1,6 @@
 /**
- * The receivers of `config/templates/`: each loads as it stands there, and makes of any notification a body that keeps
- * what its service publishes:
+ * The receivers of `config/templates/`: each loads unchanged, and turns any notification into a body within the
+ * limits that its service publishes:
  *
  * - Discord: execute webhook, embed limits (discord.com/developers/docs/resources/message);
  * - Telegram: Bot API, sendMessage (core.telegram.org/bots/api);
@@ -36,7 +36,7 @@ const text = (min: number, max: number) =>
     .refine((one) => one.isWellFormed(), 'half a surrogate pair');
 const bytes = (max: number) =>
   z.string().refine((one) => Buffer.byteLength(one) <= max, `more than ${max} bytes`);
-/** What stands in a block of code cannot end it. */
+/** The content of a code block cannot end it. */
 const codeBlock = (max: number) =>
   text(1, max).refine((one) => /^```\n[^`]*\n```$/.test(one), 'leaves its block of code');
 const adfText = z.strictObject({ type: z.literal('text'), text: text(1, 32_767) });

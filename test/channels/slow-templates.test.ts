@@ -9,7 +9,7 @@ const URL = 'https://watch.example.com';
 const SLOW = 'it takes the processor for more than 150 ms';
 const LOOPS = '{% for a in (1..1000) %}{% for b in (1..1000) %}{% endfor %}{% endfor %}';
 
-/** Slow where there is more than one alert, as neither of the samples has. */
+/** Slow only if there is more than one alert, which neither of the samples has. */
 const slow = (use: 'text' | 'json') =>
   compileTemplate(`{% if alerts.size > 1 %}${LOOPS}{% endif %}"x"`, use, SAMPLE_VARIABLES);
 

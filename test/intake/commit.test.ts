@@ -20,7 +20,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** Intake reads in the Bird's log that its trigger failed so many minutes after the story began. */
+/** Intake reads in the Bird's log that its trigger failed this many minutes after the story began. */
 async function triggerFailed(minute: number): Promise<void> {
   const us = TEST_START_US + minute * MINUTE_US;
   const entry = {

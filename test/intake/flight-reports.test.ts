@@ -1,4 +1,4 @@
-/** What is reported of Flights that ended and of lost connections, once they are committed. */
+/** What is reported about ended Flights and lost connections once they are committed. */
 import { expect, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { createCommit } from '../../src/intake/commit.ts';

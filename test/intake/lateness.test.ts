@@ -75,7 +75,7 @@ describe('the overlap', () => {
         const overlapUs = lateness.overlapUs(5 * HOUR_MS);
         expect(overlapUs).toBeGreaterThanOrEqual(Math.min(600 * SECOND_US, 2 * quantileUs));
         expect(overlapUs).toBeGreaterThanOrEqual(sorted.at(-1)!);
-        // What is kept together lies within a tenth.
+        // Rounding keeps it within a tenth.
         const mostUs = Math.max(10 * SECOND_US, sorted.at(-1)!, 2.2 * quantileUs, 2.2 * SECOND_US);
         expect(overlapUs).toBeLessThanOrEqual(Math.min(600 * SECOND_US, mostUs));
       }),

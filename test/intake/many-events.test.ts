@@ -9,7 +9,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 import { anEvent, NOW_US } from '../web/sample.ts';
 
 const MANY = 4_500;
-/** Written, or reported, between two turns of the event loop. */
+/** The most that are written, or reported, between two turns of the event loop. */
 const MOST = 1_000;
 
 /** A store that counts what is written of each sort between two pauses. */

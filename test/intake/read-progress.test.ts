@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-/** A life that has a Bird's log and Flights to read, each at least every minute. */
+/** A life that reads a Bird's log and its Flights, each at least every minute. */
 async function life() {
   const schedule = new Schedule({
     ...{ minIntervalMs: 1_000, intervalMs: 10_000, maxIntervalMs: 60_000 },

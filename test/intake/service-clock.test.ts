@@ -44,11 +44,11 @@ test('what asks first finds out by the least question, and a later life knows it
   const first = life();
   await first.load();
   await first.begun();
-  // The life began as the service says, and not after the answer had come.
+  // The life began by the service's clock, when the request was sent and not when the answer came.
   const sinceUs = TEST_START_US - 3 * HOUR_US - 10e6;
   expect(first.watchedSinceUs()).toBe(sinceUs);
   await first.begun();
-  // The clocks differ, so that a second answer has to agree with the first.
+  // The clocks differ, so a second answer must agree with the first.
   const least = { page: 0, pageSize: 1, ascending: true };
   expect(asked).toEqual([least, least]);
 
@@ -131,7 +131,7 @@ test('a clock that disagrees with the service says nothing of earlier lives', as
   const second = life();
   await second.load();
   await second.begun();
-  // Two answers of ten seconds, and the first of them showed the time at which it was begun.
+  // Two answers of ten seconds; the first one showed the time at which it was begun.
   expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 30e6);
 });
 

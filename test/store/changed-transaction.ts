@@ -1,11 +1,14 @@
 import type { Transaction } from '../../src/store/store.ts';
 
-/** Methods by room that stand in for a transaction's own. */
+/** Methods, by part of the transaction, that replace its own. */
 export type ChangedRooms = {
   readonly [Room in Exclude<keyof Transaction, 'attempt' | 'pause'>]?: Partial<Transaction[Room]>;
 };
 
-/** The transaction with these methods in the place of its own. Rooms may be of a class: a copy would lack its methods. */
+/**
+ * The transaction with these methods replacing its own. The parts may be instances of classes, so a plain copy would
+ * lack their methods.
+ */
 export function changed(tx: Transaction, rooms: ChangedRooms): Transaction {
   const replaced = Object.entries(rooms).map(([name, methods]) => {
     const room = tx[name as keyof ChangedRooms];

@@ -1,4 +1,4 @@
-/** What every store promises (`src/store/store.ts`), as tests that each of them passes unchanged. */
+/** What every store promises (`src/store/store.ts`), as tests that each store passes unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAlertPages } from './contract/alert-pages.ts';
 import { describeAlerts } from './contract/alerts.ts';
@@ -25,7 +25,7 @@ import { describeTroubles } from './contract/troubles.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
 import { describeWrites } from './contract/writes.ts';
 
-/** `some` leaves out what says little about how a store works as a whole, and takes most of the time. */
+/** With `some`, tests are left out that say little about how a store works as a whole, but take most of the time. */
 export function describeStore(
   name: string,
   open: () => Promise<Subject>,

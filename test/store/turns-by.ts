@@ -1,6 +1,6 @@
 import type { Store, Turns } from '../../src/store/store.ts';
 
-/** Turns by a store's transactions, where it has no way of its own for them. */
+/** Processes turns in transactions of a store that has no other way for them. */
 export function turnsBy(store: Pick<Store, 'transaction'>): Turns {
   return {
     transaction: (work) => store.transaction(work),

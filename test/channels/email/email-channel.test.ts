@@ -85,7 +85,7 @@ describe('a mail through a real server', () => {
     expect(mail.subject).toBe('[nestwatch] EU · Marketing / Übersetzen 日本語: Flight failed');
     expect(mail.from?.address).toBe('nestwatch@example.com');
     expect(envelope).toEqual(['ops@example.com', 'second@example.com']);
-    // Before the subject, and as encoded words like it.
+    // Before the subject, and as encoded words like the subject.
     expect(raw).toMatch(/^Thread-Topic: =\?UTF-8\?[\s\S]*^Subject: =\?UTF-8/m);
     expect(mail.date).toBe(new Date(NOW_US / 1000).toISOString());
     expect(header('auto-submitted')).toBe('auto-generated');
@@ -198,7 +198,7 @@ describe('a mail through a real server', () => {
       group(),
       URL,
     );
-    // A wrong password is mended in the configuration; the mail is not lost meanwhile.
+    // A wrong password is corrected in the configuration; meanwhile the mail is not lost.
     expect(refused).toMatchObject({ kind: 'failed', reason: 'rejected' });
     expect(JSON.stringify(refused)).not.toContain('canary');
     expect(seen).toEqual([
@@ -238,7 +238,7 @@ describe('a mail through a real server', () => {
     const value = /^DKIM-Signature: ((?:.*\r\n[ \t])*.*)\r\n/m.exec(raw)![1]!;
     expect(value).toMatch(/d=example\.com/);
     expect(value).toMatch(/s=watch/);
-    // The body's hash is signed, and the body is what arrived (RFC 6376, 3.7; relaxed).
+    // The hash of the body is signed, and the body is what arrived (RFC 6376, 3.7; relaxed).
     const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
     const relaxed = `${body
       .replace(/[ \t]+(?=\r\n)/g, '')
@@ -250,7 +250,7 @@ describe('a mail through a real server', () => {
     const headers = raw.slice(0, raw.indexOf('\r\n\r\n') + 2);
     const canonical = (name: string, text: string) =>
       `${name.toLowerCase()}:${text.replace(/\s+/g, ' ').trim()}`;
-    // A name without a header is signed as well, so that nobody can add one.
+    // A name without a header is signed as well, so that nobody can add such a header.
     const signed = names.flatMap((name) => {
       const found = new RegExp(`^${name}:((?:.*\\r\\n[ \\t])*.*)\\r\\n`, 'im').exec(headers);
       return found ? [`${canonical(name, found[1]!)}\r\n`] : [];
@@ -286,7 +286,7 @@ describe('a mail through a real server', () => {
   });
 
   test('takes encryption that is offered, and checks the certificate only where TLS is required', async () => {
-    // The server's own certificate is one that nobody vouches for.
+    // The server's certificate is self-signed.
     const { channel, mails, at } = await mailServer({ disabledCommands: [] });
     const send = (changes: Parameters<typeof email>[0]) =>
       channel.send(email({ ...at, ...changes }), delivery(), group(), URL);
@@ -412,7 +412,7 @@ describe('a server that does not take the mail', () => {
     expect(first).toMatchObject({ kind: 'failed', reason: 'unavailable', remaining: ['full@example.com'] });
     const remaining = first.kind === 'failed' ? first.remaining : undefined;
     const second = await send(remaining);
-    // Nobody took it: those who remain are the same.
+    // Nobody accepted it, so the remaining recipients are the same.
     expect(second).toMatchObject({ kind: 'failed' });
     expect(second).not.toHaveProperty('remaining');
     isFull = false;
@@ -437,7 +437,7 @@ describe('a server that does not take the mail', () => {
     const clock = createVirtualClock();
     const to = ['ops@example.com', 'gone@example.com', 'full@example.com'];
     const integration = email({ ...at, to });
-    /** One life of the process: everything that is due is tried once. */
+    /** One life of the process: everything that is due is attempted once. */
     async function life(): Promise<Delivery> {
       const store = await openSqliteStore({ path: join(folder, 'n.db'), clock });
       const channel = openMails({ clock, version: '1' });
@@ -471,11 +471,11 @@ describe('a server that does not take the mail', () => {
     isFull = false;
     const last = await life();
     expect(last).toMatchObject({ state: 'delivered', attempts: 3 });
-    // Who refused the first try for good is not forgotten over what the others came to.
+    // The result of the other recipients does not hide who refused the first attempt permanently.
     expect(last.lastError).toMatch(/^refused for gone@example\.com: 550 unknown/);
     expect(last.lastError).not.toContain('full@');
     expect(last).not.toHaveProperty('remaining');
-    // The other mail of its lane has waited for nothing.
+    // The other mail in its lane did not have to wait.
     expect(mails.map(({ to }) => to.join())).toEqual([
       'ops@example.com',
       'ops@example.com',

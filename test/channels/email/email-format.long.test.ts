@@ -277,7 +277,7 @@ describe('the body of a mail', () => {
     expect(html(notification)).toContain('2 succeeded, 2 failed, 1 cancelled; the last one failed');
     const [words] = [group({ alerts: [alert({ history: history.slice(1, 3) })] })].map(text);
     expect(words).toContain('Last Flights: ● ✕ (1 succeeded, then 1 failed)\n');
-    // Of one Flight there is nothing to learn.
+    // A single Flight has no history worth showing.
     expect(text(group({ alerts: [alert({ history: ['failed'] })] }))).not.toContain('Last Flights');
   });
 
@@ -347,7 +347,7 @@ describe('the body of a mail', () => {
   });
 
   test('stays under 30 kB and well-formed whatever comes', () => {
-    // Long texts are made in the property, so that a counterexample stays short.
+    // Long texts are made inside the property, so that a counterexample stays short.
     const anyText = fc.record({
       start: fc.string({ unit: anyCharacter, maxLength: 30 }),
       part: fc.constantFrom(`"&<'`, '\u{1F985}', '\n', 'ß', '</pre>\r\n'),

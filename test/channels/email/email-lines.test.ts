@@ -1,4 +1,4 @@
-/** Every failure in a mail about several alerts: what it says of each one, how many, and within which bounds. */
+/** Every failure in a mail about several alerts: what it says about each one, how many, and within which limits. */
 import { describe, expect, test } from 'vitest';
 import { emailHtml } from '../../../src/channels/email/email-html.ts';
 import { emailText } from '../../../src/channels/email/email-text.ts';
@@ -12,12 +12,12 @@ import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
-/** The list of the alerts of a group. */
+/** The link to the list of a group's alerts. */
 const LIST = `${URL}/alerts?region=eu&nest=Marketing&name=FlightFailed`;
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
 const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
 const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
-/** The short id of `failedFlight(number)`, as lines have it. */
+/** The short id of `failedFlight(number)` as it appears in lines. */
 const eventId = (number: number) => `event ${shortId(failedFlight(number))}`;
 
 interface Failing {
@@ -28,7 +28,7 @@ interface Failing {
   readonly error?: string;
 }
 
-/** An alert of that Bird, with these failures. */
+/** An alert of that Bird with these failures. */
 function failing(
   { bird, birdId, nest = 'Marketing', nestId = '682', error = 'x' }: Failing,
   events: Event[],

@@ -1,4 +1,4 @@
-/** Subjects: what they say, and that mail programs keep the mails of a group together whatever these say. */
+/** Subjects: what they say, and that mail programs keep the mails of a group together whatever they say. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
@@ -102,10 +102,13 @@ test('no name makes a line end, a bracket of its own, or a subject without end',
   expect(long).toMatch(/^\[nestwatch\] \[Recovered: A\) x \( Bcc/);
 });
 
-/** Gmail: neither `Re:` nor brackets at the beginning make another conversation; the rest of the subject has to be the same. */
+/**
+ * Gmail: neither `Re:` nor brackets at the beginning start another conversation; the rest of the subject must be the
+ * same.
+ */
 const gmail = (text: string) => text.replace(/^(\s*(re:|fwd?:|\[[^[\]]*\]))+\s*/i, '');
 
-/** RFC 5256, 2.1: without `Re:`, `Fwd:` and brackets before them or before what remains, as long as something remains. */
+/** RFC 5256, 2.1: without `Re:`, `Fwd:` and brackets before them or before the rest, as long as something is left. */
 function baseSubject(text: string): string {
   let rest = text.replaceAll(/\s+/g, ' ').trim();
   for (;;) {
@@ -131,7 +134,7 @@ describe('the mails of a group stay one conversation', () => {
           for (const mail of mails) {
             expect(gmail(mail.subject)).toBe(gmail(first!.subject));
             expect(baseSubject(mail.subject)).toBe(baseSubject(first!.subject));
-            // MS-OXCMAIL 2.2.3.2.7: what the subject ends with is taken for the topic of the conversation.
+            // MS-OXCMAIL 2.2.3.2.7: the end of the subject is taken for the topic of the conversation.
             expect(mail.topic).toBe(first!.topic);
             expect(mail.subject.endsWith(mail.topic)).toBe(true);
           }

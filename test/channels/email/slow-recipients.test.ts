@@ -1,4 +1,4 @@
-/** Recipients whom a mail server looks at for long, beside others of the same server. */
+/** Recipients that a mail server takes long to check, and others on the same server. */
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -7,7 +7,7 @@ import { openMails } from '../../../src/channels/email/send-mail.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { delivery, email, group } from '../sample-notifications.ts';
 
-/** A mail server that does not answer for recipients called `slow` until a test says so. */
+/** A mail server that does not answer for recipients called `slow` until a test lets it. */
 async function slowServer() {
   const hanging: (() => void)[] = [];
   let heard = () => {};
@@ -45,7 +45,7 @@ async function slowServer() {
   return {
     clock,
     send,
-    /** So many mails are sent, and the server answers none of them yet. */
+    /** Sends this many mails, none of which the server answers yet. */
     async hang(receiver: string, count: number) {
       const before = hanging.length;
       const outcomes = Array.from({ length: count }, () => send(receiver));

@@ -1,4 +1,4 @@
-/** A digest in every format: complete, inside the limits, and with hostile text as text. */
+/** A digest in every format: complete, within the limits, and with hostile text as text. */
 import { describe, expect, test } from 'vitest';
 import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';

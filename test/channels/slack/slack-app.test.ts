@@ -1,4 +1,6 @@
-/** Slack as an app: one message for a group, which changes, and its thread; against a Slack over real HTTP. */
+/**
+ * Slack as an app: one message for a group, which is updated, and its thread; with a simulated Slack over real HTTP.
+ */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Outcome } from '../../../src/channels/channel.ts';
@@ -23,7 +25,7 @@ interface Posted {
   edits: number;
 }
 
-/** Slack's two methods, with the messages that stand in its channel. */
+/** Slack's two methods, with the messages in its channel. */
 async function slack() {
   const messages: Posted[] = [];
   const calls: string[] = [];
@@ -119,7 +121,7 @@ describe('a Slack app', () => {
       { edits: 0, thread: '1720000000.000000' },
       { edits: 0, thread: '1720000000.000000' },
     ]);
-    // A reminder has no news for the thread.
+    // A reminder has nothing new for the thread.
     await send(later({ reason: 'repeat' }), reference);
     expect(messages).toHaveLength(3);
     expect(messages[0]!.edits).toBe(3);
@@ -192,7 +194,7 @@ describe('a Slack app', () => {
         ]),
       );
     const settled = () => happened.filter(({ what }) => what === 'delivery').length;
-    /** One life of the process, until that many more tries have ended. */
+    /** One life of the process, until this many more attempts have ended. */
     async function life(tries: number) {
       const { channels } = opened(clock);
       const stop = new AbortController();

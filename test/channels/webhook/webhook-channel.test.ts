@@ -19,7 +19,7 @@ import { alert, delivery, failedFlight, forward, group, NOW_US, webhook } from '
 
 type Answer = Partial<HttpResponse> | NestwatchError;
 
-/** A receiver that gives these answers in turn, the last one for ever, and keeps what it was sent. */
+/** A receiver that gives these answers in turn, the last one repeatedly, and keeps what it was sent. */
 function receiver(...answers: Answer[]) {
   const requests: HttpRequest[] = [];
   const timeouts: number[] = [];

@@ -58,16 +58,16 @@ function openRound(firstLookbackMs = HOUR_MS): AuditRound {
   });
 }
 
-/** A stream of which the service lists these instants, and the store none. */
+/** A stream for which the service lists these instants, and the store has none. */
 interface Given {
   readonly fromMsAgo: number;
   readonly instantsUs?: readonly number[];
-  /** Counted, and not listed. */
+  /** Counted but not listed. */
   readonly hiddenUs?: readonly number[];
   readonly prunedUs?: number;
-  /** A row that cannot be read stands among them. */
+  /** One row among them cannot be read. */
   readonly isMalformed?: boolean;
-  /** What the service gives of this stream. */
+  /** The page size that the service returns for this stream. */
   readonly pageSize?: number;
 }
 
@@ -108,7 +108,7 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
   return state;
 }
 
-/** Turns for this long, each as soon as the one before wants it. */
+/** Turns for this long, each as soon as the previous one asks for it. */
 async function pass(ms: number): Promise<void> {
   const endMs = clock.monotonicMs() + ms;
   for (;;) {
@@ -122,7 +122,7 @@ async function pass(ms: number): Promise<void> {
 const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
 const BUSY = { fromMsAgo: 2 * MINUTE_MS };
 
-/** A busy stream of Bird 1 from an hour ago until in ten minutes, of which the store knows everything. */
+/** A busy stream of Bird 1 from an hour ago until ten minutes from now, which the store knows completely. */
 async function traffic({
   secondsApart,
   pageSize,
@@ -165,7 +165,7 @@ describe('a stream', () => {
     await pass(59 * MINUTE_MS);
     expect(asked).toEqual([]);
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(12 * MINUTE_MS));
-    // Whoever reads a sweep's result at once still cannot know what comes an overlap late.
+    // Right after a sweep, entries that come an overlap late cannot be known yet.
     expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(clock.nowUs() - OVERLAP_US);
   });
 
@@ -315,7 +315,7 @@ describe('a gap', () => {
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);
     committed = [];
-    // What cannot be read of Flights is in the same place, and not the audits' to report.
+    // Unreadable Flights are recorded in the same place, but audits do not report them.
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'flight', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, notified: 1 };

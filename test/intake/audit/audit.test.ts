@@ -13,12 +13,12 @@ const WINDOW: Window = { fromUs: 100 * HOUR_US, toUs: 104 * HOUR_US };
 interface Entry {
   readonly id: string;
   readonly us: number;
-  /** Counted, and on no page. */
+  /** Counted, but on no page. */
   readonly isHidden?: boolean;
   readonly isMalformed?: boolean;
 }
 
-/** What the specification leaves open, and how counts may lie. */
+/** What the specification leaves open, and how counts may be wrong. */
 interface Rules {
   readonly exclusive: boolean;
   readonly precisionUs: number;
@@ -28,7 +28,7 @@ interface Rules {
 
 const PLAIN: Rules = { exclusive: false, precisionUs: 1, maxPageSize: 1000, total: (count) => count };
 
-/** A service and a store that differ, and the audit's way to both. */
+/** A service and a store that differ, and the audit's access to both. */
 function world(service: Entry[], stored: readonly Entry[], rules: Rules = PLAIN, pageSize = 10) {
   const store = new Map(stored.map((entry) => [entry.id, entry.us]));
   const queries: PageQuery[] = [];
@@ -93,7 +93,7 @@ async function run(
   return { ...audit.outcome()!, requests };
 }
 
-/** As many entries, evenly over the window. */
+/** This many entries, spread evenly over the window. */
 function evenly(count: number): Entry[] {
   const stepUs = Math.floor((WINDOW.toUs - WINDOW.fromUs) / (count + 1));
   return Array.from({ length: count }, (_, at) => ({ id: `e${at}`, us: WINDOW.fromUs + (at + 1) * stepUs }));
@@ -218,7 +218,7 @@ describe('gaps', () => {
     const { gaps } = await run(world(hidden(all, 100), stored));
     const again = await run(world(hidden(all, 100), stored), { knownGaps: gaps });
     expect(again.gaps).toEqual(gaps);
-    // Before it and after it one count each; within it its page, and that no further page follows.
+    // One count each before and after it; within it, its page and the proof that no further page follows.
     expect(again.requests).toBeLessThanOrEqual(6);
     const healed = await run(world(all, stored), { knownGaps: gaps });
     expect(healed).toMatchObject({ gaps: [], recovered: 1 });
@@ -266,7 +266,7 @@ describe('counts that lie', () => {
     const one = world(all, without(all, 3, 77, 199), { ...PLAIN, total });
     const outcome = await run(one);
     expect(outcome).toMatchObject({ gaps: [], recovered: 3, isCountTrue: false });
-    // Once in the life of a stream: from then on it is read.
+    // Once in the life of a stream; from then on it is read.
     expect(outcome.requests).toBeLessThan(500);
   });
 
@@ -288,13 +288,13 @@ describe('counts that lie', () => {
       isCountTrue: false,
     });
     expect(outcome).toMatchObject({ recovered: 1, isCountTrue: false });
-    // 20 pages, a little more where one begins before the end of the other, and two that show the end.
+    // 20 pages, a few more because one begins before the previous one ends, and two that show the end.
     expect(outcome.requests).toBeLessThanOrEqual(25);
   });
 
   test.each([1, -1])('counts that are wrong by %d for one request are given another chance', async (by) => {
     const all = evenly(200);
-    // One less at first would be just what the store has.
+    // If the count were one too low at first, it would equal what the store has.
     for (let wrong = by > 0 ? 1 : 2; wrong <= 20; wrong += 1) {
       let asked = 0;
       const total = (count: number) => {
@@ -386,7 +386,7 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
     precisionUs: fc.constantFrom(1, 1000, SECOND_US),
     maxPageSize: fc.constantFrom(3, 7, 1000),
   });
-  /** Bursts with ties, away from the edges of the window: what lies at an edge is the next audit's. */
+  /** Bursts with ties, away from the edges of the window: an entry at an edge belongs to the next audit. */
   const anyEntries = fc
     .array(
       fc.tuple(
@@ -432,7 +432,7 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
 });
 
 describe('an audit whose counts are not trusted', () => {
-  /** As `world`, of a service that does not say how large its pages are. */
+  /** Like `world`, with a service that does not say how large its pages are. */
   function silent(service: Entry[], stored: readonly Entry[]) {
     const one = world(service, stored);
     const ask = async (query: PageQuery) => ({ ...(await one.stream.ask(query)), pageSize: null });

@@ -14,9 +14,9 @@ let clock: VirtualClock;
 let store: Store;
 let gaps: FlightGaps;
 let happenings: Happening[];
-/** How many alerting was reported are missing, and since when. */
+/** How many were reported to alerting as missing, and since when. */
 let reported: unknown[];
-/** Until it resolves nothing is committed. */
+/** Nothing is committed until it resolves. */
 let stuck: Promise<void>;
 
 beforeEach(async () => {
@@ -54,7 +54,7 @@ const window = (fromUs: number, toUs: number): UnreadWindow => ({
 const polled = (birdId: string, fromUs: number, unread: UnreadWindow[] = []) =>
   gaps.after(birdId, { fromUs: NOW_US + fromUs, serviceNowUs: NOW_US, unread });
 
-/** Keeps them in the store and here, as a poll does; how many records that took. */
+/** Stores them, and keeps them here as a poll does; returns the number of records that this took. */
 async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<number> {
   await gaps.open(birdId);
   const written = await store.transaction(async (tx) => {

@@ -28,7 +28,7 @@ function open({
   });
 }
 
-/** A poll that has to begin two minutes ago. */
+/** A poll that must begin two minutes ago. */
 function poll() {
   const scope = rescan.scope(agoUs(120_000));
   rescan.done(scope, clock.nowUs());

@@ -1,7 +1,7 @@
 /**
- * The watch of one Bird's Flights at a region of the simulator, through the real client. The world is set up in words
- * (`show`, `ends`, `vanishes`); requests are counted, and answers bent, at the transport. Flights have names here, which
- * the simulator's ids are translated to.
+ * Watches one Bird's Flights in a region of the simulator, through the real client. The world is set up in words
+ * (`show`, `ends`, `vanishes`). At the transport, requests are counted and answers altered. Flights have names here,
+ * which are translated to the simulator's ids.
  */
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import { NestwatchError } from '../../../src/errors.ts';
@@ -27,12 +27,12 @@ export const OVERLAP_US = 2 * MINUTE_US;
 const BASE_URL = 'https://eu.example/api-rest';
 const OUTCOMES: ReadonlySet<string> = new Set(['succeeded', 'failed', 'cancelled']);
 
-/** What the service says of a Flight beside its start; what is not given is not said, but for the status. */
+/** What the service says about a Flight besides its start. What is absent is not said, except for the status. */
 export interface Shown {
   readonly status?: string;
   readonly errorMessages?: string;
   readonly durationSeconds?: number | null;
-  /** False where the service does not say when it started. */
+  /** False if the service does not say when it started. */
   readonly isDated?: boolean;
 }
 
@@ -43,23 +43,23 @@ interface ShownFlight {
   isThere: boolean;
 }
 
-/** How the service answers, and what the pace allows; may be changed at any moment. */
+/** How the service answers, and what the rate allows; may be changed at any time. */
 export interface Answers {
-  /** Names of Flights that the list leaves out, and that are answered about by themselves. */
+  /** Names of Flights that the list leaves out, but that can be requested by their id. */
   unlisted: ReadonlySet<string>;
-  /** Names of Flights that the service fails to answer about. */
+  /** Names of Flights for which requests fail. */
   unreadable: ReadonlySet<string>;
-  /** Flights of an answer at the most that is not too large to be received. */
+  /** The most Flights that an answer can hold without being too large. */
   receivable: number;
-  /** Bounds of start dates leave out what lies right on them, as far as the service compares. */
+  /** Bounds of start dates exclude what lies exactly on them, with the precision at which the service compares. */
   isExclusive: boolean;
   /** What the client throws instead of an answer to `list`, `get` or `log`. */
   trouble: Readonly<Record<string, unknown>>;
-  /** The Flights' logs, as JSON; those of the simulator would always say a reason. */
+  /** The Flights' logs, as JSON; the simulator's own would always contain a reason. */
   log: readonly unknown[];
   /** False for a service without a `Date` header. */
   tellsTime: boolean;
-  /** By how much the service's clock is ahead of ours. */
+  /** How far the service's clock is ahead of ours. */
   aheadUs: number;
   hasSlack: boolean;
   health: 'up' | 'down';
@@ -95,7 +95,7 @@ export async function openFlightStage() {
     health: 'up',
     pausedMs: 0,
   };
-  /** The requests so far: `list` with the status that is asked for, `get` and `log`. */
+  /** The requests so far: `list` with the requested status, `get` and `log`. */
   const asked: string[] = [];
   const happenings: Happening[] = [];
   const facts: Fact[] = [];
@@ -104,7 +104,7 @@ export async function openFlightStage() {
 
   const flightOf = (id: unknown) => flights.get(nameOf.get(String(id)) ?? '');
 
-  /** A Flight as the service writes it, with what a test has it say. */
+  /** A Flight as the service writes it, with the test's changes. */
   function written(json: Record<string, unknown>): Record<string, unknown> {
     const { shown, isDated } = flightOf(json.id)!;
     const { status = 'active', errorMessages, durationSeconds = null } = shown;
@@ -122,7 +122,7 @@ export async function openFlightStage() {
     return JSON.stringify(there.map(written));
   }
 
-  /** Moves the bounds of a list by the step at which the service compares, so that they are exclusive. */
+  /** Moves the bounds of a list by the service's precision, so that they are exclusive. */
   function narrowed({ url, ...rest }: HttpRequest): HttpRequest {
     const given = new URL(url);
     const stepUs = { second: SECOND_US, millisecond: 1_000, microsecond: 1 }[
@@ -177,7 +177,7 @@ export async function openFlightStage() {
     startPerSecond: 1e12,
   });
 
-  /** Throws what the real client would have thrown after its retries; the request counts as one. */
+  /** Throws what the real client would throw after its retries; counts as one request. */
   function meets(operation: 'list' | 'get' | 'log', name = operation as string): void {
     if (!(operation in answers.trouble)) return;
     asked.push(name);
@@ -255,7 +255,7 @@ export async function openFlightStage() {
     asked,
     pass: (seconds: number) => clock.advance(seconds * 1000),
 
-    /** Shows a Flight that started so many seconds ago; `null` for a start that the service does not say. */
+    /** Shows a Flight that started this many seconds ago; `null` if the service does not say when it started. */
     show(name: string, secondsAgo: number | null, shown: Shown = {}): void {
       const { status = 'active', durationSeconds, errorMessages = '' } = shown;
       const startedAtUs = clock.nowUs() - Math.round((secondsAgo ?? 0) * SECOND_US);
@@ -273,7 +273,7 @@ export async function openFlightStage() {
       });
       nameOf.set(id, name);
     },
-    /** The Flight ends, or is active again; or the service says something else of it. */
+    /** The Flight ends or becomes active again, or the service says something else about it. */
     ends(name: string, changes: Shown): void {
       const flight = flights.get(name)!;
       const before = flight.shown.status ?? 'active';
@@ -307,10 +307,10 @@ export async function openFlightStage() {
       commits = 0;
       return count;
     },
-    /** The text with the names of Flights in place of their ids. */
+    /** The text with Flights' names instead of their ids. */
     named: (text: string) => text.replace(/[0-9a-f-]{36}/g, (id) => nameOf.get(id) ?? id),
     nameOf: (flightId: string) => nameOf.get(flightId) ?? flightId,
-    /** One poll; the types of its new events with the names of their Flights. */
+    /** One poll; returns the types of its new events with the names of their Flights. */
     async poll(): Promise<string[]> {
       const { fresh } = await watch.poll();
       return fresh.map(({ type, key }) => `${type} ${nameOf.get(key.split('/')[2]!)}`);

@@ -384,7 +384,7 @@ describe('a failed Flight', () => {
     await stage.pass(61);
     expect(await stage.poll()).toEqual(['flight.failed silent']);
     await stage.pass(3_600);
-    // An hourly rescan asks for older ones, too.
+    // An hourly rescan also asks for older ones.
     stage.show('old', null, { status: 'failed', errorMessages: 'No quota' });
     await stage.watch.poll();
     const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
@@ -684,7 +684,7 @@ describe('a poll', () => {
       stage.show(`later ${round}`, 0, { status: 'succeeded', durationSeconds: 0 });
       expect(await stage.watch.poll()).toMatchObject({ fresh: [{ type: 'flight.succeeded' }] });
     }
-    // The hourly rescan met it once more.
+    // The hourly rescan read it once more.
     expect(lookedUp).toEqual(['a', 'later 0', 'a', 'later 1', 'later 2']);
     const started = stage.facts.flatMap((fact) =>
       fact.fact === 'flight_started' ? [stage.nameOf(fact.flightId)] : [],
@@ -701,7 +701,7 @@ describe('a Flight that comes late', () => {
     stage.show('b', 50);
     stage.show('c', 1);
     await stage.watch.poll();
-    // The service's clock counts whole seconds, and the one that has begun.
+    // The service's clock has whole seconds, including the one that has begun.
     expect(stage.lateUs).toEqual([51 * SECOND_US]);
     expect(stage.facts.flatMap((fact) => (fact.fact === 'flight_started' ? fact.historic : []))).toEqual([
       true,
@@ -781,7 +781,7 @@ describe('a Flight that started before what a first start reads', () => {
 
 describe('Flights too dense for an answer', () => {
   const failed = { status: 'failed', errorMessages: 'No quota', durationSeconds: 0 };
-  /** Starts so many of them, evenly within so much time. */
+  /** Starts this many of them, spread evenly over this time. */
   function burst(name: string, count: number, withinUs: number): void {
     for (let at = 0; at < count; at += 1)
       stage.show(`${name}${at}`, 600 - (at * withinUs) / count / SECOND_US, failed);
@@ -790,7 +790,7 @@ describe('Flights too dense for an answer', () => {
   const missing = () => stage.happenings.filter(({ what }) => what === 'missing').length;
 
   beforeEach(async () => {
-    // Later, so that a burst is no history and is looked at by rescans.
+    // Later, so that a burst is not history and rescans look at it.
     await stage.pass(900);
   });
 
@@ -869,7 +869,7 @@ describe('Flights too dense for an answer', () => {
     await stage.watch.poll();
     expect(gaps()).toEqual([1]);
     stage.answers.receivable = Number.POSITIVE_INFINITY;
-    // Those that failed would be found without.
+    // Failed ones would be found anyway.
     for (let at = 0; at < 30; at += 1) stage.ends(`large${at}`, { status: 'succeeded' });
     await stage.pass(3_600);
     expect(await stage.poll()).toEqual([]);
@@ -912,7 +912,7 @@ describe('Flights too dense for an answer', () => {
     burst('dense', 30, 0);
     expect((await stage.watch.poll()).fresh.length).toBeGreaterThan(40);
     expect(gaps()).toEqual([1]);
-    // Longer answers than a cut one: there is no such limit any more.
+    // Answers longer than the cut one show that the limit is gone.
     stage.world.behaviours.flightsCap = 0;
     await stage.pass(3_600);
     await stage.watch.poll();
@@ -928,7 +928,7 @@ describe('Flights too dense for an answer', () => {
       burst('large', 30, SECOND_US / 2);
       expect((await stage.watch.poll()).requests).toBeLessThan(250);
       expect(gaps()).toEqual([1]);
-      // It is not tried anew until the next rescan.
+      // It is not tried again until the next rescan.
       expect((await stage.watch.poll()).requests).toBeLessThan(40);
       expect(gaps()).toEqual([1]);
     },

@@ -18,17 +18,17 @@ interface Started {
   readonly status: string;
 }
 
-/** How the list is answered. */
+/** How the service answers requests for the list. */
 interface Listing {
-  /** Flights of an answer at the most. */
+  /** The most Flights in an answer. */
   cap: number;
   order: 'oldest' | 'newest' | 'any';
-  /** To what bounds and starts are cut before they are compared. */
+  /** The precision to which bounds and starts are cut before they are compared. */
   unitUs: number;
   isExclusive: boolean;
 }
 
-/** The list of one Bird's Flights, as a service may answer it. */
+/** The list of one Bird's Flights, as a service may return it. */
 function openList() {
   const flights: Started[] = [];
   const listing: Listing = { cap: Number.POSITIVE_INFINITY, order: 'oldest', unitUs: 1, isExclusive: false };
@@ -71,13 +71,13 @@ function openList() {
     flights,
     listing,
     clock,
-    /** Starts some Flights at once, evenly within a time. */
+    /** Starts several Flights, spread evenly over a time. */
     burst(name: string, count: number, fromUs: number, withinUs: number, status = 'failed'): void {
       for (let at = 0; at < count; at += 1) {
         flights.push({ id: `${name}${at}`, us: fromUs + Math.floor((at * withinUs) / count), status });
       }
     },
-    /** A poll since an instant: the Flights that it finds, and the requests that it takes. */
+    /** A poll since an instant: returns the Flights that it finds, and the requests that it takes. */
     async poll(sinceUs: number, birdId = '7') {
       const rows = noRows();
       requests = 0;
@@ -149,7 +149,10 @@ describe('a burst', () => {
   });
 });
 
-/** Clusters of Flights in an hour, few of them at one moment with one status: these cannot be told apart. */
+/**
+ * Clusters of Flights within an hour, few of them at one moment with one status, because those could not be told
+ * apart.
+ */
 const clusters = fc.array(
   fc.record({
     count: fc.integer({ min: 1, max: 60 }),
@@ -173,7 +176,7 @@ test('whatever has started, and however the list is cut and compared, each Fligh
         Object.assign(own.listing, { cap, order, unitUs, isExclusive });
         for (const [at, { count, agoUs, withinUs, status }] of all.entries()) {
           own.burst(`${at}-`, count, Math.max(NOW_US - agoUs - withinUs, SINCE_US + 1), withinUs, status);
-          // Later ones show up beside what was read.
+          // Later ones appear in addition to what was read.
           if (at % 2 === 0) await own.poll(SINCE_US - SECOND_US);
         }
         for (let poll = 0; poll < 2; poll += 1) {

@@ -1,4 +1,4 @@
-/** A backlog of a day: read from its oldest end, part by part, so that no more than a part is ever held in memory. */
+/** A backlog of a day: read from its oldest end, part by part, so that no more than one part is ever in memory. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { type Batch, type Commit, createCommit } from '../../../src/intake/commit.ts';
@@ -50,7 +50,7 @@ const shared = () => ({
   watchedSinceUs: () => 0,
 });
 
-/** Every part has been committed with its cursor, and is newer than the part before. */
+/** Every part was committed with its cursor, and is newer than the previous part. */
 function expectOldestFirst(most: number): void {
   let reachedUs = 0;
   for (const { events = [], cursorUs = 0 } of batches) {
@@ -155,7 +155,7 @@ describe('the Flights of a Bird, whose list has no pages', () => {
     let polls = 0;
     for (let more = true; more; polls += 1) ({ more } = await watch.poll());
     expect(polls).toBeGreaterThan(2);
-    // Two answers beyond what is enough, at the most.
+    // At most two answers more than would be enough.
     expectOldestFirst(2_000 + 2 * 900);
     expect(watch.cursorUs()).toBe(instantsUs.at(-1));
     expect((await watch.poll()).more).toBe(false);

@@ -17,33 +17,33 @@ const signal = new AbortController().signal;
 let clock: VirtualClock;
 let store: Store;
 let log: LogStream;
-/** Instants of the entries that the service shows, by which they are named. */
+/** Instants of the entries that the service shows; they also name the entries. */
 let shownUs: number[];
-/** How much later the service now says that all was created. */
+/** How much later the service now says that everything was created. */
 let movedUs: number;
-/** Ids of entries that are shown under another one's. */
+/** Ids of entries that are shown under the id of another one. */
 let sameAs: Map<number, string>;
 let overlapUs: number;
 /** How far the service's clock is ahead of ours. */
 let skewUs: number;
 let lateUs: number[];
 let refuse: Error | undefined;
-/** Larger pages are refused. */
+/** Larger pages than this are refused. */
 let most: number | undefined;
-/** In place of a larger page one of this size is given. */
+/** Instead of a larger page, one of this size is returned. */
 let largest: number;
-/** Sizes of the pages that were asked for. */
+/** The page sizes that were requested. */
 let asked: number[];
-/** Entries too large to be received, whatever stands beside them. */
+/** Entries too large to be received, whatever else is on the page. */
 let huge: Set<number>;
-/** The service says what time it is, and how large its pages are. */
+/** Whether the service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
 let malformed: number;
-/** When the malformed ones were created; undefined where that cannot be read either. */
+/** When the malformed ones were created; undefined if that cannot be read either. */
 let malformedUs: number | undefined;
 let happened: Happening[];
 let pages: RegionPageSize;
-/** Called when a page was answered. */
+/** Called after a page was answered. */
 let afterPage: () => void;
 
 beforeEach(async () => {
@@ -136,7 +136,7 @@ function openLog(birdId = '7'): LogStream {
   return streams(birdId);
 }
 
-/** An entry that the service shows from now on, as if created so many seconds ago. */
+/** Shows an entry from now on, as if created this many seconds ago. */
 const show = (secondsAgo: number) => shownUs.push(serviceNowUs() - secondsAgo * SECOND_US);
 const poll = () => log.poll(signal);
 const pass = (seconds: number) => clock.advance(seconds * 1000);
@@ -279,7 +279,7 @@ test('an entry that comes again with a later instant is known where deletions se
   let read = 0;
   afterPage = () => {
     read += 1;
-    // Pages are counted up within so dense a second. What goes now seems to have moved onto those before.
+    // Pages are counted up within such a dense second. Entries that vanish now seem to have moved to earlier pages.
     if (read === 2) shownUs.splice(-4);
   };
   const { fresh } = await poll();
@@ -537,7 +537,7 @@ describe('an entry too large to be received', () => {
   });
 
   test('is passed over alone also where pages are given smaller than they are asked for', async () => {
-    // All within a second, so that pages are counted up, in the size that is given.
+    // All within a second, so that pages are counted up, in the size that the service returns.
     for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
     largest = 50;
     huge.add(shownUs[160]!);

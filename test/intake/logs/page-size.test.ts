@@ -14,7 +14,7 @@ beforeEach(() => {
   pages = createPageSize(100, clock);
 });
 
-/** Two streams find out that so many are taken. */
+/** Two streams learn that pages of this size are accepted. */
 function learn(size: number): void {
   pages.learn(size, 1);
   pages.learn(size, 2);

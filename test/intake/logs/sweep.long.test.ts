@@ -24,7 +24,7 @@ interface Rules {
   readonly total: 'exact' | 'zero' | 'absent' | 'stale';
 }
 
-/** The service as the sweep sees it, with what the specification leaves open as rules. */
+/** The service as the sweep sees it, with rules for what the specification leaves open. */
 function page(
   entries: readonly Entry[],
   rules: Rules,
@@ -98,11 +98,12 @@ describe('a sweep', () => {
   test('sees every entry after its start, whatever bounds, precision, page size and totals the service has', () => {
     fc.assert(
       fc.property(anyEntries, anyRules, (entries, rules) => {
-        // An exclusive bound at whole seconds hides up to a second: sweeps start an overlap before their cursor.
+        // An exclusive bound at whole seconds hides up to a second; sweeps start an overlap before their cursor.
         const { seen } = sweep(entries, rules, 1 * SECOND_US);
         const full = rules.total !== 'zero' ? entries.length : undefined;
         if (full !== undefined) expect(seen.size).toBe(full);
-        // A total that lies low can only end it on a page that is not full: all before that page was seen.
+        // A total that is too low can end the sweep only on a page that is not full: everything before that page was
+        // seen.
         else expect(seen.size).toBeGreaterThanOrEqual(Math.min(entries.length, rules.pageSize));
       }),
       { numRuns: RUNS },
@@ -114,7 +115,7 @@ describe('a sweep', () => {
       fc.property(anyEntries, anyRules, fc.integer({ min: 1, max: 30 }), (entries, rules, perPage) => {
         const sorted = [...entries].sort((a, b) => a.us - b.us || a.id - b.id);
         const exact: Rules = { ...rules, total: 'exact', precisionUs: 1 };
-        // Retention deletes from the oldest on; what it has not reached at the end must have been seen.
+        // Retention deletes the oldest first; what is left at the end must have been seen.
         let gone = 0;
         const { seen } = sweep(entries, exact, 1 * SECOND_US, () => {
           gone += perPage;

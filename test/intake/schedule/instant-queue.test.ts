@@ -77,7 +77,7 @@ test('entries of items that moved on are dropped though nobody takes from the fr
   });
   for (now = 1; now <= 100_000; now += 1) queue.add('one', now);
   now = 100_000;
-  // Each was looked at about once, and few are left to be looked at.
+  // Each was looked at about once, and few are left.
   expect(asked).toBeGreaterThan(90_000);
   expect(asked).toBeLessThan(110_000);
   asked = 0;

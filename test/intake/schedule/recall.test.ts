@@ -21,7 +21,7 @@ async function watchSince(agoUs: number): Promise<void> {
   await store.transaction((tx) => tx.inventory.regionSince('eu', NOW_US - agoUs));
 }
 
-/** Events of a stream that came so many hours before the newest. */
+/** Adds events to a stream, this many hours before the newest. */
 async function came(feed: Event['feed'], birdId: string, hoursAgo: readonly number[]): Promise<void> {
   await store.transaction(async (tx) => {
     const { stream } = await tx.streams.open('eu', feed, birdId);

@@ -26,7 +26,7 @@ function addBirds(schedule: Schedule, names: readonly string[], nowMs = 0): void
   for (const name of names) schedule.add({ name, feed: 'flight' }, nowMs);
 }
 
-/** One request after the other at a rate; `polled` says what each poll was like. */
+/** One request after another at a fixed rate; `polled` returns what each poll was like. */
 function serve(
   schedule: Schedule,
   { fromMs = 0, untilMs, perSecond }: { fromMs?: number; untilMs: number; perSecond: number },
@@ -75,7 +75,7 @@ describe('a feed that is left out of a turn', () => {
     schedule.done('retried', 100, { delayMs: 400 });
     schedule.done('log', 100, QUIET);
     schedule.done('flights', 100, QUIET);
-    // The one that is timed is put off for a second.
+    // The timed stream is postponed for a second.
     expect(names(600, 'bird_log')).toEqual([1_000]);
     expect(names(600)).toEqual([1_000]);
     expect(names(1_600)).toEqual(['retried', 28_400]);
@@ -401,7 +401,7 @@ describe('the choice between Birds', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
-    // Nothing comes in most of them, and of the others three times as much in every other one.
+    // Nothing happens in most of them, and every second of the others has three times as much.
     const isBusy = (name: string) => Number(name) < 20;
     const perPoll = (name: string) => (isBusy(name) ? (Number(name) % 2 === 0 ? 90 : 30) / 60 : 0);
     const lastMs = new Map<string, number>();
@@ -425,7 +425,8 @@ describe('the choice between Birds', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
-    // Were it by the root, those in which a quarter comes would wait for 90 s, and every third entry there for a minute.
+    // By the square root alone, those with a quarter of the entries would wait for 90 s, and every third entry there
+    // for a minute.
     let turn = 0;
     const polls = serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, (name) => {
       turn += 1;
@@ -450,7 +451,7 @@ describe('the choice between Birds', () => {
   });
 
   test.each([
-    // By the root it would be 1.4, and a fifth of the entries there would be late.
+    // By the square root alone it would be 1.4, and a fifth of the entries there would be late.
     ['a third', 2, 0.95, 1.3],
     ['next to nothing', 200, 5, 100],
   ] as const)(
@@ -510,7 +511,7 @@ describe('the choice between Birds', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 40 }, (_, at) => `${at}`);
     addBirds(schedule, names);
-    // Nothing comes in the others.
+    // Nothing happens in the others.
     const isBusy = (name: string) => Number(name) < 10;
     const lastMs = new Map<string, number>();
     const polls = serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 }, (name, nowMs) => {
@@ -571,7 +572,7 @@ describe('the choice between Birds', () => {
 });
 
 describe('a long backlog of a regular stream', () => {
-  /** Pages that are left to read when Birds of which each poll brings much take all requests that they get. */
+  /** The pages left to read if Birds whose polls bring much take all the requests they can get. */
   function pagesLeft(birds: number, perSecond: number, untilMs: number) {
     const schedule = scheduleOf({
       minIntervalMs: SECOND,
@@ -600,10 +601,10 @@ describe('a long backlog of a regular stream', () => {
 
   test('gets half of the requests, and leaves Birds the other half', () => {
     const { left, polls, names } = pagesLeft(12, 20, 3 * MINUTE);
-    // Its share alone would have left 1,100.
+    // With only its own share, 1,100 would be left.
     expect(left).toBeLessThan(250);
     const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
-    // A round over all of them takes 1.8 s: at half of the requests twice as long.
+    // A round over all of them takes 1.8 s; with half of the requests twice as long.
     expect(Math.max(...gaps)).toBeLessThan(5 * SECOND);
   });
 
@@ -652,7 +653,7 @@ describe('the longest interval', () => {
   test('is kept by streams that were polled in a bunch, when the rate falls after it', () => {
     let perSecond = 50;
     const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
-    // What was removed takes no part in it.
+    // Removed streams take no part.
     addBirds(
       schedule,
       Array.from({ length: 2_000 }, (_, at) => `gone${at}`),
@@ -674,7 +675,7 @@ describe('the longest interval', () => {
       minS: fc.integer({ min: 1, max: 20 }),
       aimS: fc.integer({ min: 0, max: 60 }),
       maxS: fc.integer({ min: 60, max: 400 }),
-      /** The part of the rate that one poll of each stream every `maxS` takes. */
+      /** The share of the rate that one poll of each stream every `maxS` takes. */
       load: fc.double({ min: 0.05, max: 0.9, noNaN: true }),
       hot: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 30, size: 'max' }),
     });

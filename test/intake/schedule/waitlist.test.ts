@@ -11,7 +11,7 @@ interface Item {
 const NO_WAIT = { usualMs: 0, hintedMs: 0 };
 const NEVER_LATE = Number.POSITIVE_INFINITY;
 
-/** `fresh` are items of which nothing is known, each worth as much as the last one. */
+/** `fresh` are items of which nothing is known; each is worth as much as the last one. */
 function listOf(items: readonly Item[], fresh: readonly Item[] = []) {
   const waiting = new Set([...items, ...fresh]);
   const list = new Waitlist<Item>({

@@ -371,7 +371,7 @@ export function describeAlerts(run: Run): void {
       expect(await old(5, 5)).toEqual(span(6, 7, 7));
       expect(await old(0, 1)).toEqual(span(6, 9, 2));
       expect(await old(6, 1)).toBeUndefined();
-      // What is linked behind the last one waits with the alert, and is not notified of yet.
+      // What is linked after the last one waits with the alert, and has not been notified yet.
       expect(await old(0, 5, 2)).toEqual(span(2, 9, 7));
       expect(await old(2, 5, 2)).toBeUndefined();
       expect(await run((tx) => tx.alerts.oldEvents('unknown', 0, 1, 6))).toBeUndefined();

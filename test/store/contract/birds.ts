@@ -26,7 +26,7 @@ const ofSeverity = (severity: string) => ({ alertname: 'FlightFailed', region: '
 
 const nest = (nestId: string, name: string, region = 'eu') => ({ region, nestId, name, present: true });
 
-/** A Flight of a Bird that ended, as a poll commits it: with its event. */
+/** An ended Flight of a Bird, with its event, as a poll commits it. */
 async function flew(
   tx: Transaction,
   birdId: string,
@@ -65,8 +65,8 @@ export function describeBirds(run: Run): void {
     );
 
   /**
-   * Of Marketing, `Blog` has flown at three instants, and its critical alert is over. Of Sales, `News` has flown once,
-   * later, and a warning about it fires; `Letters` has never flown.
+   * In Marketing, `Blog` had Flights at three instants, and its critical alert is resolved. In Sales, `News` had one
+   * Flight, later, and a warning about it fires; `Letters` never had one.
    */
   const flyAndFire = () =>
     run(async (tx) => {
@@ -96,7 +96,7 @@ export function describeBirds(run: Run): void {
         for (const id of ['failing', 'off', 'alerting']) await flew(tx, id, `f-${id}`, 'failed');
         await flew(tx, 'mended', 'm1', 'failed');
         await flew(tx, 'mended', 'm2', 'succeeded', { startedAtUs: NOW_US + 5 });
-        // An active or cancelled Flight says nothing of how the Bird does.
+        // An active or cancelled Flight says nothing about how the Bird does.
         await flies(tx, 'failing', 'f-next', NOW_US + 9);
         await flew(tx, 'failing', 'f-stopped', 'cancelled', { startedAtUs: NOW_US + 8 });
         await flew(tx, 'later', 'l', 'succeeded', { startedAtUs: NOW_US + 7 });
@@ -133,7 +133,7 @@ export function describeBirds(run: Run): void {
             startedAtUs: NOW_US + index,
           });
         }
-        // An old one that is met late.
+        // An old one that is found late.
         await flew(tx, '7', 'old', 'succeeded', { startedAtUs: NOW_US - HOUR_US });
       });
       const shown = {
@@ -167,7 +167,7 @@ export function describeBirds(run: Run): void {
       expect(await ids({ nest: 'übersetz' })).toEqual(['10']);
       expect(await ids({ nest: 'sales' })).toEqual(['30', '20']);
       expect(await ids({ nest: '2' })).toEqual(['20']);
-      // What is an id means that one alone, also where it stands in the names of others.
+      // An id means only that record, even if it also occurs in the names of others.
       await run((tx) =>
         tx.inventory.putBirds([bird('40', { name: 'Copy of 10 and 4711' }), bird('50', { name: '4711' })]),
       );
@@ -184,7 +184,7 @@ export function describeBirds(run: Run): void {
       expect(await ids({ flight: 'F-OLD' })).toEqual(['10']);
       expect(await ids({ flight: 'none' })).toEqual([]);
       expect(await ids({ severity: 'warning' })).toEqual(['20']);
-      // An alert that is over counts no longer.
+      // A resolved alert no longer counts.
       expect(await ids({ severity: 'critical' })).toEqual([]);
       expect(await ids({ sinceUs: NOW_US - HOUR_US })).toEqual(['20', '10']);
       expect(await ids({ sinceUs: NOW_US + 1 })).toEqual(['20']);
@@ -276,7 +276,7 @@ export function describeBirds(run: Run): void {
       const {
         nests: [only],
       } = await nests({ bird: 'news' });
-      // What is counted is of the whole Nest.
+      // The counts are of the whole Nest.
       expect(only).toMatchObject({ birds: 2, firing: 1 });
     });
 
@@ -418,7 +418,7 @@ export function describeBirds(run: Run): void {
           await flew(tx, '7', `f${index}`, status, { startedAtUs: NOW_US - index * HOUR_US });
         }
         await flies(tx, '7', 'active');
-        // It counts when it ends, however long it took.
+        // It counts at the time of its end, however long it took.
         const { stream } = await tx.streams.open('eu', 'flight', '7');
         const long = { stream, startedAtUs: NOW_US - 100 * HOUR_US, endedAtUs: NOW_US };
         await tx.flights.put([flight('long', { ...long, status: 'failed', open: false, ends: 1 })]);

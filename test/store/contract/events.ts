@@ -18,7 +18,7 @@ export function describeEvents(run: Run): void {
   };
   const ids = (events: readonly Event[]) => events.map((one) => one.key.split('/').slice(2).join('/'));
 
-  /** Walks through all pages. */
+  /** Reads all pages. */
   async function walk(query: EventQuery): Promise<Event[]> {
     const all: Event[] = [];
     let cursor: string | undefined;

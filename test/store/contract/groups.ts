@@ -63,7 +63,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
     test.each([660, 1_000, 3_000])(
       'are kept, and wait in a lane, however long their labels are: %i',
       async (length) => {
-        // Ideographs that an index cannot press together.
+        // Ideographs that an index cannot compress.
         const nest = Array.from({ length }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)));
         const route = tree(node('', { groupBy: ['nest'] }));
         const one = group(groupKey(route, route, { nest: nest.join('') }));

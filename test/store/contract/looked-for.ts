@@ -13,7 +13,7 @@ const SAID: Readonly<Record<string, string>> = {
 
 const ALL_QUOTED = ['first', 'half', 'inside', 'nul'];
 
-/** Lists in which a part of what was said is looked for. */
+/** Lists that are searched for a part of a text. */
 export function describeLookedFor(run: Run): void {
   describe('a long message', () => {
     test.each([
@@ -42,7 +42,7 @@ export function describeLookedFor(run: Run): void {
   });
 
   describe('a text that is looked for', () => {
-    /** Of which of `SAID` the lists give what has it. */
+    /** Which texts of `SAID` the lists find. */
     async function found(text: string): Promise<Record<string, string[]>> {
       const asked = { limit: 100, text };
       return run(async (tx) => {

@@ -236,7 +236,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         await queue(tx, groupNotification('n1', [events[0]!]));
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
       });
-      // The five events alone: notifications that wait to be sent stay.
+      // Only the five events: notifications that wait to be sent stay.
       expect(await run((tx) => tx.upkeep.prune(NOW_US + 1_000, 100))).toBe(5);
       await run(keep);
       expect(await run((tx) => notificationsOf(tx, 0))).toEqual([]);

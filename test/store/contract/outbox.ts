@@ -5,7 +5,7 @@ import { delivery, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samp
 import type { Run, Subject } from './subject.ts';
 
 export function describeOutbox(subject: () => Subject, run: Run): void {
-  /** Queues a notification of its own for each delivery. */
+  /** Queues a separate notification for each delivery. */
   const enqueue = (...deliveries: readonly Delivery[]) =>
     run(async (tx) => {
       for (const one of deliveries)
@@ -75,7 +75,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await remainingOf('d')).toBeUndefined();
       await settleWith('retry', ['b@x', 'c@x']);
       expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
-      // A try that reached nobody says nothing of them.
+      // An attempt that reached nobody says nothing about them.
       await settleWith('ambiguous');
       expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
       await settleWith('retry', ['c@x']);
@@ -240,7 +240,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
         ['delivered', NOW_US + 1],
         ['dead', NOW_US + 1],
       ]);
-      // What was accepted last but one ended the row of failures before it.
+      // The delivery accepted before the last one ended the earlier series of failures.
       expect(await run((tx) => tx.outbox.failingIntegrations())).toMatchObject([
         { failures: 1, lastError: 'HTTP 410' },
       ]);
@@ -344,7 +344,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [1, 2]))).toBe(0);
       expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [2]))).toBe(1);
       expect([await stateOf('a'), await stateOf('c')]).toEqual(['ambiguous', 'leased']);
-      // What is next in its lane waits for whoever tries it again.
+      // The next one in its lane waits for the next attempt.
       expect(await claimAs(2)).toEqual(['a']);
     });
 
@@ -356,7 +356,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await enqueue(delivery('a'), delivery('b'));
       await claimAs(1);
       await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
-      // Nobody tries it yet: it is known now what came of it.
+      // Nobody attempts it any more, because its outcome is now known.
       await end('b', 'delivered', 1);
       expect(await stateOf('b')).toBe('delivered');
       expect(await claimAs(2)).toEqual(['a']);
@@ -377,7 +377,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
       await claimAs(2);
       await end('a', 'retry', 2, NOW_US + 8);
-      // The receiver asked the first one to wait for longer; a shorter wait changes nothing.
+      // The receiver asked the first one to wait longer; a shorter wait changes nothing.
       await end('a', 'retry', 1, NOW_US + 20);
       expect(await nextOf('a')).toBe(NOW_US + 20);
       await end('a', 'ambiguous', 1, NOW_US + 10);

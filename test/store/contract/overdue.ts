@@ -63,7 +63,7 @@ export function describeOverdue(run: Run): void {
         await tx.flights.put([flight('a', { stream }), flight('b', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
         await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
-        // A further reading that changes nothing does not bring it back.
+        // Another reading without changes does not bring it back.
         await tx.flights.put([flight('a', { stream })]);
       });
       expect(await ids(NOW_US + MINUTE_US - 1)).toEqual(['b']);

@@ -6,7 +6,7 @@ import type { Run } from './subject.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Time is the store's own, so a replica's time is over where it is given none. */
+/** The store's own time counts: a replica's lease is over without the replica giving a time. */
 export function describeOwnership(run: Run): void {
   const join = (name = 'a', forMs = MINUTE_MS) => run((tx) => tx.ownership.join(name, '1.0.0', forMs));
   const take = (duty: string, replica: number) => run((tx) => tx.ownership.take(duty, replica));

@@ -5,7 +5,7 @@ import { alert, delivery, event, flight, group, NOW_US, notification, SECOND_US 
 import type { Run } from './subject.ts';
 
 export function describePrune(run: Run): void {
-  /** Prunes in batches until nothing is left to go; returns how many went. */
+  /** Prunes in batches until nothing is left to delete; returns how many were deleted. */
   async function pruneAll(beforeUs: number, limit: number): Promise<number> {
     let gone = 0;
     for (;;) {
@@ -125,7 +125,7 @@ export function describePrune(run: Run): void {
         await tx.groups.putMembers(members.map((member) => ({ ...member, alertId: 'f' })));
       });
       const seqs = async () => (await run((tx) => tx.alerts.events('f', 0, 100))).map(({ seq }) => seq);
-      // As long as it waits to be routed, other groups may join that know nothing.
+      // As long as it waits to be routed, other groups that do not know it may join.
       expect(await pruneAll(NOW_US, 7)).toBe(0);
       await run((tx) => tx.alerts.markRouted(['f']));
       expect(await pruneAll(NOW_US, 7)).toBe(firstLeft - 1);
@@ -196,7 +196,7 @@ export function describePrune(run: Run): void {
         await tx.events.insert(await open('notification', ''), [old('a', 30), old('b', 20), old('c', 10)]);
         const log = (id: string, us: number) =>
           event(id, { feed: 'bird_log', birdId: '1', occurredAtUs: NOW_US - us });
-        // Its instant is ahead of the cursor, which the service's present held back.
+        // Its instant is ahead of the cursor, which stopped at the service's present.
         await tx.events.insert(await open('bird_log', '1'), [log('ahead', 1)]);
         await open('bird_log', '2');
         const flights = await open('flight', '1');
@@ -282,7 +282,7 @@ export function describePrune(run: Run): void {
       expect(await pruneAll(NOW_US, 1)).toBe(1);
       expect(await left()).toEqual(['of a Bird', 'recent']);
       await run((tx) => tx.inventory.putBirds([bird('here', false)]));
-      // With the two Birds themselves.
+      // Together with the two Birds themselves.
       expect(await pruneAll(NOW_US + 1, 5)).toBe(4);
       expect(await left()).toEqual([]);
     });
@@ -348,7 +348,7 @@ export function describePrune(run: Run): void {
       const before = await left();
       expect(await pruneAll(NOW_US, 3)).toBe(0);
       expect(await left()).toEqual(before);
-      // A later reading that lacks it as well changes nothing.
+      // A later reading that also lacks it changes nothing.
       await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', false)]));
       await pruneAll(NOW_US + 1, 1);
       const [here, goes, known] = ['here', 'goes', 'known'].map((birdId) => streams.get(birdId)!);
@@ -361,7 +361,7 @@ export function describePrune(run: Run): void {
       });
       expect(after.open.map(({ stream }) => stream)).toEqual([here, here, known, known]);
       expect(after.judged).toHaveLength(4);
-      // It comes back: what was known of it stays known.
+      // When it comes back, what was known about it is still known.
       const row = await run((tx) => tx.streams.open('eu', 'flight', 'goes'));
       expect(row).toMatchObject({ stream: goes, cursorUs: NOW_US - 1, prunedUs: NOW_US - 10 });
       await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', true)]));
@@ -388,7 +388,7 @@ export function describePrune(run: Run): void {
         });
       }
       expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
-      // A Nest stays as long as a Bird is known there.
+      // A Nest stays as long as it has a known Bird.
       await run((tx) => tx.inventory.putNests([nest(false)]));
       expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
       await run((tx) => tx.inventory.putBirds([bird(false)]));

@@ -12,7 +12,7 @@ import { TEST_START_US } from '../../virtual-clock.ts';
 export const NOW_US = TEST_START_US;
 export const SECOND_US = 1_000_000;
 
-/** Text that a store easily spoils. */
+/** Texts that a store might easily corrupt. */
 export const HOSTILE_TEXTS = [
   '',
   ' leading and trailing ',
@@ -143,7 +143,10 @@ export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery 
   };
 }
 
-/** Deliveries that were given up: of `ops` one a microsecond after `NOW_US` and one after three, of `lake` one after one. */
+/**
+ * Deliveries that were given up: of `ops` one a microsecond after `NOW_US` and one three after, of `lake` one one
+ * after.
+ */
 export async function giveUpThree(tx: Transaction): Promise<void> {
   await tx.outbox.enqueue(notification('n'), [
     delivery('x'),
@@ -161,7 +164,7 @@ export async function giveUpThree(tx: Transaction): Promise<void> {
   await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
 }
 
-/** A replica lives for a minute more, and all is well with it. */
+/** A replica renews its lease for a minute, and all is well with it. */
 export const RENEWAL: Renewal = {
   forMs: 60_000,
   isLeaving: false,

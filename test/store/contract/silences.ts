@@ -48,7 +48,7 @@ export function describeSilences(subject: () => Subject, run: Run): void {
     });
 
     test('are listed in turns where they are thousands, in their order', async () => {
-      // Many end at once, so that pages end among those.
+      // Many end at the same instant, so that pages end among them.
       const many = Array.from({ length: 2_000 }, (_, at) =>
         silence(`s${String(at).padStart(4, '0')}`, { endsAtUs: NOW_US + Math.floor(at / 700) }),
       );

@@ -1,13 +1,13 @@
 import type { Store, Transaction } from '../../../src/store/store.ts';
 
-/** A store under the contract, fresh and empty. */
+/** A fresh and empty store under the contract. */
 export interface Subject {
   readonly store: Store;
-  /** Closes the store and opens the same data again. Absent where the data ends with the store. */
+  /** Closes the store and opens the same data again. Absent if the data is lost when the store closes. */
   readonly reopen?: () => Promise<Store>;
   /** Closes what is open and removes what is left. */
   close(): Promise<void>;
 }
 
-/** Runs work in a transaction of the test's own store. */
+/** Runs work in a transaction of the test's store. */
 export type Run = <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>;

@@ -56,7 +56,7 @@ export function describeSuppressions(run: Run): void {
       expect(await reasons()).toEqual(['silenced', 'too_old']);
       expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
       expect(await reasons()).toEqual(['too_old']);
-      // Three events, the other reason, and the episode of the alert.
+      // Three events, the other reason, and the alert's episode.
       expect(await run((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(5);
       expect(await reasons()).toEqual([]);
     });

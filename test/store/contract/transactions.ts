@@ -77,7 +77,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       ]);
       expect(await names()).toEqual(['after', 'before']);
       expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
-      // What the part had opened is opened anew.
+      // What the part had opened is opened again.
       const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
       expect(await run((tx) => tx.events.insert(stream, [event('1')]))).toHaveLength(1);
     });

@@ -85,7 +85,7 @@ export function describeTroubles(run: Run): void {
       await run((tx) => tx.faults.note([{ sort: 'alert', name: 'c', reason: 'again' }], NOW_US + 1, NOW_US));
       const latest = { sort: 'rule', name: 'b', reason: 'new', sinceUs: NOW_US + 7 };
       expect((await read()).faults).toEqual({ count: 3, latest });
-      // What is not tried again lasts for an hour after it was last noted.
+      // What is not retried lasts for an hour after it was last noted.
       const later = await read({ nowUs: NOW_US + 3_700_000_000 });
       expect(later.faults).toMatchObject({ count: 1, latest: { name: 'c' } });
     });

@@ -1,6 +1,6 @@
 /**
- * The command `store copy` as a process of its own that is killed: what the test of a copy and the long run of it
- * (`node test/bench/copy.ts`) have in common.
+ * The command `store copy` as a separate process that is killed. Shared by the test of copies and its long run (`node
+ * test/bench/copy.ts`).
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,11 +17,11 @@ export interface CopyRun {
   readonly stdout: string;
   readonly stderr: string;
   readonly seconds: number;
-  /** The most memory that the process has had, in MiB; 0 where the system does not say. */
+  /** The most memory that the process had, in MiB; 0 if the system does not say. */
   readonly mebibytes: number;
 }
 
-/** Runs the command; with `killAt` it is killed (SIGKILL) some turns after it has said that it is so many percent on. */
+/** Runs the command. With `killAt` it is killed (SIGKILL) some turns after it has reported this percentage. */
 export async function runCopy(args: readonly string[], killAt = Number.POSITIVE_INFINITY): Promise<CopyRun> {
   const begunMs = performance.now();
   const child = spawn(process.execPath, [MAIN, 'store', 'copy', ...args], {

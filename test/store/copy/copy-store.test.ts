@@ -25,14 +25,14 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(shared, { recursive: true }));
 
-/** A store with rows for several batches, and nobody who uses it. */
+/** A store with rows for several batches that nobody uses. */
 async function stored() {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const at = (name: string) => join(folder, name);
   copyFileSync(filled, at('a.db'));
 
-  /** Copies, and is broken off after so many batches. */
+  /** Copies, and interrupts the copy after this many batches. */
   async function copy(name: string, { batches = Number.POSITIVE_INFINITY, from = 'a.db' } = {}) {
     const stop = new AbortController();
     const began: CopyBeginning[] = [];

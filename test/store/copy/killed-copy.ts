@@ -1,4 +1,7 @@
-/** A store that goes to a server and back by commands that are killed, twice each way: what comes back is what went. */
+/**
+ * A store is copied to a server and back by commands that are killed, twice each way. What comes back must equal the
+ * original.
+ */
 import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
 import { join } from 'node:path';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
@@ -9,19 +12,19 @@ import { rawContent } from './raw-content.ts';
 
 interface KilledCopies {
   readonly folder: string;
-  /** Of a server. */
+  /** The server's address. */
   readonly url: string;
   readonly schema: string;
   readonly clock: Clock;
   readonly events: number;
   readonly birds: number;
-  /** Hears of each run as it ends. */
+  /** Called after each run. */
   readonly ran: (what: string, run: CopyRun) => void;
-  /** Called while a copy lies broken off; throws where a daemon would take it for a store. */
+  /** Called while a copy is interrupted; throws if a daemon would accept it as a store. */
   readonly brokenOff: (where: 'server' | 'file', path: string) => Promise<void>;
 }
 
-/** Throws where anything is not as it must be. */
+/** Throws if anything is not as it must be. */
 export async function copyThereAndBack({ folder, url, schema, ran, brokenOff, ...filling }: KilledCopies) {
   const [path, back] = [join(folder, 'there.db'), join(folder, 'back.db')];
   const store = await openSqliteStore({ path, clock: filling.clock });
@@ -42,7 +45,7 @@ export async function copyThereAndBack({ folder, url, schema, ran, brokenOff, ..
     ok(done.stderr.startsWith('A copy that was broken off goes on where it stopped.'), done.stderr);
     ok(done.stdout.endsWith(', the same on both sides\n'), done.stdout);
   }
-  // Of all work the first half is copying, the second half comparing.
+  // The first half of the work is copying, the second half comparing.
   await copy('server', ['--from', `sqlite:${path}`, '--to', url, '--to-schema', schema], [10, 30]);
   await copy('file', ['--from', url, '--from-schema', schema, '--to', `sqlite:${back}`], [20, 60]);
   deepStrictEqual(rawContent(back), before);

@@ -1,8 +1,8 @@
-/** What a store's file holds, read without any of nestwatch's own code. */
+/** The content of a store's file, read without nestwatch's own code. */
 import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A digest of the rows of each table, as SQLite keeps them, by its name. */
+/** A digest of the rows of each table as SQLite stores them, by table name. */
 export function rawContent(path: string): Record<string, string> {
   const db = new DatabaseSync(path, { readOnly: true });
   const names = db

@@ -1,4 +1,7 @@
-/** A wire to a server's socket that can be cut where a network cuts it: before a commit arrives, or before its answer. */
+/**
+ * A connection to a server's socket that can be cut where a network cuts it: before a commit arrives, or before its
+ * answer.
+ */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -8,15 +11,18 @@ import type { PostgresDatabase } from './postgres-server.ts';
 const SOCKET = '.s.PGSQL.5432';
 
 export interface Wire {
-  /** The directory of its socket: the `host` of a connection that goes through it. */
+  /** The directory of its socket: the `host` of a connection through it. */
   readonly host: string;
-  /** Cuts the connection at the next commit: its request never arrives, or its answer is lost; `stays`: until `mend`. */
+  /**
+   * Cuts the connection at the next commit: the request never arrives, or its answer is lost. With `stays`, until
+   * `mend`.
+   */
   cutAt(what: 'request' | 'answer', stays?: 'stays'): void;
-  /** Whether nobody gets through. */
+  /** Whether no connection gets through. */
   isCut(): boolean;
-  /** Nobody gets through, until `mend`. */
+  /** No connection gets through until `mend`. */
   cut(): void;
-  /** Nothing gets through on the connections of now, and neither end hears of that, as where a machine is lost. */
+  /** Nothing gets through on the present connections, and neither end notices, as if a machine were lost. */
   hush(): void;
   mend(): void;
   close(): Promise<void>;

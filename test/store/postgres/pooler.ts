@@ -1,4 +1,4 @@
-/** What stands in front of a server and gives its one connection there to whoever begins a transaction next. */
+/** A pooler in front of a server that gives its one server connection to whoever begins the next transaction. */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
@@ -19,11 +19,11 @@ export interface Pooler {
 
 interface Client {
   readonly socket: Socket;
-  /** What it has said and the server has not heard yet. */
+  /** What the client has sent and the server has not received yet. */
   waiting: Buffer[];
 }
 
-/** The messages that are whole, and the rest. */
+/** The complete messages, and the rest. */
 function split(data: Buffer): { readonly messages: Buffer[]; readonly rest: Buffer } {
   const messages: Buffer[] = [];
   let at = 0;
@@ -55,7 +55,7 @@ export async function openPooler(server: PostgresDatabase): Promise<Pooler> {
     unread = rest;
     for (const message of messages) {
       const isIdle = message[0] === READY && message[5] === IDLE;
-      // The connection is the pooler's own: its clients are given other numbers.
+      // The server connection is the pooler's own: its clients get other process ids.
       if (!isGreeted)
         greeting.push(message[0] === KEY ? Buffer.from('K\0\0\0\x0c\0\0\0\x01\0\0\0\x01') : message);
       else served?.socket.write(message);

@@ -1,4 +1,4 @@
-/** Stores that go from a file to a server and back: everything arrives, whatever happens on the way. */
+/** Stores that are copied from a file to a server and back: everything arrives, whatever happens on the way. */
 import { existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -64,7 +64,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
   const openThere = async (schema: string) =>
     (await openPostgresStore({ place: placeOn(server, { schema }), clock })).store;
 
-  /** Copies, and is broken off after so many batches. */
+  /** Copies, and interrupts the copy after this many batches. */
   async function copy(from: StorePlace, to: StorePlace, batches = Number.POSITIVE_INFINITY) {
     const stop = new AbortController();
     let began: CopyBeginning | undefined;
@@ -125,7 +125,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     const { tables: copied } = await copy(inFile(path), onServer(schema));
     expect(copied.reduce((sum, table) => sum + table.rows, 0)).toBe(rows);
     expect(copied.filter((table) => table.rows < 2)).toEqual([]);
-    // What stands there is looked at without nestwatch.
+    // What is stored there is read without nestwatch.
     const { rows: found } = await admin.query(
       `SELECT started_us::text, id FROM ${schema}.flight ORDER BY flight.started_us LIMIT 1`,
     );
@@ -151,7 +151,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
       await tx.ownership.join('two', '1', 1);
     });
     await before.close();
-    // What was numbered, and is gone.
+    // What had a number and was deleted.
     const db = new DatabaseSync(path);
     db.exec("DELETE FROM replica WHERE name = 'two'");
     db.exec(`INSERT INTO notified_event VALUES (1, 700); INSERT INTO former_alert VALUES (900, 'z')`);
@@ -307,7 +307,7 @@ const TEXTS = [
 const INTEGERS = [0n, -1n, 2n ** 53n + 1n, -(2n ** 63n), 2n ** 63n - 1n];
 const REALS = [0, -0.1, 1e-308, 1.7976931348623157e308, 1 / 3];
 
-/** Rows of whatever the columns of the server's tables can hold, in every table; returns how many. */
+/** Fills every table with rows of whatever the columns of the server's tables can hold; returns how many. */
 function fillAnything(path: string, tables: readonly TypedTable[]): number {
   const db = new DatabaseSync(path);
   let all = 0;

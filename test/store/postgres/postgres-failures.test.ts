@@ -1,4 +1,4 @@
-/** What a network and a server that others use make different from a file. */
+/** What differs from a file because of the network, and because others use the server. */
 import { once } from 'node:events';
 import { createConnection } from 'node:net';
 import pg from 'pg';
@@ -59,7 +59,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     store.transaction((tx) => tx.inventory.putNests([nest(name)]));
   const nests = async (store: Store) =>
     (await store.transaction((tx) => tx.inventory.nests('eu'))).map(({ name }) => name);
-  /** Moves the clock while the work waits for a server that was away. */
+  /** Advances the clock while the work waits for a server that was away. */
   async function waiting<T>(work: Promise<T>): Promise<T> {
     let isDone = false;
     const done = work.finally(() => {

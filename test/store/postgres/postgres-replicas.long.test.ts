@@ -1,4 +1,4 @@
-/** What several replicas do to one store at the same time, each by a connection of its own. */
+/** What several replicas do to one store at the same time, each with its own connection. */
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { codeOf } from '../../../src/errors.ts';
@@ -52,7 +52,9 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     return store;
   }
 
-  /** Begins a transaction that does `first`, and goes on to its end when `goOn` is called; it may be done once more. */
+  /**
+   * Begins a transaction that does `first`, and continues to its end when `goOn` is called; it may be repeated once.
+   */
   async function held<T, U>(
     store: Store,
     first: (tx: Transaction) => Promise<T>,
@@ -418,7 +420,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   });
 });
 
-/** Records of several rooms, each with a number that is read and written back with one more. */
+/** Records of several parts, each with a number that is read and written back increased by one. */
 const RECORDS: Readonly<
   Record<
     string,

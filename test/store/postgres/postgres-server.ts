@@ -1,8 +1,8 @@
 /**
- * A real PostgreSQL for tests: started by the test itself, as a user without rights, in a directory of its own, reached
- * by a socket in it. Neither PGlite (another program in one process: no second connection, no lock, no broken
- * connection) nor a package that brings a server of 24 MB for each platform would serve better than the server that most
- * machines can install in seconds; where none is found, the tests say so. Such a package brings `.ci/run` the newest one
+ * A real PostgreSQL for tests: started by the test itself, as an unprivileged user, in a directory of its own, with a
+ * socket in it. Alternatives are no better: PGlite is another program in one process, without a second connection,
+ * locks or broken connections; and packages with a server take 24 MB for each platform, although most machines can
+ * install one in seconds. Without a server the tests say so. `.ci/run` gets the newest server from such a package
  * (`newest/package.json`).
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
@@ -16,32 +16,32 @@ import pg from 'pg';
 import { readPostgresAddress } from '../../../src/config/sections/postgres-address.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 
-/** Of a user without rights, where the tests run as root: PostgreSQL refuses to run as root. */
+/** An unprivileged user, if the tests run as root: PostgreSQL refuses to run as root. */
 interface User {
   readonly uid?: number;
   readonly gid?: number;
 }
 
 export interface PostgresDatabase {
-  /** The directory with the server's socket. */
+  /** The directory of the server's socket. */
   readonly host: string;
   readonly database: string;
-  /** What `store.url` says of it. */
+  /** The value of `store.url` for it. */
   readonly url: string;
   readonly version: string;
-  /** Removes all of it. */
+  /** Removes it completely. */
   remove(): Promise<void>;
 }
 
-/** By its own database `postgres`; `remove` ends the server as well. */
+/** Connected to its own database `postgres`; `remove` also ends the server. */
 export interface PostgresServer extends PostgresDatabase {
-  /** Ends it: `fast` closes connections in order, `immediate` as if it had been killed. */
+  /** Stops it: `fast` closes connections in order, `immediate` is like a kill. */
   stop(how: 'fast' | 'immediate'): Promise<void>;
   /** Starts it again after `stop`. */
   start(): Promise<void>;
 }
 
-/** Where a server's programs are: as `NESTWATCH_POSTGRES_BIN` says, in the path, or where Debian puts the newest. */
+/** Where a server's programs are: in `NESTWATCH_POSTGRES_BIN`, in the path, or where Debian puts the newest. */
 export function findServer(): string | undefined {
   const debian = '/usr/lib/postgresql';
   const installed = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
@@ -55,12 +55,12 @@ export function findServer(): string | undefined {
   );
 }
 
-/** Settings beside those of a test, of which nothing needs to outlive the machine. */
+/** Settings in addition to a test's own. Nothing needs to survive a crash of the machine. */
 const SETTINGS = ['listen_addresses=', 'fsync=off', 'full_page_writes=off', 'max_connections=20'];
 
 /**
- * Runs a program until the pipe from this process is closed, which it is however this process ends; then removes the
- * folder that is named first.
+ * Runs a program until the pipe from this process is closed, which happens however this process ends; then removes
+ * the folder that is named first.
  */
 const WITH_THIS_PROCESS = '"$@" & cat > /dev/null; kill -QUIT $!; wait $!; rm -rf "$0"';
 
@@ -68,8 +68,8 @@ let shared: Promise<PostgresServer> | undefined;
 let databases = 0;
 
 /**
- * A database on the one server that all files of tests in this process share: to make a server takes a second, and a
- * database some milliseconds. Who stops the server, or gives it settings, starts one of their own.
+ * A database on the one server that all test files in this process share: creating a server takes a second, a
+ * database a few milliseconds. A test that stops the server or changes its settings starts its own.
  */
 export async function openDatabase(bin: string): Promise<PostgresDatabase> {
   shared ??= startServer(bin, ['max_connections=40'], { endsWithProcess: true });
@@ -148,7 +148,7 @@ export async function startServer(
   };
 }
 
-/** Where a store on that server is. */
+/** The place of a store on that server. */
 export function placeOn({ url }: PostgresDatabase, changes: Partial<PostgresPlace> = {}): PostgresPlace {
   return placeAt(url, changes);
 }
@@ -159,7 +159,10 @@ export function placeAt(url: string, changes: Partial<PostgresPlace>): PostgresP
   return { ...address, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
 }
 
-/** Gives a file, or a folder with all in it, to the user as whom the server runs, which refuses what is others'. */
+/**
+ * Gives a file, or a folder with everything in it, to the user as whom the server runs. The server refuses files of
+ * others.
+ */
 export function ownedByServer(path: string): void {
   const { uid, gid } = unprivileged();
   if (uid === undefined) return;

@@ -1,4 +1,4 @@
-/** A server whose machine or network is lost: what is sent there goes nowhere, and no connection ends by that. */
+/** A server whose machine or network is lost: what is sent there gets lost, and no connection ends because of it. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openPostgresWakes } from '../../../src/store/postgres/postgres-wakes.ts';
@@ -8,7 +8,7 @@ import { openWire, type Wire } from './cut-wire.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
 const bin = findServer();
-/** Two leases: another server has long taken over by then. */
+/** Two leases: by then another server has long taken over. */
 const SOON = { timeout: 20_000, interval: 100 };
 
 describe.skipIf(bin === undefined)('a server that falls silent', () => {
@@ -31,7 +31,7 @@ describe.skipIf(bin === undefined)('a server that falls silent', () => {
   const nests = (of: Awaited<ReturnType<typeof open>>) =>
     of.store.transaction((tx) => tx.inventory.nests('eu'));
 
-  /** Resolves to what became of it, within two leases. */
+  /** Resolves to the result, within two leases. */
   async function soon<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
     let settled: PromiseSettledResult<T> | undefined;
     void Promise.allSettled([work]).then(([one]) => {

@@ -9,8 +9,8 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 const bin = findServer();
 const clock = createVirtualClock();
 /**
- * Few rows go faster one by one than a table is made anew, and a table without rows is passed over: that takes some
- * milliseconds in all, where the tables of one test after another would take as long as their tests.
+ * Few rows are deleted faster one by one than by recreating the table, and an empty table is skipped. So emptying
+ * takes a few milliseconds; recreating all tables after each test would take as long as the tests themselves.
  */
 const EMPTY = `DO $$ DECLARE name regclass; is_used boolean; BEGIN
   FOR name IN SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('nestwatch') AND relkind = 'r'
@@ -44,17 +44,17 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
 
   const open = async (isShared: boolean) => {
     const { store, sharing } = await openPostgresStore({ place: placeOn(server), clock, isShared });
-    // Replicas go by the clock of the server, which for these tests is theirs.
+    // Replicas use the clock of the server, which is the test's clock here.
     sharing?.storeClock.heard(clock.nowUs(), clock.monotonicMs());
     return store;
   };
 
-  /** Empties what the test before has left. */
+  /** Deletes what the previous test left. */
   async function empty(): Promise<void> {
     await admin.query(EMPTY);
   }
 
-  /** What the next version may add to every table, so that replicas of this one go on beside it. */
+  /** The columns that the next version may add to every table while replicas of this version continue. */
   async function addColumns(): Promise<void> {
     await (await open(true)).close();
     await admin.query(MORE_COLUMNS);

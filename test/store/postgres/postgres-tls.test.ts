@@ -1,4 +1,6 @@
-/** A server that is reached over a network: encrypted, by a password, and by nobody who is not who it says. */
+/**
+ * A server that is reached over a network: encrypted, with a password, and refused if its certificate does not match.
+ */
 import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';

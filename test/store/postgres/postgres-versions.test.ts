@@ -1,4 +1,4 @@
-/** Replicas of two versions on one store: they work side by side where the tables allow it, and say so where not. */
+/** Replicas of two versions on one store: they work side by side if the tables allow it, and say so if not. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
 import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
@@ -14,7 +14,7 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 
 const bin = findServer();
 const NOW = STEPS.length;
-/** What is longer than a server that was away is left alone. */
+/** Longer than the time for which a server that was away is left alone. */
 const LATER_MS = 1_500;
 
 describe.skipIf(bin === undefined)('replicas of two versions', () => {
@@ -48,7 +48,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     return replica;
   }
 
-  /** The next version, which has one step more. */
+  /** The next version, which has one more migration step. */
   async function startNewer(step: Step, changes: Partial<PostgresPlace> = {}): Promise<Session> {
     const place = placeOn(server, { schema, ...changes });
     const steps = [...STEPS, step];
@@ -62,7 +62,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     return session;
   }
 
-  /** More columns in every table of the store, as the next version may want some. */
+  /** Additional columns in every table of the store, as the next version may have. */
   async function moreColumns(): Promise<string> {
     const tables = await inSession((session) => tableNames(session, schema));
     return tables.map((table) => `ALTER TABLE ${table} ADD COLUMN later TEXT NOT NULL DEFAULT ''`).join(';');
@@ -84,7 +84,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
       session.rows<{ step: number; oldest: number }>('SELECT step, oldest FROM schema_step ORDER BY step'),
     );
 
-  /** All that a replica does with most of the tables; `id` is new each time. */
+  /** Everything that a replica does with most of the tables; `id` is new each time. */
   async function works({ store, sharing }: OpenStore, id: string): Promise<void> {
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'notification', '');
@@ -183,7 +183,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     const one = await start({ host: wire.host });
     await works(one, 'a');
     wire.cut();
-    // The server has to notice as well that nobody is there.
+    // The server must also notice that the client is gone.
     await expect(works(one, 'b')).rejects.toMatchObject({ code: 'store_down' });
     await startNewer({ sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 });
     wire.mend();

@@ -13,7 +13,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
   let admin: pg.Client;
   let wire: Wire;
   let clock: VirtualClock;
-  /** What was sent to the server, by anybody. */
+  /** The wake-ups that anybody sent to the server. */
   let payloads: string[] = [];
   let channel = '';
   const opened: PostgresWakes[] = [];
@@ -54,7 +54,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     await admin.query(`LISTEN ${channel}`);
   }
 
-  /** Moves the clock until it holds; what comes from the server takes its time. */
+  /** Advances the clock until it is true; messages from the server take real time. */
   async function until(holds: () => boolean): Promise<void> {
     for (let turns = 0; !holds(); turns += 1) {
       if (turns > 1_000_000) throw new Error('It never came to that.');
@@ -120,7 +120,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     await clock.advance(5_000);
     a.wakes.ring('probe eu');
     b.wakes.ring('probe us');
-    // The server has passed it on, and so to nobody who comes later.
+    // The server has passed it on, so nobody who connects later gets it.
     await until(() => c.heard.length > 0);
     expect([a.heard, b.heard, c.heard]).toEqual([[], [], ['probe us']]);
     wire.mend();

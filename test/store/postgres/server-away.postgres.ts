@@ -1,4 +1,4 @@
-/** A server that is away, one that lacks what it has confirmed, and one that others hold up. */
+/** A server that is away, one that lacks what it had confirmed, and one that others block. */
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import pg from 'pg';
@@ -12,7 +12,7 @@ import { findServer, ownedByServer, type PostgresServer, placeOn, startServer } 
 
 const bin = findServer()!;
 const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
-/** What is longer than a server that was away is left alone. */
+/** Longer than the time for which a server that was away is left alone. */
 const LATER_MS = 1_500;
 
 describe('a server', () => {
@@ -47,7 +47,7 @@ describe('a server', () => {
   const newReplica = (store: Store) => store.transaction((tx) => tx.ownership.join('r', '1', 60_000));
   const data = () => join(server.host, 'data');
 
-  /** What is done meanwhile is forgotten by the server, as by a standby that was behind when it took over. */
+  /** The server forgets what is done meanwhile, as after a failover to a lagging standby. */
   async function forgetting(work: () => Promise<void>): Promise<void> {
     const copy = join(server.host, 'before');
     await server.stop('fast');
@@ -62,7 +62,7 @@ describe('a server', () => {
     await server.start();
   }
 
-  /** Another server of the same data takes over: it has the next timeline. */
+  /** Another server with the same data takes over: it has the next timeline. */
   async function promote(): Promise<void> {
     await server.stop('fast');
     writeFileSync(join(data(), 'standby.signal'), '');
@@ -74,7 +74,7 @@ describe('a server', () => {
     await admin.end();
   }
 
-  /** The store that was away is asked again, until it answers. */
+  /** Queries the store that was away until it answers. */
   async function back<T>(ask: () => Promise<T>): Promise<T> {
     for (let turns = 0; ; turns += 1) {
       await clock.advance(LATER_MS);

@@ -4,7 +4,7 @@ import { findServer, startServer } from './postgres-server.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Where a server is on which stories keep their stores; absent where they keep them in memory. */
+    /** The server on which stories keep their stores; absent if they keep them in memory. */
     readonly postgresUrl?: string;
   }
 }

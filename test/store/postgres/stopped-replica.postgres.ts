@@ -1,4 +1,6 @@
-/** A replica that is stopped, or whose machine is lost, while the server sends it more than the network takes. */
+/**
+ * A replica that is suspended, or whose machine is lost, while the server sends it more than the network can buffer.
+ */
 import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Server, type Socket } from 'node:net';
 import pg from 'pg';
@@ -9,7 +11,7 @@ import { alert } from '../contract/sample-records.ts';
 import { findServer, type PostgresServer, placeAt, startServer } from './postgres-server.ts';
 
 const bin = findServer()!;
-/** More than both ends of a connection keep for each other. */
+/** More than both ends of a connection buffer. */
 const MEGABYTES = 24;
 const LEASE_MS = 10_000;
 
@@ -25,7 +27,7 @@ describe('a replica that takes nothing any more', () => {
   let admin: pg.Client;
   let place: string;
   const sockets: Socket[] = [];
-  /** What the server sends goes no further. */
+  /** Stops passing on what the server sends. */
   let stop = () => {};
 
   beforeAll(async () => {

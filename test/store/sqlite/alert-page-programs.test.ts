@@ -13,7 +13,7 @@ interface Instruction {
   readonly p2: number;
 }
 
-/** Pages of alerts over an empty store, and the statements that they ask. */
+/** Reads pages of alerts from an empty store, and records their statements. */
 function openPages() {
   const inner = openConnection(':memory:');
   onTestFinished(() => inner.close());
@@ -62,7 +62,7 @@ test.each([true, false, undefined])(
       const goesThrough = program.filter(({ opcode, p1 }) => opcode === 'Next' && cursors.has(p1));
       expect(goesThrough).toEqual([]);
     }
-    // Where nothing asks for it, it is not looked for.
+    // Where nothing requires a look-up, there is none.
     expect(lookUps).toBeGreaterThanOrEqual(3);
   },
 );

@@ -10,7 +10,7 @@ import { delivery, event } from '../contract/sample-records.ts';
 
 const PARTS = 8;
 const PART_CHARACTERS = 1_000_000;
-/** What may wait, with the part that goes beyond it. */
+/** What may wait, plus the part that exceeds it. */
 const MOST_AT_ONCE = 4 * 1024 * 1024 + 2 * PART_CHARACTERS;
 
 test('the parts of a big notification are not all held to be written at once', async () => {

@@ -330,7 +330,7 @@ describe('what is durable', () => {
     connection.close();
   });
 
-  /** Bytes appended to the log: a commit that changed nothing appends none. */
+  /** Bytes appended to the write-ahead log: a commit that changed nothing appends none. */
   const walBytes = () => statSync(`${path}-wal`).size;
 
   test('costs no write where nothing changed', async () => {
@@ -359,7 +359,7 @@ describe('what is durable', () => {
       await tx.alerts.put([alert('a', { state: 'resolved' })]);
       await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
     });
-    // With the event goes the episode of its alert.
+    // The alert's episode is deleted together with the event.
     expect(await store.transaction((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(2);
     await store.close();
     const reader = new DatabaseSync(path, { readOnly: true });
@@ -395,7 +395,7 @@ describe('what is durable', () => {
   });
 
   test('fails for good once the disk has failed, and is whole when it is opened anew', async () => {
-    // The shell limits how large a file may become: to SQLite that is a disk that fails to write.
+    // The shell limits the size of files: to SQLite that is a disk that fails to write.
     const writer = child('sh', [
       '-c',
       'ulimit -f 4000; exec "$@"',
@@ -422,7 +422,7 @@ describe('what is durable', () => {
     await store.close();
   });
 
-  /** How many of the events of each numbered transaction are there. */
+  /** How many events of each numbered transaction exist. */
   async function countParts(tx: Transaction) {
     const parts = new Map<number, number>();
     let cursor: string | undefined;

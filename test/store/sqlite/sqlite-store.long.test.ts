@@ -10,7 +10,7 @@ import type { Subject } from '../contract/subject.ts';
 import { describeStore } from '../contract.ts';
 
 const clock = createVirtualClock();
-/** A file system in memory, where there is one: hundreds of stores that are made, written and closed wait for no disk. */
+/** A file system in memory, if there is one, so that hundreds of stores need not wait for a disk. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 async function inFile(): Promise<Subject> {

@@ -1,8 +1,8 @@
 /**
- * A process of its own that uses a store, for tests of what only a second process shows.
- * `node store-process.ts hold PATH` opens the store, says `open` and keeps it. `node store-process.ts write PATH FIRST` writes as fast
- * as it can and says the number of each transaction when it is durable. What goes wrong it says by its code, and
- * then what the store answers after it.
+ * A separate process that uses a store, for tests that need a second process. `node store-process.ts hold PATH` opens
+ * the store, prints `open` and keeps it open. `node store-process.ts write PATH FIRST` writes as fast as it can and
+ * prints the number of each transaction once it is durable. If something goes wrong it prints the error code, and
+ * then what the store answers afterwards.
  */
 
 import { codeOf } from '../../../src/errors.ts';
@@ -13,7 +13,7 @@ import { event, NOW_US } from '../contract/sample-records.ts';
 
 const [mode, path = '', first = '0'] = process.argv.slice(2);
 
-/** What one numbered transaction writes: all of it or nothing must be found. */
+/** The events that one numbered transaction writes: all or none of them must be found. */
 const EVENTS_PER_TRANSACTION = 3;
 
 let store: Store | undefined;

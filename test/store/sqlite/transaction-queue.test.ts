@@ -9,7 +9,7 @@ import {
 } from '../../../src/store/sqlite/transaction-queue.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 
-/** Statements that the queue ran, e.g. `BEGIN`, `COMMIT`. */
+/** Statements that the queue ran, such as `BEGIN`, `COMMIT`. */
 let log: string[];
 let directory: string;
 let connection: Connection;

@@ -1,6 +1,6 @@
 /**
- * `node link-libraries.ts PACKAGE`: makes the links between libraries that the package of the newest PostgreSQL lists,
- * since packages hold no links. Its own script, which would do so, is not run: no package's is.
+ * `node link-libraries.ts PACKAGE`: creates the links between libraries that the package of the newest PostgreSQL
+ * lists, since npm packages cannot contain links. The package has a script for it, but no package's scripts are run.
  */
 import { readFileSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
