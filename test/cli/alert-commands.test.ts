@@ -54,7 +54,7 @@ describe('alerts', () => {
     [['bird=~"Post.*"'], ['BirdTriggerFailing']],
     [['region=us', 'severity!=warning'], []],
     [['--receiver', 'pag.*'], ['FlightFailed']],
-    // As in other lists: by a part of a name, and by what no label says.
+    // As in other lists: by a part of a name, and by texts that are in no label.
     [['bird=post'], ['BirdTriggerFailing']],
     [['bird="post"'], []],
     [['FlightFailed', 'bird=post'], []],
@@ -651,7 +651,7 @@ describe('silences that are there', () => {
   test('update says which ones it had changed before one that failed', async () => {
     const { run } = await daemon();
     const first = (await run('silence', 'add', 'bird=a', '-d', '1h', '-c', 'why')).stdout.trim();
-    // It begins later, so that it is another silence.
+    // It begins later, so it is another silence.
     const start = ['--start', '2026-07-02T13:00:00Z', '-d', '2h'];
     const { exit, stderr } = await run('silence', 'update', first, 'none', ...start);
     expect(exit).toBe(2);

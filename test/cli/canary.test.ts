@@ -13,7 +13,7 @@ import { nestwatch } from './test-io.ts';
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const CANARY = 'cAnArY-7f3e91';
 const SEEN_BEFORE = 'told-by-the-other-side';
-/** Those of the one receiver in the configuration below. */
+/** The number of integrations of the one receiver in the configuration below. */
 const INTEGRATIONS = 15;
 
 interface DeliveryList {
@@ -31,7 +31,7 @@ async function listen(answer: (request: IncomingMessage, response: ServerRespons
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A service that repeats the token in every text that it has, and in the words of its errors. */
+/** A service that repeats the token in every text it returns, including error messages. */
 function answerWithToken({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
   const token = `${SEEN_BEFORE} ${headers.authorization}`;
   const path = url.split('?')[0]!;
@@ -49,7 +49,7 @@ function answerWithToken({ url = '', headers }: IncomingMessage, response: Serve
   }
 }
 
-/** Every page that is reached by links, by its path; those of lists in one order alone. */
+/** Every page that can be reached by links, by its path; of lists only one order. */
 async function crawl(page: string): Promise<ReadonlyMap<string, string>> {
   const seen = new Map<string, string>();
   const waiting = ['/'];
@@ -65,7 +65,7 @@ async function crawl(page: string): Promise<ReadonlyMap<string, string>> {
   return seen;
 }
 
-/** What a command prints, on both ways, however it ends. */
+/** What a command prints to stdout and stderr, however it ends. */
 async function outputOf(config: string, args: readonly string[]): Promise<string> {
   const { stdout, stderr } = await nestwatch(args, {
     environment: { NESTWATCH_CONFIG: config },
@@ -129,7 +129,7 @@ web: { listen: "127.0.0.1:0" }
   });
   await expect.poll(() => /"page":"([^"]+)"/.exec(log)?.[1]).toBeTruthy();
   const page = /"page":"([^"]+)"/.exec(log)![1]!;
-  // Each integration has tried once, and what it was answered is written down.
+  // Each integration has made one attempt, and its result is recorded.
   const failed = async () => {
     const list = (await (await fetch(`${page}/api/v1/deliveries`)).json()) as DeliveryList;
     return list.deliveries.filter(({ last_error }) => last_error !== '').length;
@@ -170,7 +170,7 @@ web: { listen: "127.0.0.1:0" }
   await once(child, 'exit');
   const shown = await outputOf(config, ['config', 'show']);
   expect(shown).toContain('telegram_configs');
-  // What fails says so in the words of the other side.
+  // Failures are reported in the words of the other side.
   const said = await Promise.all(
     [
       ['test-receiver', 'a'],
@@ -193,7 +193,7 @@ web: { listen: "127.0.0.1:0" }
     ...said,
     ...files.map((name) => readFileSync(join(folder, name), 'latin1')),
   ];
-  // What was said beside the secrets came through.
+  // What surrounded the secrets is still there.
   for (const output of [log, answers[0], answers[5], answers[8]]) expect(output).toContain(SEEN_BEFORE);
   expect(ofKey).toHaveLength(64);
   for (const output of outputs) {

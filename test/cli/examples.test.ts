@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { nestwatch } from './test-io.ts';
 
-/** The commands below these words, with those words; a command alone where there are none. */
+/** The commands below these words, including the words; just the command if it has none below. */
 async function commandsBelow(words: readonly string[]): Promise<readonly (readonly string[])[]> {
   const { stdout } = await nestwatch([...words, '--help']);
-  // Where the list ends, examples begin.
+  // After the list come the examples.
   const listed = stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
   const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*)(?:\|[a-z]+)?(?: .*)?$/gm)].map(([, name]) => name!);
   const own = names.filter((name) => name !== 'help');

@@ -5,7 +5,7 @@ import type { ServiceClient } from '../../src/service/client.ts';
 
 const POLL = { intervalMs: 30_000, maxIntervalMs: 300_000 };
 
-/** A service of so many Nests called `Prod 1`, `Prod 2`, …, each with so many Birds. */
+/** A service with this many Nests called `Prod 1`, `Prod 2`, …, each with this many Birds. */
 function service(nests: number, birdsEach: number) {
   let asked = 0;
   const answer = (value: unknown) => Promise.resolve({ value, serverTimeUs: null });

@@ -50,7 +50,7 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   return text;
 }
 
-/** Reads on to the line that holds a text; rejects where there is none. */
+/** Reads up to the line that contains a text; rejects if there is none. */
 function readLines(stream: NodeJS.ReadableStream) {
   const lines = createInterface({ input: stream })[Symbol.asyncIterator]();
   return {
@@ -76,14 +76,15 @@ web: { listen: 127.0.0.1:0 }
 `;
 
 /**
- * A command that waits to read its configuration. `configure` lets it go on; the file is an ordinary one from then on.
+ * A command that waits while it reads its configuration. `configure` lets it continue; from then on the file is an
+ * ordinary one.
  */
 async function startBeforeConfig(args: readonly string[]) {
   const cwd = tempFolder();
   const file = join(cwd, 'nestwatch.yaml');
   execFileSync('mkfifo', [file]);
   const child = start([...args, '--config.file', file], { cwd });
-  // Opens when the command does.
+  // Resolves once the command opens it as well.
   const pipe = await open(file, 'w');
   onTestFinished(() => pipe.close());
   return {
@@ -106,7 +107,7 @@ describe('the process', () => {
     [['rum'], 2, /^$/],
     [['healthcheck', '--url', 'http://127.0.0.1:1'], 1, /^$/],
   ] as const;
-  // Stories below end with 0 and 2.
+  // The tests below cover 0 and 2.
   test.each(casesOf('process: exit codes', codes, codes.slice(2)))(
     'ends with the exit code of its command: %j %i',
     async (args, exit, stdout) => {
@@ -143,7 +144,7 @@ describe('the process', () => {
         resolve();
       });
     });
-    // More than the pipe takes: each is a line of 2 KB in the log, and heard before the next is sent.
+    // More than the pipe holds: each is a line of 2 KB in the log, and is read before the next is sent.
     for (let line = 0; line < 150; line += 1) {
       const body = JSON.stringify({ comment: 'x'.repeat(4_000) });
       const headers = { 'content-type': 'application/json', origin: page };
@@ -166,7 +167,7 @@ describe('the process', () => {
       if (page !== '') break;
     }
     child.stderr!.destroy();
-    // Each is a line of the log.
+    // Each causes a line in the log.
     for (let line = 0; line < 3; line += 1) {
       child.kill('SIGUSR2');
       const ended = exited.then(() => 'ended');
@@ -185,7 +186,7 @@ describe('the process', () => {
       cwd,
       stdio: ['ignore', 'ignore', full],
     });
-    // It has read what it could, which is nothing of a region that does not answer.
+    // It read what it could, which is nothing in a region that does not answer.
     expect((await once(child, 'exit'))[0]).toBe(4);
   });
 
@@ -241,7 +242,7 @@ describe('the process', () => {
     await log.until('The configuration was read');
     writeFileSync(file, configured('receiver: []'));
     await log.until('nestwatch.yaml:4:1: receiver: ');
-    // As Kubernetes exchanges a mounted configuration: by another link.
+    // As Kubernetes replaces a mounted configuration: by changing a link.
     writeFileSync(join(cwd, 'next.yaml'), configured('poll: { interval: 1m }'));
     symlinkSync(join(cwd, 'next.yaml'), join(cwd, 'link'));
     renameSync(join(cwd, 'link'), file);
@@ -255,7 +256,7 @@ describe('the process', () => {
     ['SIGHUP', 'The configuration was read'],
     ['SIGUSR2', 'The level of the log has changed'],
   ] as const;
-  // That they are held meanwhile is shown by SIGTERM below, and by `held-signals.test.ts`.
+  // SIGTERM below and `held-signals.test.ts` show that signals are held meanwhile.
   test.each(casesOf('process: signals that are followed once it has started', followed, []))(
     '%s before it has started is followed afterwards',
     async (signal, line) => {

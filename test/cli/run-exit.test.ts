@@ -8,7 +8,7 @@ import { TEST_START_US } from '../virtual-clock.ts';
 import { openService, TOKEN } from './service.ts';
 import { createTestEdge, tempFile } from './test-io.ts';
 
-/** Twenty times as fast as the machine's. */
+/** Twenty times as fast as the machine's clock. */
 function createFastClock(): Clock & { pending(): number } {
   const { monotonicMs, setTimer } = systemClock();
   const beganMs = monotonicMs();
@@ -32,7 +32,7 @@ function createFastClock(): Clock & { pending(): number } {
   };
 }
 
-/** A receiver that answers so; `undefined` for never. */
+/** A receiver with this answer; `undefined` for none. */
 async function openReceiver(status: number | undefined): Promise<string> {
   const server = createServer((_request, response) => {
     if (status !== undefined) response.writeHead(status).end();

@@ -5,7 +5,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 
 export const TOKEN = 'demo#$[token';
 
-/** A simulated region over real HTTP, with one Nest and what a test may ask for in it; closed with the test. */
+/** A simulated region over real HTTP, with one Nest and what tests request in it; closed with the test. */
 export async function openService() {
   const world = createWorld({ region: 'eu', clock: createVirtualClock(), random: () => 0.5, token: TOKEN });
   const user = world.addUser({ firstName: 'Anna' });

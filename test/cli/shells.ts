@@ -1,18 +1,18 @@
-/** What real shells make of the scripts that `nestwatch completion` prints. */
+/** What real shells do with the scripts that `nestwatch completion` prints. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { nestwatch, tempFile } from './test-io.ts';
 
-/** How a shell is asked what could be written next; the last word is the one that is being written. */
+/** How to ask a shell for completions; the last word is the one being typed. */
 const ASK: Readonly<Record<string, (file: string, words: readonly string[]) => string>> = {
   bash: (file, words) => `source ${file}
 COMP_WORDS=(${words.map((word) => JSON.stringify(word)).join(' ')})
 COMP_CWORD=${words.length - 1}
 _nestwatch
 printf '%s\\n' "\${COMPREPLY[@]}"`,
-  // What comes from zsh's own system is played: it only works where somebody types.
+  // zsh's own completion functions are replaced, because they only work in an interactive shell.
   zsh: (file, words) => `compdef() { }
 _files() { }
 _describe() { local one; for one in "\${(@P)2}"; do print -r -- "\${one%%:*}"; done }
@@ -45,11 +45,11 @@ export async function complete(shell: string, words: readonly string[]): Promise
   const asked = spawnSync(shell, ['-c', script], { encoding: 'utf8', env: { ...process.env, ...env } });
   expect(asked.stderr).toBe('');
   const current = words.at(-1)!;
-  // zsh and fish narrow down themselves where somebody types.
+  // zsh and fish filter by themselves in an interactive shell.
   return asked.stdout.split('\n').filter((word) => word !== '' && word.startsWith(current));
 }
 
-/** What is completed, the words before it with its beginning, and what it may be. */
+/** What is completed, the words before it with its beginning, and the possible completions. */
 export const COMPLETIONS: [string, string[], string[]][] = [
   ['a command', ['si'], ['simulate', 'silence']],
   ['a command below it', ['silence', 'e'], ['expire', 'export']],

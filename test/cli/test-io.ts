@@ -14,7 +14,7 @@ export interface TestEdge {
   readonly stdout: () => string;
   readonly stderr: () => string;
   readonly signal: (name: SignalName) => void;
-  /** Listeners for signals that a command has left behind. */
+  /** The number of signal listeners that a command has left behind. */
   readonly listeners: () => number;
 }
 
@@ -58,7 +58,7 @@ export function createTestEdge({
   };
 }
 
-/** A clock on which every wait is over at once, and has taken its time all the same. */
+/** A clock on which every wait ends at once, but time passes all the same. */
 function createHurriedClock(): Clock {
   let nowMs = 0;
   return {
@@ -98,7 +98,7 @@ export async function nestwatch(args: readonly string[], options: TestEdgeOption
   return { exit, stdout: stdout(), stderr: stderr() };
 }
 
-/** A file that lives as long as the test. */
+/** A file that is deleted after the test. */
 export function tempFile(name: string, content: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));

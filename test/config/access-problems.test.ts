@@ -3,7 +3,7 @@ import { load, problemsOf, REGION } from './load.ts';
 
 const HASH = `$$scrypt$$ln=14,r=8,p=1$$${'A'.repeat(22)}$$${'A'.repeat(43)}`;
 
-/** Without their places. */
+/** Without their positions. */
 const problems = (auth: string) =>
   problemsOf(`${REGION}web: { auth: ${auth} }\n`).map((line) => line.replace(/^\d+:\d+: web\.auth\./, ''));
 

@@ -29,7 +29,7 @@ describe("Alertmanager's older forms", () => {
     expect(receivers({ ...critical, nest: 'Production' })).toEqual([['a', '0.0']]);
     expect(receivers({ ...critical, nest: 'Prod', bird: 'x' })).toEqual([['a', '0.0']]);
     expect(receivers({ severity: 'critical' })).toEqual([['a', '0']]);
-    // The key of the group is the same as with the matchers of today.
+    // The group's key is the same as with today's matchers.
     expect(route.writeLabels!({ groupLabels: {}, commonLabels: {} })).toEqual({ plain: 'x' });
     const today = load(
       OLD.replace('match: { severity: critical, tier: 1 }', `matchers: ['severity="critical"', 'tier="1"']`),
@@ -83,7 +83,7 @@ receivers:
       '8:52: receivers[0].pagerduty_configs[0].details: has no effect here: leave it out, it is filled in',
       '9:68: receivers[0].telegram_configs[0].parse_mode: has no effect here: leave it out, the message is built in',
     ]);
-    // What is empty in `global` says nothing.
+    // Empty values in `global` have no effect.
     expect(load(text).receivers[0]!.integrations[0]).toMatchObject({
       smarthost: { host: 'localhost', port: 25 },
       username: '',

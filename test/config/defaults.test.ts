@@ -116,7 +116,7 @@ test.each([
   ['WatchImpaired', { forMs: 10_000, resolveAfterMs: null }],
 ])('a rule of kind %s that says no more is the default rule', (kind, values) => {
   const { rules } = load(`${REGION}rules: [{ kind: ${kind} }]`);
-  // No two rules have one id: the one that can decide anything has the plain one.
+  // Rules have different ids: the one that can decide anything has the plain one.
   expect({ ...rules[0], id: `${rules[0]!.id}-2` }).toEqual(rules.findLast((rule) => rule.kind === kind));
   expect(rules[0]).toMatchObject({ kind, match: [], labels: {}, annotations: {}, ...values });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { load, problemsOf, REGION, type Surroundings } from './load.ts';
 
-/** The digest stands on the fifth line. */
+/** The digest is on the fifth line. */
 const digest = (settings: string, more = '') =>
   `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops }]\ndigests:\n  - ${settings}${more}`;
 const GOOD = '{ name: daily, cron: "0 8 * * 1-5", receiver: ops }';

@@ -7,7 +7,7 @@ import { load, problemsOf, REGION, type Surroundings } from './load.ts';
 
 const AT = 'receivers[0].webhook_configs[0].http_config';
 
-/** The problems of a webhook's `http_config`, without their places and what is before them. */
+/** The problems of a webhook's `http_config`, without positions and the path to it. */
 function problems(http: string, surroundings: Surroundings = {}): string[] {
   const text = `${REGION}route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: https://x, http_config: ${http} }] }]\n`;
   return problemsOf(text, surroundings).map((line) => line.replace(/^\d+:\d+: /, '').replace(AT, '…'));

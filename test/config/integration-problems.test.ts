@@ -3,7 +3,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { describe } from 'vitest';
 import { REGION, testProblems } from './load.ts';
 
-/** The settings stand on the sixth line, below one that is empty or holds `global`. */
+/** The settings are on the sixth line, below a line that is empty or contains `global`. */
 function receiver(kind: string, settings: string, { global = '', more = '' } = {}): string {
   return `${REGION}${global}\nroute: { receiver: a }\nreceivers:\n  - name: a\n${more}    ${kind}:\n      - ${settings}`;
 }

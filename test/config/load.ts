@@ -5,11 +5,11 @@ import { ConfigError } from '../../src/document/problem.ts';
 
 export interface Surroundings {
   readonly environment?: Readonly<Record<string, string | undefined>>;
-  /** Contents by path; anything else does not exist. */
+  /** Contents by path; no other file exists. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** One region, so that a test can name only what it is about: it takes the first line. */
+/** A region on the first line, so that a test contains only what it is about. */
 export const REGION = 'regions: { eu: { base_url: https://eu.example.com/api-rest, token: t0 } }\n';
 
 export function load(text: string, { environment = {}, files = {} }: Surroundings = {}): Config {
@@ -36,7 +36,7 @@ export function problemsOf(text: string, surroundings: Surroundings = {}): strin
   }
 }
 
-/** A configuration and every problem that is to be found in it. */
+/** A configuration and every problem that must be found in it. */
 export type Case = readonly [
   name: string,
   text: string,
@@ -53,12 +53,12 @@ export function testProblems(cases: readonly Case[]): void {
   }
 }
 
-/** Whom a configuration does not reach: nearly every small one is warned of that. */
+/** Warnings about whom a configuration does not reach. Nearly every small one has such a warning. */
 const OF_REACH = /own addresses end|nobody is notified of alerts|notifies nobody|contain no links/;
 
 /**
- * Every warning as `line:column: path: what`: those of whom it does not reach, or all others, so that a test can name
- * only what it is about.
+ * Every warning as `line:column: path: what`: only those about whom it does not reach, or all others, so that a test
+ * contains only what it is about.
  */
 export function warningsOf(
   text: string,

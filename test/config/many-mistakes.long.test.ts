@@ -1,4 +1,4 @@
-/** A configuration with thousands of mistakes is read in a time that grows as their number does, not as its square. */
+/** The time for reading a configuration with thousands of mistakes grows with their number, not with its square. */
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';

@@ -1,4 +1,7 @@
-/** `inhibit_rules`, `time_intervals` and the routes that name them: every rule's message, and what good ones become. */
+/**
+ * `inhibit_rules`, `time_intervals` and the routes that use them: the message of every rule, and what valid ones
+ * become.
+ */
 import { describe, expect, test } from 'vitest';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { load, problemsOf, REGION } from './load.ts';
@@ -9,7 +12,7 @@ const ROUTE = `route:
 receivers: [{ name: ops }]
 `;
 const inhibit = (rule: string) => problemsOf(`${REGION}inhibit_rules:\n  - ${rule}`);
-/** Problems of one interval with these settings, their place cut off where it is the interval's own. */
+/** The problems of one interval with these settings; a position in the interval itself is cut off. */
 const interval = (settings: string) =>
   problemsOf(`${REGION}time_intervals:\n  - { name: t, time_intervals: [{ ${settings} }] }`).map((problem) =>
     problem.replace(/^\d+:\d+: time_intervals\[0\]\.time_intervals\[0\]\./, ''),

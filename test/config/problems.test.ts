@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import { load, problemsOf, REGION, testProblems } from './load.ts';
 
-/** As files are read. */
+/** As files are decoded. */
 const asUtf8 = (bytes: Buffer) => bytes.toString('utf8');
 
 describe('text that is not YAML is told once, without quoting it', () => {

@@ -7,7 +7,7 @@ const GROUP = {
   commonLabels: { alertname: 'FlightFailed', nest: 'Docs', severity: 'critical' },
 };
 
-/** What the labels of the route at `path` say of a group. */
+/** What the labels of the route at `path` become for a group. */
 function written(route: string, path = '0', group = GROUP) {
   const config = load(`${REGION}route: ${route}\nreceivers: [{ name: a }]\n`);
   return routeAt(config.route, path)!.writeLabels?.(group);

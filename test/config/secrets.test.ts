@@ -40,7 +40,7 @@ describe('secrets', () => {
     ];
     expect(printed.join('\n')).not.toContain(CANARY);
     expect(printed.join('\n')).toContain('[secret]');
-    // The canary is there to be found.
+    // The canary can be found.
     expect(config.regions.map(({ token }) => token.reveal())).toEqual([CANARY, CANARY]);
   });
 

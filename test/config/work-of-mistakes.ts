@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 /**
- * `node --no-opt --no-maglev --no-sparkplug work-of-mistakes.ts COUNT`: how many functions are called while so many
- * mistakes of one sort, or warnings, are found in a configuration, half as many, and a twentieth: a measure of work that
- * is the same on every machine. Functions are counted right as long as nothing is compiled to machine code, hence the
- * options.
+ * `node --no-opt --no-maglev --no-sparkplug work-of-mistakes.ts COUNT`: counts the function calls while this many
+ * mistakes of one sort, or warnings, are found in a configuration, then half as many, and a twentieth. That is a
+ * measure of work that is the same on every machine. The options are needed because calls are counted correctly only
+ * as long as nothing is compiled to machine code.
  */
 import { Session } from 'node:inspector/promises';
 import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
@@ -23,7 +23,7 @@ const lines = (count: number, line: (at: number) => string) =>
 
 const MOST_RULES = 4_000;
 
-/** `most` where it takes long to read each of them. */
+/** `most` if reading each of them takes long. */
 const TEXTS: readonly (readonly [what: string, text: (count: number) => string, most?: number])[] = [
   ['unknown keys of a section', (count) => `poll:\n${lines(count, (at) => `  k${at}x: 1`)}`],
   ['unknown sections', (count) => lines(count, (at) => `k${at}x: 1`)],
@@ -59,7 +59,7 @@ await session.post('Profiler.enable');
 const works: Work[] = [];
 for (const [what, textOf, bound = Number.POSITIVE_INFINITY] of TEXTS) {
   const most = Math.min(bound, Number(process.argv[2]));
-  // What is prepared once, the first time, is no work of a mistake.
+  // What is prepared once, at first, does not count as work of a mistake.
   mistakesIn(REGION + textOf(10));
   for (const mistakes of [most / 20, most / 2, most]) {
     const text = REGION + textOf(mistakes);

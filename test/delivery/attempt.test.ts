@@ -18,7 +18,7 @@ test('a mail about one alert that fires has a link that names this episode of it
   const link = new URL(url).searchParams.get('link')!;
   const { id, startsAtUs } = notification.alerts[0]!;
   expect(links.read(link, notification.createdAtUs)).toEqual({ id, startsAtUs });
-  // Every try says the same.
+  // Every attempt says the same.
   expect(withAcknowledgeUrls(notification, links)).toEqual(reported);
 });
 

@@ -1,4 +1,4 @@
-/** One of several replicas does not reach a receiver that the others reach: its network is its own. */
+/** One of several replicas cannot reach a receiver that the others reach, because of its own network. */
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
@@ -9,7 +9,7 @@ import { accepted, OPS, receiverOf, type Send, stage, start, type World, world }
 const MINUTE_MS = 60_000;
 const cutOff: Outcome = { kind: 'failed', reason: 'unreachable', error: 'connect ENETUNREACH' };
 
-/** Replicas that send as these do; each hears what another rings. */
+/** Replicas that send in these ways; each hears the others' wake-ups. */
 async function replicas(home: World, sends: readonly Send[]) {
   const stages: ReturnType<typeof stage>[] = [];
   const wakeAll = () => {
@@ -24,7 +24,7 @@ async function replicas(home: World, sends: readonly Send[]) {
   return { wakeAll };
 }
 
-/** In seconds, how long it takes until these are settled. */
+/** How many seconds it takes until these are settled. */
 async function settled({ clock, stateOf }: World, ids: readonly string[]): Promise<number> {
   const beganMs = clock.monotonicMs();
   for (;;) {
@@ -95,7 +95,7 @@ test('one whose others do nothing looks for what it has left to them now and the
     ...home.store,
     transaction(work) {
       looks += 1;
-      // Something is queued while it looks.
+      // Something is queued during the look.
       if (looks > 10 && looks < 20) sending.wake();
       if (looks > 1_000) throw new NestwatchError('store_down', 'looked for far too often');
       return home.store.transaction(work);

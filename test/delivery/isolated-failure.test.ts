@@ -1,4 +1,4 @@
-/** One message that a receiver does not accept, while it accepts all others. */
+/** One message that a receiver does not accept, although it accepts all others. */
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -10,7 +10,7 @@ import { accepted, HOUR_MS, OPS, stage, start, type World, world } from './outbo
 const MINUTE_MS = 60_000;
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
 
-/** A receiver that accepts what `accepts` says, and another message of another lane each minute. */
+/** A receiver that accepts what `accepts` says, and one more message in another lane each minute. */
 async function receiver(
   accepts: (id: string, atMs: number) => boolean,
   { receivers = [OPS], ...changes }: Partial<Delivery> & { readonly receivers?: readonly Receiver[] } = {},

@@ -1,4 +1,4 @@
-/** A replica that was taken for dead has joined anew, and is given what it is still sending. */
+/** A replica that was considered dead has joined again, and gets what it is still sending. */
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { accepted, OPS, stage, start, world } from './outbox-world.ts';

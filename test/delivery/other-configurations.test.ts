@@ -1,4 +1,4 @@
-/** Replicas read a new configuration one after the other: what one of them has queued, another may not know yet. */
+/** Replicas read a new configuration one after another: a replica may not know yet what another one has queued. */
 import { expect, test } from 'vitest';
 import { waysOf } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -9,7 +9,7 @@ import { accepted, OPS, receiverOf, stage, start, type World, world } from './ou
 const PAGER = receiverOf('pager');
 const MINUTE_MS = 60_000;
 
-/** A replica that sends by these receivers; `sent` gets the ids. */
+/** A replica that sends to these receivers; `sent` collects the ids. */
 async function replica(home: World, receivers: readonly Receiver[], sent: string[]) {
   const holder = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000));
   const senders = { holder: () => holder, mayBegin: () => true, hasOthers: () => true };

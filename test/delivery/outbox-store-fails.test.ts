@@ -6,7 +6,7 @@ import type { Store } from '../../src/store/store.ts';
 import { accepted, type Send, stage, start, type World, world } from './outbox-world.ts';
 
 describe('a store that fails for a while', () => {
-  /** The real store, whose transactions are refused while `isBroken` says so. */
+  /** The real store, whose transactions fail while `isBroken` returns true. */
   function breaking(home: World, isBroken: () => boolean): World {
     const store: Store = {
       ...home.store,
@@ -92,7 +92,7 @@ describe('a store that fails for a while', () => {
       stage(
         breaking(home, () => {
           if (isBroken) refused += 1;
-          // A stop that takes no rest would else never let this test go on.
+          // Otherwise, a stop that never pauses would never let this test continue.
           return isBroken && refused < 10;
         }),
         async ({ id }) => {

@@ -1,6 +1,6 @@
 /**
- * Delivery alone over a real store and a virtual clock, with channels that do as a test says. Nothing decides here what
- * to send: tests queue deliveries as they need them, in states that alerting would take days to bring about.
+ * Delivery alone with a real store and a virtual clock, and channels that behave as a test says. Nothing here decides
+ * what to send: tests queue deliveries as they need them, in states that alerting would take days to reach.
  */
 import { onTestFinished } from 'vitest';
 import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
@@ -60,7 +60,7 @@ export async function world(): Promise<World> {
 export const OPS: Receiver = { name: 'ops', integrations: [webhook()] };
 export const receiverOf = (name: string): Receiver => ({ name, integrations: [webhook()] });
 
-/** The stage over channels that do as `send` says. */
+/** The stage with channels that behave as `send` says. */
 export function stage(
   { store, clock, reported }: World,
   channels: Send | OpenChannels,

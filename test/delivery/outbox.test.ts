@@ -88,7 +88,7 @@ describe('the stage', () => {
     const home = await world();
     await home.store.transaction(async (tx) => {
       const whole = group({ id: 'broken' });
-      // It breaks where it is kept.
+      // It fails when it is stored.
       const message = { ...whole, toJSON: () => ({ ...whole, ...(broken as object) }) };
       await tx.outbox.enqueue(message, [delivery({ id: 'd-broken', notificationId: 'broken' })], []);
     });
@@ -152,7 +152,7 @@ describe('the stage', () => {
       ...home.store,
       async transaction(work) {
         const result = await home.store.transaction(work);
-        // The turn that finds nothing more to claim has read the store; its answer is still on the way.
+        // The turn that finds nothing more to claim has read the store; its answer is still on its way.
         const isLastTurn = sent.length === 1 && Array.isArray(result) && result.length === 0;
         if (isLastTurn && one) {
           const { wake } = one;
@@ -263,14 +263,14 @@ describe('the stage', () => {
     );
     await home.clock.advance(100);
     expect(sent).toHaveLength(100);
-    // It is asked by eight at once, and the others of it wait their turn.
+    // Eight requests run at once, and the others wait for their turn.
     expect(most).toBe(8);
     hanging.resolve(accepted);
     await home.clock.advance(100);
     expect(await home.states()).toEqual({ delivered: 150 });
   });
 
-  // More hang than are claimed at once of a webhook, and of a chat.
+  // More hang than are claimed at once for a webhook, and for a chat.
   test.each([
     [60, 'webhook', 0],
     [700, 'webhook', 10_000],
@@ -298,7 +298,7 @@ describe('the stage', () => {
       const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
       await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
       one.wake();
-      // Each is tried for the first time.
+      // Each is attempted for the first time.
       await home.clock.advance((count + 20) * 10_000);
       const queuedAtMs = home.clock.monotonicMs();
       await home.queue({ id: 'new', lane: 'new', integration: kind });
@@ -343,7 +343,7 @@ describe('the stage', () => {
       ids.add(id);
       return accepted;
     }).drain();
-    // A second or so on a small machine.
+    // It takes about a second on a small machine.
     expect(processorMs()).toBeLessThan(10_000);
     expect(ids.size).toBe(10_000);
     expect(await home.states()).toEqual({ delivered: 10_000 });

@@ -10,7 +10,7 @@ import type { VirtualClock } from '../virtual-clock.ts';
 import { accepted, HOUR_MS, stage, start, world } from './outbox-world.ts';
 
 describe('a receiver with moods', () => {
-  /** The real webhook channel over a transport that answers as `answer` says. */
+  /** The real webhook channel with a transport that answers as `answer` says. */
   function moody(clock: VirtualClock, answer: (nowUs: number, tries: number) => number | 'timeout') {
     const requests: (HttpRequest & { readonly atUs: number })[] = [];
     const webhookChannel = openWebhooks({

@@ -1,4 +1,4 @@
-/** A batch of forwarded events that a receiver does not accept for the sake of one of them. */
+/** A receiver refuses a batch of forwarded events because of one of them. */
 import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -13,7 +13,7 @@ const LAKE: Receiver = { name: 'lake', integrations: [webhook({ format: 'cloudev
 const REFUSED: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 400' };
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
 
-/** A lake that answers so to what it does not accept, and another batch each minute. */
+/** A lake with this outcome for what it does not accept, and another batch each minute. */
 async function lake(outcome: Outcome | (() => Outcome), accepts: (keys: readonly string[]) => boolean) {
   const home = await world();
   const took: string[] = [];

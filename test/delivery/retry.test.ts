@@ -8,7 +8,7 @@ const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 50
 const refused: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 404' };
 const EXPIRES_AT_US = NOW_US + EXPIRES_AFTER_MS * 1000;
 
-/** Judges one try after the other, each at the instant that the one before chose, until the delivery is settled. */
+/** Judges one attempt after another, each at the instant that the previous one chose, until the delivery is settled. */
 function story(
   outcomeOf: (attempt: number, nowUs: number) => Outcome,
   chance = 0.999,
@@ -19,7 +19,7 @@ function story(
   for (let nowUs = NOW_US; ; nowUs = one.nextAttemptAtUs) {
     one = { ...one, attempts: one.attempts + 1 };
     const { settlement, reason } = judge(one, outcomeOf(one.attempts, nowUs), nowUs, () => chance);
-    // As the store keeps it: what a settlement does not carry on is over.
+    // As the store does it: what a settlement does not carry over is reset.
     one = { ...one, refusals: 0, refusedBy: '', ...settlement };
     seen(settlement);
     if (!['retry', 'ambiguous'].includes(settlement.state))

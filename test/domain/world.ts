@@ -14,7 +14,7 @@ import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
-/** Minutes since the story began, as an instant. */
+/** The instant this many minutes after the story began. */
 export function minute(minutes: number): number {
   return START_US + Math.round(minutes * 60_000_000);
 }
@@ -116,7 +116,7 @@ export function flightStarted(at: number, historic = false): Fact {
   return { fact: 'flight_started', place: MARKETING, flightId: `f-${at}`, startedAtUs: minute(at), historic };
 }
 
-/** A Flight that is active still, as a look at a minute finds it. */
+/** A Flight that is still active, as seen at a minute. */
 export function inAir(
   started: number,
   at: number,
@@ -162,7 +162,7 @@ export function schemaDrift(
 }
 
 interface WatchSaid {
-  /** Null: of no region. */
+  /** Null if it belongs to no region. */
   readonly region?: string | null;
   readonly since: number;
   readonly isImpaired?: boolean;
@@ -171,7 +171,7 @@ interface WatchSaid {
   readonly sentences?: readonly string[];
 }
 
-/** That something impairs the watch, or is seen not to. */
+/** The fact that something impairs the watch, or no longer does. */
 export function watchHealth(
   reason: string,
   { region = null, since, isImpaired = true, severity = 'warning', ...rest }: WatchSaid,
@@ -181,7 +181,7 @@ export function watchHealth(
   return { ...about, isImpaired, severity, endsByItself: false, sinceUs: minute(since), ...said, ...rest };
 }
 
-/** How Flights ended, one a minute from `from` on: `x` failed, `.` succeeded. */
+/** How Flights ended, one a minute from `from` on: `x` for failed, `.` for succeeded. */
 export function ends(pattern: string, from = 0): FlightEnded[] {
   return [...pattern].map((one, index) => ({
     key: `end ${from + index}`,
@@ -206,24 +206,24 @@ export function rule<Name extends AlertKind>(
   return { ...whole, id: change.id ?? ruleId(kind, whole.match) };
 }
 
-/** The id of the rule that stands behind those of a kind: the part of an alert's id behind its name. */
+/** The id of each kind's default rule, which is the part of an alert's id after the kind's name. */
 export const OF_DEFAULT = Object.fromEntries(ALERT_KINDS.map((kind) => [kind, ruleId(kind, [])])) as Readonly<
   Record<AlertKind, string>
 >;
 
-/** What nestwatch holds while a story goes on. Every step is checked for what must hold of any decision. */
+/** The state of nestwatch during a story. After every step it checks what must be true of any decision. */
 export interface Watch {
-  /** Tells facts at a minute; several in one call come in one batch. */
+  /** Tells facts at a minute; several in one call form one batch. */
   tell(at: number, ...facts: Fact[]): Decision;
-  /** Lets time pass; alerts that come due are looked at in between, as the daemon does. */
+  /** Lets time pass; alerts that become due meanwhile are processed, as in the daemon. */
   pass(until: number): void;
-  /** Sets our clock back by so many minutes to a minute. */
+  /** Sets our clock back by this many minutes, to a minute. */
   setBack(by: number, to: number): void;
   alerts(): Alert[];
   /** The only alert of a kind. */
   the(alertname: AlertKind): Alert;
   firing(): string[];
-  /** Not those of an alert that awaits its time. */
+  /** Without those of an alert that does not fire yet. */
   links(): readonly Link[];
   /** Deletes an alert with its links, as alerting does with one that is settled. */
   remove(id: string): void;
@@ -239,7 +239,7 @@ export function watch(rules: readonly Rule[] = []): Watch {
   function keep(decision: Decision): Decision {
     expect(new Set(decision.alerts.map((one) => one.id)).size).toBe(decision.alerts.length);
     for (const link of decision.links) {
-      // What was linked to one that was over before its time gives way.
+      // Replaces what was linked to an alert that was over before it fired.
       const place = links.findIndex(({ alertId, seq }) => alertId === link.alertId && seq === link.seq);
       if (place >= 0) expect(link.seq).toBeGreaterThan(stored.get(link.alertId)?.lastSeq ?? 0);
       else expect(link.seq).toBe(ofAlert(link.alertId).length + 1);
@@ -248,7 +248,8 @@ export function watch(rules: readonly Rule[] = []): Watch {
     for (const alert of decision.alerts) {
       const before = stored.get(alert.id);
       const joined = decision.links.filter(({ alertId }) => alertId === alert.id).length;
-      // One batch may end an episode and begin another, even at the same instant: that one counts its events anew.
+      // One batch may end an episode and begin another, even at the same instant; the new one counts its events from
+      // 0.
       const goesOn =
         before?.state === 'firing' &&
         alert.state === 'firing' &&

@@ -24,7 +24,7 @@ const notFound = {
 } as const;
 const late = { feed: 'flight', streams: 12, overdue: 2, oldestReadUs: NOW_US - 14 * MINUTE_US } as const;
 
-/** Each reason at least once: what is known, the severity, whether the watchdog is still called, and the sentence. */
+/** Each reason at least once: what is known, the severity, whether the heartbeat continues, and the sentence. */
 const CASES: readonly [
   reason: string,
   snapshot: HealthSnapshot,
@@ -384,7 +384,7 @@ describe('the health answer', () => {
     const reasons = (change: Partial<RegionSnapshot>) =>
       judgeHealth(inRegion(change)).map(({ reason }) => reason);
     expect(reasons({ nests: 0, excludedNests: 9, birds: 12 })).toEqual(['no_birds']);
-    // A list without any Nest may have been cut short.
+    // A list without any Nest may be incomplete.
     expect(reasons({ nests: 0, excludedNests: 0, birds: 12 })).toEqual([]);
     expect(reasons({ nests: 0, excludedNests: 0, birds: 0 })).toEqual(['no_birds']);
   });

@@ -58,7 +58,7 @@ test('whoever asks again and again hears what the store said within the last ten
     await health.readOften();
   }
   expect(looks()).toBe(7);
-  // All the rest is of this moment.
+  // What is reported counts at once, without another look.
   health.hear({ what: 'trouble', stage: 'store', error: new NestwatchError('disk_full', 'No space left.') });
   expect((await health.readOften()).impairments).toMatchObject([{ reason: 'store_failing' }]);
   await close();

@@ -7,7 +7,9 @@ import { createVirtualClock } from '../virtual-clock.ts';
 
 const EVENTS_ALONE = webhook({ format: 'cloudevents' });
 
-/** Whether nobody is reached, after one try of each integration: `+` accepted it, `-` did not, `.` was not tried. */
+/**
+ * Whether nobody is reached, after one attempt of each integration: `+` accepted it, `-` did not, `.` was not tried.
+ */
 async function isNobodyReached(tries: Readonly<Record<string, string>>, receivers: readonly Receiver[]) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });

@@ -71,7 +71,7 @@ describe('the room of the store', () => {
     expect(room.refusal(false)).toMatchObject({ why: 'away', message: 'no answer' });
     room.answered();
     expect(room.refusal(false)).toBeUndefined();
-    // That one answers says nothing of its disk.
+    // An answer of the store says nothing about its disk.
     room.hear(trouble(full));
     room.answered();
     expect(room.refusal(false)).toMatchObject({ why: 'full' });

@@ -6,7 +6,7 @@ import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.t
 import { createWatchFacts, type WatchFact } from '../../src/health/watch-facts.ts';
 import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
 
-/** What the store said. */
+/** The answers of the store. */
 const kept = { ...NOTHING_KEPT };
 
 function looks() {

@@ -6,7 +6,7 @@ export const NOW_US = TEST_START_US;
 export const MINUTE_US = 60e6;
 const GIB = 1024 ** 3;
 
-/** A region with which all is well. */
+/** A region without any trouble. */
 export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
   return {
     region: 'eu',
@@ -33,7 +33,7 @@ export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
   };
 }
 
-/** A replica with which all is well. */
+/** A replica without any trouble. */
 export function aReplica(change: Partial<ReplicaSnapshot> = {}): ReplicaSnapshot {
   const config = { digest: 'c1', sinceUs: NOW_US - 600 * MINUTE_US };
   return { name: 'host-a', version: '1', refused: undefined, config, ...change };

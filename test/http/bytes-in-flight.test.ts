@@ -3,7 +3,7 @@ import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
 
 const MIB = 1024 * 1024;
 
-/** Whether it has ended once all promise jobs have run. */
+/** Whether it has ended after all promise jobs have run. */
 async function hasEnded(promise: Promise<void> | undefined): Promise<boolean> {
   let ended = false;
   void Promise.resolve(promise).then(() => {

@@ -6,17 +6,17 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sig
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Valid from yesterday on, for three days. */
+/** Valid from yesterday, for three days. */
 const DAY_MS = 86_400_000;
 
-/** An authority: `name`.pem and `name`.key in the folder. */
+/** Creates an authority: `name`.pem and `name`.key in the folder. */
 export function makeAuthority(folder: string, name: string): void {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const extensions = [basicConstraints(true)];
   write(folder, name, privateKey, certificate({ name, issuer: name, publicKey, extensions }, privateKey));
 }
 
-/** A certificate of `authority`, for localhost or another host: `name`.pem and `name`.key. */
+/** Creates a certificate by `authority`, for localhost or another host: `name`.pem and `name`.key. */
 export function makeCertificate(folder: string, authority: string, name: string, host = 'localhost'): void {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
   const signer = createPrivateKey(readFileSync(join(folder, `${authority}.key`)));
@@ -53,7 +53,7 @@ function certificate({ name, issuer, publicKey, extensions }: Content, signer: K
   return sequence(content, ECDSA_WITH_SHA256, bits(sign('sha256', content, signer)));
 }
 
-/** Tags of ASN.1, and object identifiers as they are written. */
+/** Tags of ASN.1, and encoded object identifiers. */
 const OID = {
   ecdsaWithSha256: '2a8648ce3d040302',
   commonName: '550403',

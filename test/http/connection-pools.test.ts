@@ -1,4 +1,4 @@
-/** Connections to many servers, as a receiver may name them by its redirects. */
+/** Connections to many servers, as a receiver may cause them by redirects. */
 import type { Pool } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { createConnectionPools } from '../../src/http/connection-pools.ts';

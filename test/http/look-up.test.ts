@@ -1,4 +1,4 @@
-/** Names whose servers are silent take threads of the whole process; everybody else still gets answers. */
+/** Names whose DNS servers are silent occupy threads of the process; everybody else must still get answers. */
 import type { LookupAddress } from 'node:dns';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createLookUp } from '../../src/http/look-up.ts';
@@ -8,7 +8,7 @@ import { serveHttp } from './servers.ts';
 
 const ADDRESSES: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }];
 
-/** A resolver that answers when a test says so. */
+/** A resolver that answers when a test tells it to. */
 function resolver() {
   const clock = createVirtualClock();
   const asked: { readonly name: string; readonly answer: (error?: Error) => void }[] = [];
@@ -21,7 +21,7 @@ function resolver() {
   return {
     clock,
     found,
-    /** Names that are being asked for, in the order in which that began. */
+    /** Names being looked up, in the order in which that began. */
     underWay: () => asked.map(({ name }) => name),
     find: (name: string) =>
       lookUp(name, { all: true }, (error) => found.push(error ? `${name}: none` : name)),
@@ -29,7 +29,7 @@ function resolver() {
       const at = asked.findIndex((one) => one.name === name);
       asked.splice(at, 1)[0]!.answer(error);
     },
-    /** It is looked up at once. */
+    /** Checks that it is looked up at once. */
     prove(name: string): void {
       this.find(name);
       this.answer(name);

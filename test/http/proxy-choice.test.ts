@@ -11,7 +11,7 @@ describe('the proxy of a request', () => {
     expect(proxy('http://a.example')).toBe('http://plain.example.com:3128');
     expect(proxy('https://a.example')).toBe('http://tls.example.com:3128');
     expect(proxyFor(new URL('https://a.example'), { http })).toBeUndefined();
-    // Whoever names a proxy and no exception means it for this machine, too.
+    // Whoever sets a proxy without exceptions wants it used for this machine, too.
     expect(proxy('http://127.0.0.1')).toBe('http://plain.example.com:3128');
   });
 

@@ -1,4 +1,4 @@
-/** Servers that demand something of who asks, for tests: over HTTP, over TLS, proxies. */
+/** Servers for tests that require something of their clients: over HTTP, over TLS, proxies. */
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import {
@@ -19,7 +19,7 @@ export interface Arrived {
   readonly url: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  /** Of the certificate that the client showed. */
+  /** The subject of the client's certificate. */
   readonly client: string | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** A folder of its own, which is gone with `close`. */
+/** A temporary folder, which `close` deletes. */
 export function openFolder(): { readonly path: string; close(): Promise<void> } {
   const path = mkdtempSync(join(tmpdir(), 'nestwatch-http-'));
   return { path, close: async () => rmSync(path, { recursive: true, force: true }) };
@@ -46,7 +46,10 @@ export async function serveHttp(answer: Answer): Promise<TestServer> {
   return listening('http', answer, (listener) => createHttpServer(listener));
 }
 
-/** Over TLS, with `name`.pem and `name`.key of the folder; with `clientCa` only who shows a certificate of it. */
+/**
+ * Over TLS, with `name`.pem and `name`.key of the folder; with `clientCa`, only clients with a certificate of it get
+ * in.
+ */
 export async function serveTls(
   folder: string,
   name: string,
@@ -88,7 +91,7 @@ async function listening(
   return { url: `${scheme}://localhost:${port}`, port, arrived, close: () => closed(server) };
 }
 
-/** A proxy for HTTP: tunnels what is asked with CONNECT, passes on the rest; asks for `credentials` where they are given. */
+/** A proxy for HTTP: tunnels CONNECT requests and passes on the rest; requires `credentials` if they are given. */
 export async function serveProxy(credentials?: string): Promise<TestServer & { readonly targets: string[] }> {
   const targets: string[] = [];
   const expected = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`;
@@ -119,7 +122,7 @@ export async function serveProxy(credentials?: string): Promise<TestServer & { r
   return { url: `http://localhost:${port}`, port, arrived: [], targets, close: () => closed(server) };
 }
 
-/** A proxy for SOCKS 5 (RFC 1928); asks for a user and password (RFC 1929) where they are given. */
+/** A proxy for SOCKS 5 (RFC 1928); requires a user and password (RFC 1929) if they are given. */
 export async function serveSocks(credentials?: string): Promise<TestServer & { readonly targets: string[] }> {
   const targets: string[] = [];
   const server = createTcpServer(async (socket) => {
@@ -139,7 +142,7 @@ export async function serveSocks(credentials?: string): Promise<TestServer & { r
       if (!isRight) return void socket.end();
     }
     const asked = await next();
-    // A name; addresses are not asked for here.
+    // A name; clients send no addresses here.
     const host = asked.subarray(5, 5 + asked[4]!).toString();
     const port = asked.readUInt16BE(asked.length - 2);
     targets.push(`${host}:${port}`);

@@ -124,7 +124,7 @@ describe('an exchange', () => {
     const url = await serve((request, response) => {
       sockets.add(request.socket);
       held.push(response);
-      // One connection alone would wait here for ever.
+      // With only one connection this would wait forever.
       if (held.length === 2) for (const one of held.splice(0)) one.end();
     });
     const transport = open({ connections: 2 });

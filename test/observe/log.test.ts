@@ -37,7 +37,7 @@ describe('a log that nobody reads', () => {
       ...{ level: 'info', format: 'json', stream, clock: createVirtualClock() },
       unread() {
         told.push('unread');
-        // Which is a line of the log as well.
+        // This is a line of the log as well.
         log.report({ what: 'limit_reached', limit: 'unread_log_bytes' });
       },
     });
@@ -53,7 +53,7 @@ describe('a log that nobody reads', () => {
       .slice(-2)
       .map((line) => JSON.parse(line));
     expect(last).toMatchObject([
-      // With the one that says that the bound was reached.
+      // Including the line that says that the limit was reached.
       { message: 'Lines of the log were left out, since nobody read it', lines: 10_001 - written },
       { message: 'The next line' },
     ]);
@@ -384,7 +384,7 @@ test('while the server of the store is unavailable, the first line says it for a
   ];
   // Within a minute, a line of the same kind is held back.
   expect(said()).toEqual([...once, once[2]]);
-  // Whatever else fails the store is said by health.
+  // Health reports every other failure of the store.
   report({ ...impaired, isOver: false });
   expect(said().at(-1)).toEqual(['The watch is impaired', 'store_failing']);
 });

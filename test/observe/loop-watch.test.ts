@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createLoopWatch } from '../../src/observe/loop-watch.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
-/** A clock of a loop that can be kept busy: time passes then, and no timer rings. */
+/** The clock of an event loop that can be kept busy: then time passes, and no timer fires. */
 function busyLoop() {
   const clock = createVirtualClock();
   let busyMs = 0;

@@ -41,7 +41,7 @@ function world(
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
   });
   const text = (format?: 'openmetrics') => textOf(metrics.render(format));
-  /** The value of one series, written as Prometheus shows it; undefined when there is none. */
+  /** The value of one series as Prometheus shows it; undefined if there is none. */
   async function value(series: string): Promise<number | undefined> {
     const line = (await text()).split('\n').find((one) => one.startsWith(`${series} `));
     return line === undefined ? undefined : Number(line.slice(series.length + 1));
@@ -456,7 +456,8 @@ describe('failures by cause', () => {
     expect([await value(label('new')), await value(label('_other'))]).toEqual([undefined, 1]);
     report({ ...failed, error: 'new' });
     report({ ...failed, error: 'cause 0' });
-    // It was seen more often than the rarest that is shown, which leaves; what comes of that one is other.
+    // It occurred more often than the rarest one shown, which it replaces; later failures of that one count as
+    // `_other`.
     expect([await value(label('new')), await value(label('cause 0'))]).toEqual([1, undefined]);
     expect(await value(label('_other'))).toBe(2);
     for (let index = 0; index < 5_000; index += 1) report({ ...failed, error: `once ${index}` });

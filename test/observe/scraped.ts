@@ -1,6 +1,6 @@
 import type { Collected, Scraped } from '../../src/observe/metrics.ts';
 
-/** What a scrape asks for, where there is nothing. */
+/** The answer of a store without content to a scrape. */
 export const NOTHING: Collected = {
   ready: true,
   alerts: [],

@@ -1,6 +1,6 @@
 /**
- * Three replicas on a real PostgreSQL and the real clock, of which one goes: it is a process of its own that is killed,
- * or runs here, as the others and as the command runs them, and ends.
+ * Three replicas on a real PostgreSQL and the real clock, one of which goes. It is either a separate process that is
+ * killed, or runs in this process like the others, as the command runs them, and ends.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -43,7 +43,7 @@ const GOES = ['is killed', 'ends'] as const;
 describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   const worlds = new Map<string, World>();
   const closings: (() => unknown)[] = [];
-  /** What the receiver was sent: `firing Sort mail`. */
+  /** The messages of the receiver: `firing Sort mail`. */
   const received: string[] = [];
   const troubles: string[] = [];
   let folder: string;
@@ -94,7 +94,7 @@ web: { listen: "127.0.0.1:0" }
     troubles.length = 0;
   }, 60_000);
 
-  /** A replica in a process of its own; resolves to the address of its page. */
+  /** A replica in a separate process; resolves to the address of its page. */
   async function spawnReplica(): Promise<{ readonly url: string; go(): void }> {
     const child = spawn(process.execPath, [MAIN, 'run', '--log.format', 'json'], { cwd: folder });
     const go = () => void child.kill('SIGKILL');
@@ -108,7 +108,7 @@ web: { listen: "127.0.0.1:0" }
     throw new Error('The replica did not start.');
   }
 
-  /** Its clock is so far ahead. */
+  /** `aheadUs`: how far its clock is ahead. */
   async function openReplica(hostName: string, aheadUs = 0): Promise<Running> {
     const own = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
     const { edge } = createTestEdge({ clock: own, hostName });
@@ -163,7 +163,7 @@ web: { listen: "127.0.0.1:0" }
       .poll(async () => (await replicasAt(c.app.url)).map(({ name }) => name).toSorted(), wait)
       .toEqual([hostname(), 'b', 'c'].toSorted());
 
-    // An alert is seen at all; a silence that is made at one hides it at all, and mutes it.
+    // All replicas show an alert; a silence created at one is shown by all, and mutes the alert.
     fails('eu', 'Sort mail');
     const stateAt = async (url: string) =>
       (await json<{ status: { state: string } }[]>(url, '/api/v2/alerts'))[0]?.status.state;
@@ -188,12 +188,12 @@ web: { listen: "127.0.0.1:0" }
     const alertsAt = async (url: string) => (await json<unknown[]>(url, '/api/v2/alerts')).length;
     await expect.poll(() => alertsAt(c.app.url), wait).toBe(2);
 
-    // The page of one shows all of them, and so does the command.
+    // Each page shows all replicas, and so does the command.
     const page = await (await fetch(c.app.url)).text();
     for (const name of [hostname(), 'b', 'c']) expect(page).toContain(`<bdi>${name}</bdi>`);
     expect((await nestwatch(['status', '--url', b.app.url], { clock })).stdout).toMatch(/^c +\S+ +\S+/m);
 
-    // Nothing of it is left behind.
+    // It leaves nothing behind.
     await a.go();
     const killedMs = clock.monotonicMs();
     await expect
@@ -203,13 +203,13 @@ web: { listen: "127.0.0.1:0" }
     await expect
       .poll(async () => (await replicasAt(b.app.url)).filter(({ alerting }) => alerting).length, wait)
       .toBe(1);
-    // Another alerts now, and it mutes as well, until the silence is over.
+    // Another replica does the alerting now, and it respects the silence until that is over.
     expect(received).toEqual(['firing Sort mail']);
     const { silenceID } = (await made.json()) as { readonly silenceID: string };
     await fetch(`${c.app.url}/api/v2/silence/${silenceID}`, { method: 'DELETE' });
     await expect.poll(() => received, wait).toEqual(['firing Sort mail', 'firing Sort mail']);
 
-    // What belongs to a region is shown by its owner alone.
+    // Only the owner of a region exports its series.
     const series = async (name: RegExp) => {
       const texts = await Promise.all(
         [b, c].map(async ({ app }) => (await fetch(`${app.url}/metrics`)).text()),
@@ -223,7 +223,7 @@ web: { listen: "127.0.0.1:0" }
     expect(await series(/^nestwatch_alerting_owner 1$/)).toHaveLength(1);
     expect(await series(/^nestwatch_silences\{state="expired"\} 1$/)).toHaveLength(1);
 
-    // One that ends gives all back at once.
+    // A replica that ends gives everything back at once.
     await b.end();
     await expect.poll(() => ownersAt(c.app.url), wait).toEqual({ eu: 'c', us: 'c' });
     expect(received).toHaveLength(2);
@@ -237,7 +237,7 @@ web: { listen: "127.0.0.1:0" }
     const all = [wrong, right];
     const names = async (url: string) => (await replicasAt(url)).map(({ name }) => name);
     for (const { app } of all) await expect.poll(() => names(app.url), wait).toEqual(['web#1', 'web#2']);
-    // What they do goes by the clock of the store's server, so nothing is wrong that matters to the watch.
+    // They use the clock of the store's server, so the watch is not affected.
     for (const { app } of all) {
       const { impairments } = await json<{ impairments: { reason: string }[] }>(app.url, '/api/v1/health');
       expect(impairments.map(({ reason }) => reason)).not.toContain('clock_wrong');
@@ -275,14 +275,14 @@ web: { listen: "127.0.0.1:0" }
     expect(doctor.stdout).toMatch(/that of replica web#1 is .* ahead of that of the server/);
     expect(doctor.stdout).toMatch(/web#2, version \S+, runs for .*, reads no region/);
 
-    // What the one with the wrong clock reads and decides is dated by the server's.
+    // What the replica with the wrong clock reads and decides has the server's time.
     fails('eu', 'Sort mail');
     await expect.poll(() => received, wait).toContain('firing Sort mail');
     const alerts = await json<{ updatedAt: string }[]>(right.app.url, '/api/v2/alerts');
     expect(alerts).toHaveLength(1);
     expect(Math.abs(Date.parse(alerts[0]!.updatedAt) - clock.nowUs() / 1000)).toBeLessThan(60_000);
 
-    // Whoever is left needs no number.
+    // The last one left needs no number.
     await wrong.end();
     await expect.poll(() => ownersAt(right.app.url), wait).toEqual({ eu: 'web', us: 'web' });
     expect(troubles).toEqual([]);

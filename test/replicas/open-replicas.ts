@@ -1,4 +1,4 @@
-/** Replicas in one process, on one store in memory and a virtual clock, with the two regions that they watch. */
+/** Replicas in one process, with one store in memory, a virtual clock, and the two regions that they watch. */
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createDaemon, type Setup } from '../../src/daemon.ts';
@@ -16,7 +16,7 @@ import { createVirtualClock } from '../virtual-clock.ts';
 
 const REGIONS = ['eu', 'us'];
 
-/** Wakes of replicas in one process. */
+/** Wake-ups among replicas in one process. */
 function createWakes(): () => Wakes {
   const all = new Set<(what: WakeUp) => void>();
   return () => {
@@ -34,7 +34,7 @@ function createWakes(): () => Wakes {
   };
 }
 
-/** Replica and region, or `watchdog`: whether that one reaches what it asks of this. */
+/** Whether a replica reaches a region, or `watchdog`, at an address. */
 type Reaches = (name: string, region: string, url: string) => boolean;
 
 export async function openReplicas(names: readonly string[], reaches: Reaches = () => true) {
@@ -49,7 +49,7 @@ export async function openReplicas(names: readonly string[], reaches: Reaches = 
       return [region, world] as const;
     }),
   );
-  /** `more` stands behind the rest of the file. */
+  /** `more` is appended to the configuration. */
   const setupOf = (name: string, more = '', regions: readonly string[] = REGIONS): Setup => ({
     config: loadConfig({
       file: 'n.yaml',
@@ -104,10 +104,10 @@ receivers: [{ name: ops, webhook_configs: [{ url: "https://hook.example.com/" }]
     worlds,
     replicas,
     heard,
-    /** The file of one of them has more, or fewer regions, and is read. */
+    /** Changes the configuration of one of them (`more`, or fewer regions), which it then reads. */
     follow: (name: string, more: string, regions?: readonly string[]) =>
       replicas.get(name)!.daemon.follow(setupOf(name, more, regions)),
-    /** What happened to alerts of the kind: `a firing eu`. */
+    /** What happened to alerts of the kind, such as `a firing eu`. */
     said: () =>
       heard.flatMap(({ name, one }) =>
         one.what === 'alert' && one.alertname === 'WatchImpaired'

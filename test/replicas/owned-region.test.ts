@@ -1,4 +1,6 @@
-/** How a region that another replica reads stands: as that one shows it, where both understand the same by it. */
+/**
+ * The state of a region that another replica reads: as that replica shows it, if both understand it in the same way.
+ */
 import { expect, test } from 'vitest';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createOwnedRegion } from '../../src/replicas/owned-region.ts';

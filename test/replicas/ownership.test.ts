@@ -37,7 +37,7 @@ const wakes = (): Wakes => ({
   },
 });
 
-/** A replica whose work of each duty is to wait; what it owns is seen from outside. */
+/** A replica whose work in each duty is to wait; what it owns can be seen from outside. */
 function begin(
   name: string,
   {
@@ -117,7 +117,7 @@ function begin(
     ownership,
     happenings,
     stores,
-    /** How often another one may have left work to do. */
+    /** How often another one may have left work. */
     leftOver: () => leftOver,
     owned: () => duties.filter((duty) => ownership.owns(duty)),
     async ends() {
@@ -150,7 +150,7 @@ describe('one replica', () => {
     await secondsPass(600);
     expect(asked.renew / 10).toBeLessThanOrEqual(24);
     expect(asked.shown / 10).toBeLessThanOrEqual(4);
-    // To show how its own duties stand.
+    // To show the state of its own duties.
     expect(asked.transaction / 10).toBeLessThanOrEqual(4);
     const without = { renew: 0, shown: 0, transaction: 0 };
     const two = begin('two', {

@@ -112,7 +112,7 @@ describe('what is nobody’s', () => {
     const three = names.filter((one) => one.duty !== 'region c');
     expect(planDuties(1, three, view(200, 0)).take).toEqual([]);
     expect(planDuties(2, three, view(200, 0)).take).toEqual(['region b']);
-    // Slow for all, or not by much; or that is not known of the other.
+    // Slow for all, or only a little slower, or nothing is known about the other.
     expect(
       seized(2, { ...owned, replicas: [replica(1, { turnMs: 200 }), replica(2, { turnMs: 50 })] }),
     ).toEqual([]);
@@ -216,7 +216,8 @@ test('any replicas with any duties come to rest evenly, and nothing goes to and 
         duties.reduce((sum, { owner, weight }) => sum + (owner === me ? weight : 0), 0),
       );
       const mean = all.reduce((sum, weight) => sum + weight, 0) / count;
-      // What is left is less than the lightest of the most loaded one could mend, or not worth a move.
+      // What is left could not be improved by moving the lightest duty of the busiest replica, or is not worth a
+      // move.
       expect(Math.max(...load) - Math.min(...load)).toBeLessThanOrEqual(Math.max(...all) + mean / 5);
       expect(duties.every(({ owner }) => owner > 0)).toBe(true);
       const total = [...moves.values()].reduce((sum, one) => sum + one, 0);

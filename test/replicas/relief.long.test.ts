@@ -1,10 +1,10 @@
-/** A region that the replica which reads it does not reach, and another one does. */
+/** A region that cannot be reached by the replica that reads it, but by another one. */
 import { expect, test } from 'vitest';
 import { amountOf } from '../cases.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const MINUTE_MS = 60_000;
-/** In which nobody takes from another what that one can do, or nobody could do better. */
+/** In these minutes nobody takes from another what that one can do, or what nobody could do better. */
 const CALM_MINUTES = amountOf('relief: minutes in which all stays where it is', 120, 20);
 const UNHEARD_HOURS = amountOf('relief: hours in which nobody is heard', 2, 1);
 
@@ -27,7 +27,7 @@ async function openTwo() {
     ...two,
     reader,
     other: reader === 'a' ? 'b' : 'a',
-    /** These reach us no more. */
+    /** From now on these cannot reach the region. */
     cut(...names: readonly string[]) {
       cutOff.clear();
       for (const name of names) cutOff.add(name);
@@ -36,14 +36,14 @@ async function openTwo() {
       const [bird] = us.birds.keys();
       return us.startFlight(bird!, { endsAs: 'failed', fliesForMs: 1_000 }).id;
     },
-    /** What was alerted of the region. */
+    /** The alerts about the region. */
     alerts: () =>
       two.heard.flatMap(({ one }) =>
         one.what === 'alert' && one.region === 'us' ? [`${one.alertname} ${one.state}`] : [],
       ),
-    /** Who took it from whom does not reach it. */
+    /** Which replica took it from which, because that one could not reach it. */
     relieved: () => two.heard.flatMap(({ name, one }) => (one.what === 'relieves' ? [name] : [])),
-    /** How it stands, asked at each. */
+    /** The region's health, according to each replica. */
     healths: () =>
       [...two.replicas.values()].map(
         ({ daemon }) => daemon.regions().find(({ region }) => region === 'us')!.health.health,
@@ -106,7 +106,7 @@ test.each([
 test('what is repeated is repeated by one that is heard', async () => {
   const cutOff = new Set<string>();
   const two = await openReplicas(['a', 'b'], (name, what) => what !== 'watchdog' || !cutOff.has(name));
-  // Of a region without Birds the watch is worth nothing.
+  // Watching a region without Birds is worth nothing.
   const eu = two.worlds.get('eu')!;
   eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
   await two.clock.advance(10 * MINUTE_MS);

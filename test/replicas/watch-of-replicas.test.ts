@@ -1,4 +1,4 @@
-/** Alerts about the watch itself, where several replicas look at it: one of them raises and ends these, from what all show. */
+/** Alerts about the watch itself with several replicas: one of them raises and ends them, from what all report. */
 import { expect, test } from 'vitest';
 import { openReplicas } from './open-replicas.ts';
 
@@ -143,7 +143,7 @@ test('alerts of a region that one replica does not know go on while another read
   await fails(first!);
   expect(said()).toEqual(['firing us']);
   await reads('a', ['eu']);
-  // Whoever takes up another configuration gives alerting back.
+  // A replica that gets a new configuration gives alerting back.
   for (let m = 1; (await ownerOf('alerting')) !== 'a' && m < 10; m += 1)
     await reads('b', ['eu', 'us'], `rules: [{ kind: FlightFailed, window: ${m}m }]`);
   await fails(sales.id);

@@ -17,7 +17,9 @@ const tinyItems = (count: number) => `[${'{},'.repeat(count - 1)}{}]`;
 const inPage = (items: string) => `{"totalCount":1,"items":${items},"page":0}`;
 const tooLarge = (limit: string) => expect.objectContaining({ code: 'too_large', facts: { limit } });
 
-/** Resolves to the processor's time of the longest turn of the event loop since: others' load does not count. */
+/**
+ * Resolves to the processor time of the longest turn of the event loop since then, so that other load does not count.
+ */
 function watchTurns(): () => Promise<number> {
   const cpuMs = () => process.threadCpuUsage().user / 1000;
   let [isOver, longestMs, lastMs] = [false, 0, cpuMs()];
@@ -144,14 +146,14 @@ describe('an answer that is read in slices', () => {
   });
 });
 
-/** As much as is passed over between two turns of the event loop. */
+/** As much as is scanned between two turns of the event loop. */
 const STRETCH = 512 * 1024;
 const STRETCHES = 8;
 const WIDE = ' '.repeat(STRETCHES * STRETCH);
 const ESCAPED = `"${'\\n'.repeat((STRETCHES / 2) * STRETCH)}"`;
 
 test.each([
-  // How often each of its characters is passed over: to find where an item ends, and to parse it.
+  // How often each of its characters is scanned: to find where an item ends, and to parse it.
   ['white space before a list', `${WIDE}[]`, 1, []],
   ['white space between items', `[{"id":1},${WIDE}{"id":2}]`, 1, [{ id: 1 }, { id: 2 }]],
   ['white space in an item', `[{"id":${WIDE}1}]`, 2, [{ id: 1 }]],

@@ -17,7 +17,7 @@ function start(chance = 1) {
     fails(times: number) {
       for (let time = 0; time < times; time += 1) breaker.failed(false, `failure ${time + 1}`);
     },
-    /** Waits for the next probe and sends it; answers the seconds waited. */
+    /** Waits for the next probe and sends it; returns the seconds waited. */
     async probes(): Promise<number> {
       const waitMs = breaker.waitMs();
       await clock.advance(waitMs);

@@ -247,7 +247,7 @@ describe('tries', () => {
     );
     const calls = 100;
     for (let call = 0; call < calls; call += 1) await ends(client.searchNests().catch(() => {}));
-    // Ten are saved at first, and a tenth comes with every request.
+    // Ten are saved up at first, and each request adds a tenth.
     expect(sent.length - calls).toBeLessThanOrEqual(10 + sent.length / 10);
     expect(sent.length - calls).toBeGreaterThan(10);
   });
@@ -439,7 +439,7 @@ describe('the token', () => {
       waits.push((clock.monotonicMs() - beganMs) / 1000);
       await ends(client.searchNests().catch(() => {}));
     }
-    // A little earlier by chance, which is 0.5 here.
+    // The random value is 0.5 here, so each is a little earlier.
     expect(waits.map((seconds) => seconds / 0.9)).toEqual(
       [5, 15, 60, 300, 300].map((s) => expect.closeTo(s)),
     );

@@ -9,7 +9,7 @@ const SEEDS = casesOf('limits: services that refuse by chance', [1, 2], [1]);
 const MINUTES_BEFORE_FALL = amountOf('limits: minutes before one falls', 10, 2);
 const QUOTAS = casesOf('limits: requests a second of a quota', [1, 8], [1]);
 
-/** Eight who ask without a pause, until the function that is returned ends it. */
+/** Eight clients send requests without a pause, until the returned function stops them. */
 function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Promise<void> {
   let isOver = false;
   const ask = async () => {
@@ -128,7 +128,7 @@ test('a limit is kept beside refusals by chance', async () => {
   expect(accepted / (4 * 60 * 20)).toBeGreaterThan(0.7);
 });
 
-/** Seconds of clean answers after which the rate is at 80 % of its ceiling again, once these faults have passed. */
+/** Seconds of successful answers after these faults until the rate is at 80 % of its limit again. */
 async function recovery(
   ceiling: number,
   seed: number,

@@ -23,7 +23,7 @@ function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 100
     rates,
     /** What was admitted, offered or refused, in order. */
     served,
-    /** Asks for a turn under a name; the permit comes with `settle`. */
+    /** Requests a turn under a name; the permit has `settle`. */
     request(name: string): { settle(outcome?: Outcome): void } {
       let permit: Permit | undefined;
       pace.admit().then(
@@ -38,7 +38,7 @@ function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 100
     ready(name: string, signal?: AbortSignal) {
       pace.ready(signal).then(() => served.push(name));
     },
-    /** Requests that all end so, one after the other, each when its turn has come. */
+    /** Sends requests with this outcome, one after another, each when its turn has come. */
     async ends(times: number, outcome: Outcome): Promise<void> {
       for (let time = 0; time < times; time += 1) {
         let permit: Permit | undefined;
@@ -49,7 +49,7 @@ function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 100
         permit!.settle(outcome);
       }
     },
-    /** Lets promises settle, and a few tokens come. */
+    /** Lets promises settle and a few tokens arrive. */
     settles: () => clock.advance(10),
   };
 }
@@ -65,7 +65,7 @@ describe('turns', () => {
     await clock.advance(1000);
     expect(served).toEqual(['a', 'b', 'c']);
     first!.settle();
-    // A permit that is settled twice frees one slot, not two.
+    // Settling a permit twice frees one slot, not two.
     first!.settle();
     await clock.advance(1000);
     expect(served).toEqual(['a', 'b', 'c', 'd']);

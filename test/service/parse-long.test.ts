@@ -5,13 +5,13 @@ import { parseJson } from '../../src/service/parse-json.ts';
 import { parseLong } from '../../src/service/parse-long.ts';
 import { countTurns } from '../count-turns.ts';
 
-/** As much as is passed over between two turns of the event loop. */
+/** As much as is scanned between two turns of the event loop. */
 const STRETCH = 512 * 1024;
 const ANSWER = 8 * STRETCH;
 
 const parse = (text: string) => parseLong(new JsonScan(text));
 
-/** What becomes of the whole text. */
+/** The result for the whole text. */
 async function outcome(text: string): Promise<string> {
   const scan = new JsonScan(text);
   try {

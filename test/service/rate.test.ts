@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { Rate } from '../../src/service/rate.ts';
 
-/** Who asks for so long a pause knows of a quota: that is no chance. */
+/** A service that asks for such a long pause has a quota: this is not random. */
 const QUOTA_MS = 6_000;
 
-/** A rate on a clock that only these steps move. */
+/** A rate on a clock that only these functions move. */
 function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
   let nowMs = 1000;
   const rate = new Rate({ ceiling, startPerSecond, random: () => chance, nowMs });
@@ -19,7 +19,7 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
     passes(ms: number) {
       nowMs += ms;
     },
-    /** Sends as fast as the rate allows for a while; answers how many left. */
+    /** Sends as fast as the rate allows for a while; returns how many were sent. */
     saturated(ms: number, latencyMs = 50): number {
       const endMs = nowMs + ms;
       let sent = 0;
@@ -35,7 +35,7 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
       nowMs = endMs;
       return sent;
     },
-    /** The same at a service that refuses what is beyond so many a second. */
+    /** The same with a service that refuses what exceeds this many requests a second. */
     beyond(perSecond: number, ms: number): void {
       const endMs = nowMs + ms;
       let [tokens, filledAtMs] = [perSecond, nowMs];
@@ -276,7 +276,7 @@ describe('while holding', () => {
 });
 
 describe('the level that was borne before many refusals', () => {
-  /** Borne at 20, then refused so often, each time after a single answer. */
+  /** Accepted at 20, then refused this often, each time after a single answer. */
   function refusedAt20(times: number, retryAfterMs = 1000) {
     const one = start({ startPerSecond: 20, ceiling: 20 });
     one.saturated(20_000);

@@ -3,7 +3,7 @@ import { RefusalCause } from '../../src/service/refusal-cause.ts';
 
 const CEILING = 50;
 
-/** Each request of a cause leaves as its level allows. */
+/** Each request of a cause is sent as its level allows. */
 const leftAtMs = new WeakMap<RefusalCause, number>();
 
 const aCause = (ceiling = CEILING) => new RefusalCause(ceiling, 0);
@@ -19,7 +19,7 @@ function refused(cause: RefusalCause, level: number): number {
   return cause.refused(level);
 }
 
-/** So many answers at a level; every n-th is a refusal. Returns what the last refusal was taken for. */
+/** This many answers at a level; every n-th is a refusal. Returns the cause assumed for the last refusal. */
 function answers(
   cause: RefusalCause,
   level: number,
@@ -98,7 +98,7 @@ test('a limit that is gone is forgotten as soon as more is accepted', () => {
 });
 
 describe('after a pause that the service asks for', () => {
-  /** So many rounds: so many answers at a level, a refusal, a pause. Returns what the last refusal was taken for. */
+  /** This many rounds of: answers at a level, a refusal, a pause. Returns the cause assumed for the last refusal. */
   function rounds(cause: RefusalCause, count: number, accepted: (round: number) => number, level = 10) {
     let byLevel = Number.NaN;
     for (let round = 0; round < count; round += 1) {
@@ -119,7 +119,7 @@ describe('after a pause that the service asks for', () => {
 
   test('one that comes each time when a bucket is empty is because of the level', () => {
     const cause = aCause();
-    // Five a second, saved up for a second: nine more leave before it is empty.
+    // Five a second, saved up for a second: nine more are sent before it is empty.
     expect(rounds(cause, 40, () => 9)).toBeGreaterThan(0.5);
     expect(cause.likelyLimit()).toBeLessThan(6.5);
   });

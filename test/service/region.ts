@@ -11,8 +11,8 @@ export const json = (value: unknown, status = 200): Reply => ({ status, body: JS
 export const unreachable = () => new NestwatchError('unreachable', 'no answer from eu.example: ECONNRESET');
 
 /**
- * A client of one region on a virtual clock. `answer` is the service: what it says to each request, by its number
- * from 1; it may take its time.
+ * A client of one region on a virtual clock. `answer` is the service: it answers each request, by its number from 1,
+ * and may take its time.
  */
 export function openRegion(
   answer: (request: HttpRequest, number: number) => Reply | Promise<Reply>,
@@ -49,7 +49,7 @@ export function openRegion(
     client,
     sent,
     happened,
-    /** Moves the clock until the call has ended. */
+    /** Advances the clock until the call has ended. */
     async ends<T>(call: Promise<T>): Promise<T> {
       let ended = false;
       const end = () => {
@@ -59,7 +59,7 @@ export function openRegion(
       await clock.advanceUntil(() => ended);
       return call;
     },
-    /** What the requests so far came to, as reported. */
+    /** The reported results of the requests so far. */
     outcomes: () =>
       happened.flatMap((one) => (one.what === 'request' ? [one.failure ?? ('ok' as const)] : [])),
   };

@@ -32,7 +32,7 @@ export interface Told {
   readonly items: readonly Json[];
 }
 
-/** Asks with the right token; `path` lies below the prefix. */
+/** Sends a request with the right token; `path` is below the prefix. */
 export function ask(world: World, target: string, body?: unknown): Told {
   const [method = '', path = ''] = target.split(' ');
   const headers: Record<string, string> = { authorization: TOKEN };

@@ -18,7 +18,7 @@ function rendered(text: string, use: TemplateUse, values: object = {}): string {
   });
 }
 
-/** A fiftieth of what a template may make. */
+/** A fiftieth of what a template may produce. */
 const TEN_THOUSAND = 'x'.repeat(10_000);
 
 afterEach(() => {
@@ -59,7 +59,7 @@ describe('a template', () => {
   test.each([
     ['{% for i in (1..100000000) %}x{% endfor %}', 'memory alloc limit exceeded'],
     ['{% for i in (1..9000000) %}xxxxxxxx{% endfor %}', 'limit exceeded'],
-    // liquidjs alone took over a minute for each of these.
+    // liquidjs alone took more than a minute for each of these.
     [
       '{% assign a = (1..3000) | sort %}{{ a | group_by_exp: "x", "a | where_exp: \'y\', \'y == x\' | size" }}',
       'it takes the processor for more than 150 ms',

@@ -4,7 +4,7 @@ import { cap, firstLines, manyLines, plainText } from '../../src/text/plain-text
 import { anyCharacter } from '../any-character.ts';
 import { countProcessorMs } from '../processor-time.ts';
 
-/** Written as ranges, not as the classes of the code: what a reader of a mail or a terminal never sees. */
+/** Written as ranges, unlike the classes in the code: what a reader of a mail or a terminal never sees. */
 const NEVER_SEEN: readonly (readonly [first: number, last: number])[] = [
   [0x00ad, 0x00ad],
   [0x034f, 0x034f],
@@ -48,7 +48,7 @@ const WORDS = [
   '…',
 ];
 
-/** Texts in which every sort of character meets every other. */
+/** Texts in which characters of all sorts are next to each other. */
 const hostile = fc
   .array(
     fc.oneof(
@@ -199,7 +199,7 @@ test.each(['x', '\u200b', '\u200d', ' ', '\r\n', '\0', '\ud800', 'a\u200d\u200d\
       firstLines(text, 3, 300);
       cap(text, 300);
     }
-    // A hundred times through ten megabytes would take minutes.
+    // A hundred passes over ten megabytes would take minutes.
     expect(processorMs()).toBeLessThan(2_000);
   },
 );

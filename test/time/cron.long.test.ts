@@ -35,7 +35,7 @@ describe('the latest instant of a cron expression', () => {
     expect(latest('0 8 * * *', '2026-07-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-07-02T06:00');
     expect(latest('0 8 * * *', '2026-01-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-01-02T07:00');
     expect(latest('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-02T02:25');
-    // 02:30 is not there on 29 March 2026, and twice on 25 October.
+    // 02:30 does not exist on 29 March 2026, and occurs twice on 25 October.
     const night = (until: string) => latest('30 2 * * *', until, undefined, 'Europe/Amsterdam');
     expect(night('2026-03-29T12:00Z')).toBe('2026-03-28T01:30');
     expect(night('2026-10-25T01:00Z')).toBe('2026-10-25T00:30');

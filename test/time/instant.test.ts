@@ -27,7 +27,7 @@ describe('parseInstant', () => {
     '2026-07-02T24:00:00Z',
     '2026-07-02T13:60:00Z',
     '2026-07-02T13:59:34.1234567890Z',
-    // The values that .NET writes for "not set" and "never": microseconds do not hold them.
+    // The values that .NET writes for "not set" and "never", which are out of range for microseconds.
     '0001-01-01T00:00:00Z',
     '9999-12-31T23:59:59.9999999Z',
   ])('refuses %s', (text) => {
@@ -52,7 +52,7 @@ describe('parseInstant', () => {
     fc.assert(
       fc.property(parts, ([year, month, day, hour, minute, second]) => {
         const stem = `${year}-${month}-${day}T${hour}:${minute}:${String(second).padStart(2, '0')}`;
-        // Without the `Z` the text is not canonical and takes the other way.
+        // Without the `Z` the text is not canonical, so it takes the other path.
         expect(parseInstant(`${stem}Z`)).toEqual(parseInstant(stem));
       }),
       { numRuns: 2000 },

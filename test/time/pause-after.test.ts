@@ -24,11 +24,11 @@ import { anAlert, anAlertingConfig, anEvent, aStatus, NOW_US, putEvents } from '
 
 const HOUR = 3_600_000_000;
 const ALERTS = 1_000;
-/** Comparisons of one text with one instruction, or with one text, between two turns of the event loop. */
+/** The most comparisons of a text with an instruction, or with a text, between two turns of the event loop. */
 const MOST_WORK = 5_000;
-/** Expressions of a thousand instructions, almost as many as all silences may have. */
+/** Expressions of a thousand instructions, almost as many as all silences together may have. */
 const LARGE = 50;
-/** So many of those begin while work of other sorts was done, or go beyond `MOST_WORK` by one. */
+/** This many of them may begin while other work was done, or exceed `MOST_WORK` by one. */
 const MOST_LARGE = 2 * 6;
 
 const recurrences = createRecurrences();
@@ -39,7 +39,7 @@ const config = (groupBy: readonly string[]) => ({
   regions: [{ name: 'eu' }],
 });
 
-/** A store with alerts of one Flight that fire, in one group or each in its own. */
+/** A store with firing alerts of one Flight each, in one group or each in its own. */
 async function openAlerts(groupBy: readonly string[]): Promise<Store> {
   const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
   const event = anEvent({ id: 'f1/failed' });
@@ -67,8 +67,8 @@ async function openAlerts(groupBy: readonly string[]): Promise<Store> {
 }
 
 /**
- * Runs work among silences that hide nothing; resolves to how often they were compared, or their expressions looked for,
- * which compiles them the first time, and to the most of that between two pauses.
+ * Runs work with silences that match nothing. Resolves to how often they were compared, or their expressions looked
+ * up (which compiles them the first time), and to the most of that between two pauses.
  */
 async function comparisonsInARow(
   store: Store,
@@ -199,7 +199,7 @@ describe('a long transaction lets other work go on among many silences', () => {
 
   test.each([...asked, ...flushes])('where %s', async (_, store, work) => {
     const some = await comparisonsInARow(store(), silencesOf(100, '=', 'x'), rolledBack(work));
-    // Each of some alerts was compared with each silence.
+    // Each of the alerts was compared with each silence.
     expect(some.all).toBeGreaterThanOrEqual(100 * 100);
     expect(some.most).toBeLessThanOrEqual(MOST_WORK);
     const medium = await comparisonsInARow(store(), silencesOf(4, '=~', 'a{990}'), rolledBack(work));
@@ -221,7 +221,7 @@ test.each<[string, (tx: Transaction) => Promise<unknown>]>([
   expect(most).toBeLessThanOrEqual(MOST_LARGE);
 });
 
-/** The same, of which nothing remains. */
+/** The same, rolled back afterwards. */
 function rolledBack(work: (tx: Transaction) => Promise<unknown>) {
   return async (tx: Transaction) => {
     const undone = new Error('undone');

@@ -12,10 +12,10 @@ beforeEach(() => {
   clock = createStoreClock(own);
 });
 
-/** What it shows, in seconds from the start. */
+/** The store clock's time, in seconds from the start. */
 const shown = () => (clock.nowUs() - TEST_START_US) / SECOND_US;
 
-/** The store says what it shows, by seconds from the start; the answer takes a while. */
+/** The store reports its time, in seconds from the start; the answer takes a while. */
 async function hear(storeSeconds: number, tookMs = 0): Promise<void> {
   const askedMs = clock.monotonicMs();
   await own.advance(tookMs);

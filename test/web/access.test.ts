@@ -1,4 +1,4 @@
-/** Who may do what: every route with every scope, each way to say who one is, and what is written down of it. */
+/** Who may do what: every route with every scope, each way to log in, and what is recorded of it. */
 import { randomBytes } from 'node:crypto';
 import { copyFileSync, readFileSync } from 'node:fs';
 import { request as httpsRequest } from 'node:https';
@@ -37,7 +37,7 @@ const basic = (user: string, password: string) => ({
   authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
 });
 
-/** All routes of the application itself, so that a new one is in the table from its first day. */
+/** All routes of the application itself, so that a new one is tested from its first day. */
 async function routes(): Promise<[method: string, path: string][]> {
   const { options } = await serve();
   const app = createApp(
@@ -261,7 +261,7 @@ describe('what is written down', () => {
     expect((await ask('/writes?since=x', bearer('reader-1'))).status).toBe(400);
     expect((await ask('/api/v1/writes', bearer('robot-12'))).status).toBe(403);
 
-    // A person's own name stands on what they do; a token's holder may speak for somebody.
+    // A user's own name is recorded for what they do; the holder of a token may name somebody.
     const { json: silences } = await ask<{ createdBy: string }[]>('/api/v2/silences', bearer('reader-1'));
     expect(silences.map(({ createdBy }) => createdBy).sort()).toEqual(['anna', 'somebody else']);
     const form = await ask('/silence', basic('anna', 'right'));
@@ -338,7 +338,7 @@ describe('TLS', () => {
         socket.on('error', reject);
       });
     expect(await shown()).toBe('first');
-    // Between the two copies they do not belong together.
+    // Between the two copies, certificate and key do not match.
     use('second', 'pem');
     expect(await shown()).toBe('first');
     use('second', 'key');

@@ -76,7 +76,7 @@ describe('silences', () => {
   });
 
   test('have a bounded size together', async () => {
-    // Ten of almost 5,000 instructions.
+    // Ten with almost 5,000 instructions each.
     const { post, nowUs, reached } = await withSilences(10, (at) => `${'a{990}'.repeat(5)}${at}`);
     const { status, json } = await post(silence(nowUs, 'a{900}', true));
     expect([status, json]).toEqual([400, expect.stringContaining('instructions')]);

@@ -31,7 +31,7 @@ test('the system says how many files may be open', () => {
 });
 
 describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (scheme) => {
-  /** A server with room for four, which answers nothing where it is asked to hang. */
+  /** A server with room for four connections, which does not answer when it is asked to hang. */
   async function crowded() {
     const folder = openFolder();
     onTestFinished(() => folder.close());
@@ -94,7 +94,7 @@ describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (sch
 });
 
 describe('whoever asks and does not read', () => {
-  /** Answers of 8 MB wait here, and health is asked for beside them. */
+  /** Answers of 8 MB wait here, and health is requested meanwhile. */
   async function large() {
     const served = await serve();
     const nowUs = served.clock.nowUs();
@@ -163,7 +163,7 @@ describe('requests by the thousand', () => {
     const asked = Array.from({ length: 200 }, () => ask('/api/v1/events'));
     for (let turns = 0; turns < 20; turns += 1) await ask('/-/healthy');
     expect(queued).toBe(2);
-    // A scrape does not stand behind pages.
+    // A scrape does not wait for pages.
     expect((await ask('/metrics')).status).toBe(200);
     opened.resolve();
     await held;
@@ -192,7 +192,10 @@ describe('requests by the thousand', () => {
   });
 });
 
-/** Sends these bytes, and is done with that or may send more; resolves to all that comes back until the connection is closed. */
+/**
+ * Sends these bytes, and then ends or may send more; resolves to everything that comes back until the connection is
+ * closed.
+ */
 async function answerTo(url: string, sent: string, isMore = false): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
@@ -213,7 +216,7 @@ test.each([
   async (more, status) => {
     const { web, reported } = await serve();
     const host = new URL(web.url).host;
-    // The parser counts names and values, and not what stands between them.
+    // The parser counts names and values, but not what is between them.
     const padding =
       LIMITS.request_head_bytes.most + more - '/-/healthy?'.length - 'Host'.length - host.length;
     for (const [query, header] of [

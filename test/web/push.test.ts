@@ -9,7 +9,7 @@ import { serve } from './served.ts';
 const NEWS: Happening = { what: 'set_aside', sort: 'rule', name: 'r', reason: 'x' };
 const NO_NEWS: Happening = { what: 'rate_limit', region: 'eu', requestsPerSecond: 1 };
 
-/** What a page that follows is sent. */
+/** What a following page is sent. */
 async function follow(push: ReturnType<typeof createPush>) {
   const reader = push.open()!.getReader();
   const decoder = new TextDecoder();
@@ -94,7 +94,7 @@ describe('pages that are open', () => {
   });
 });
 
-/** The answer as soon as its head is there. */
+/** Resolves to the answer as soon as its headers have arrived. */
 function openStream(url: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request(new URL('/api/v1/stream', url), { headers }, resolve).on('error', reject).end();
@@ -113,7 +113,7 @@ describe('GET /api/v1/stream', () => {
     });
     const ended = new Promise((resolve) => answer.on('end', resolve));
     answer.resume();
-    // The clock of the test stands still: nothing is cut off by a timer.
+    // The test's clock stands still, so no timer cuts anything off.
     await close();
     await ended;
   });

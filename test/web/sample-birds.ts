@@ -42,8 +42,8 @@ export async function putFlights(
 }
 
 /**
- * `Translate blog` fails every other hour and has an alert, `Post news` does well and flies hourly to a schedule,
- * `Old one` was switched off by Anna.
+ * `Translate blog` fails every other hour and has an alert, `Post news` succeeds hourly on a schedule, `Old one` was
+ * switched off by Anna.
  */
 export async function putBirds(store: Store): Promise<void> {
   const bird = {

@@ -11,7 +11,7 @@ import type { StatusView } from '../../src/web/status-view.ts';
 import type { WebOptions } from '../../src/web/web-options.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
-/** A tree of two receivers: critical alerts go to `pager` as well. */
+/** A route tree with two receivers: critical alerts also go to `pager`. */
 export function anAlertingConfig(change: Partial<WebOptions['alerting']> = {}): WebOptions['alerting'] {
   const times = { groupWaitMs: 30_000, groupIntervalMs: 300_000, repeatIntervalMs: 14_400_000 };
   const route = { matchers: [], continue: false, groupBy: ['alertname', 'region'], ...times, routes: [] };
@@ -128,7 +128,7 @@ export async function putEvents(store: Store, events: readonly Event[]): Promise
   });
 }
 
-/** Puts alerts with the events that made them, the oldest first. */
+/** Stores alerts with the events that raised them, the oldest first. */
 export async function putAlert(store: Store, alert: Alert, events: readonly Event[] = []): Promise<void> {
   await putEvents(store, events);
   await store.transaction(async (tx) => {
@@ -137,7 +137,7 @@ export async function putAlert(store: Store, alert: Alert, events: readonly Even
   });
 }
 
-/** Puts deliveries in the state that they name. */
+/** Stores deliveries in the state that they name. */
 export async function putDeliveries(store: Store, deliveries: readonly Delivery[]): Promise<void> {
   await store.transaction(async (tx) => {
     for (const delivery of deliveries) {
@@ -203,7 +203,7 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
   };
 }
 
-/** What impairs the watch a little; each part may be another. */
+/** Something that impairs the watch a little; each part can be changed. */
 export function anImpairment(change: Partial<Omit<Impairment, keyof Said>> = {}): Impairment {
   const facts = { region: 'eu', feed: 'flight', streams: 12, late: 2, oldestMs: 12 * 60_000 } as const;
   const { finding = { sort: 'overdue', facts }, ...rest } = change;

@@ -10,7 +10,7 @@ import type { WebOptions } from '../../src/web/web-options.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlertingConfig, aStatus } from './sample.ts';
 
-/** `Body` is what the test takes a JSON answer to be. */
+/** `Body` is the expected type of a JSON answer. */
 export interface Answer<Body = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
@@ -23,9 +23,9 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const reported: Happening[] = [];
-  /** When the stages were woken. */
+  /** When the stages were woken up. */
   const changes: number[] = [];
-  /** The regions that somebody had asked at once. */
+  /** The regions for which an immediate request was asked for. */
   const probes: string[] = [];
   let ids = 0;
   const used: WebOptions = {
@@ -81,7 +81,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
   };
   onTestFinished(close);
 
-  /** A request with exactly these headers, as `fetch` would not let a test name its own host. */
+  /** A request with exactly these headers; `fetch` would not let a test set its own host. */
   function ask<Body>(
     path: string,
     headers: Record<string, string> = {},
@@ -91,7 +91,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     return new Promise((resolve, reject) => {
       const outgoing = request(new URL(path, web.url), { method, headers }, async (incoming) => {
         let body = '';
-        // It would never end.
+        // This answer never ends.
         if (incoming.headers['content-type'] === 'text/event-stream') incoming.destroy();
         else for await (const chunk of incoming.setEncoding('utf8')) body += chunk;
         const isJson = String(incoming.headers['content-type']).includes('json');

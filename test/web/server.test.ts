@@ -263,7 +263,7 @@ describe('a scrape', () => {
   });
 
   test.each([
-    // As Prometheus 2 and 3 ask.
+    // As Prometheus 2 and 3 send it.
     ['application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1', 'openmetrics'],
     [
       'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.4',
@@ -525,7 +525,7 @@ test.each(['identity', 'gzip'])('who leaves in the middle of a scrape is no fail
   const left = Promise.withResolvers<void>();
   async function* endless() {
     try {
-      // Random, so that it cannot be packed into nothing.
+      // Random, so that it cannot be compressed.
       for (;;) yield randomBytes(40_000).toString('hex');
     } finally {
       left.resolve();
@@ -544,7 +544,7 @@ test.each(['identity', 'gzip'])('who leaves in the middle of a scrape is no fail
     asked.on('error', () => {});
   });
   await left.promise;
-  // What follows from it follows in the next turns.
+  // Consequences follow in the next turns.
   await setImmediate();
   expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
 });
@@ -560,7 +560,7 @@ test.each([
   const { web } = await serve({
     report(one) {
       reported.push(one);
-      // Each write is reported when it has come to its end.
+      // Each write is reported when it has finished.
       if (one.what === 'write') answered.resolve();
     },
   });

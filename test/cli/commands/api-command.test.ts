@@ -16,7 +16,7 @@ async function setUp() {
   return { ...service, api, bird: ['--nestId', service.nest.id, '--birdId', service.manual.id] };
 }
 
-/** A service that gives every request the same answer, or one by its page. */
+/** A service that gives the same answer to every request, or one answer per page. */
 async function answering(status: number, body: string | ((page: number) => string), type = 'text/html') {
   let requests = 0;
   const server = createServer(({ url = '' }, response) => {
@@ -119,7 +119,7 @@ describe('api', () => {
   test('--all walks every page and prints them as one', async () => {
     const { api, world, bird, manual } = await setUp();
     for (let count = 0; count < 5; count += 1) world.save(manual.id);
-    // The service gives less than is asked for, so that every page is short.
+    // The service returns fewer entries than requested, so every page is short.
     world.behaviours.maxPageSize = 2;
     const one = JSON.parse((await api(['getBirdLogs', ...bird, '--pageSize', '3'])).stdout);
     const all = JSON.parse((await api(['getBirdLogs', ...bird, '--all'])).stdout);

@@ -10,7 +10,7 @@ import { nestwatch, tempFile } from '../test-io.ts';
 
 const REGION = 'regions: { eu: { base_url: https://x/api-rest, token: t } }\n';
 const WAYS = 'webhook_configs: [{ url: https://x }]';
-/** Somebody is notified. */
+/** With it, somebody is notified. */
 const HOOK = `receivers: [{ name: default, ${WAYS} }]\n`;
 
 describe('check-config', () => {

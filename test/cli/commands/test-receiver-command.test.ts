@@ -13,7 +13,7 @@ interface Received {
   readonly body: string;
 }
 
-/** One server that plays every service, and one for mail, both on loopback. */
+/** One server that stands in for every service, and one for mail, both on loopback. */
 async function setUp(status = 200, password = '') {
   const posts: Received[] = [];
   const mails: string[] = [];
@@ -70,7 +70,7 @@ receivers:
 `,
   );
   const run = (...args: string[]) => nestwatch([...args, '--config.file', file], { clock: systemClock() });
-  /** On a clock that stands still. */
+  /** With a clock that stands still. */
   const print = (...args: string[]) => nestwatch([...args, '--config.file', file]);
   return { run, print, posts, mails, logins };
 }

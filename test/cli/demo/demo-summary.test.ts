@@ -7,7 +7,7 @@ function happened(key: string, visibleAtUs: number): TrueEvent {
   return { key, ...names, occurredAtUs: visibleAtUs, visibleAtUs, goneAtUs: undefined };
 }
 
-/** The end of the text, of a demo in which three events happened at 1, 2 and 3 µs. */
+/** The end of the output, for a demo in which three events happened at 1, 2 and 3 µs. */
 function endOf(eventKeys: readonly string[], underWaySinceUs: number, webhooksAgain = 0): string {
   const truth = ['a', 'b', 'c'].map((key, at) => happened(key, at + 1));
   const regions = [{ region: 'eu', truth, fired: [], resolved: [] }];

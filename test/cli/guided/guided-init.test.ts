@@ -19,7 +19,7 @@ function openFolder(): string {
   return folder;
 }
 
-/** A webhook that answers with each of these codes in turn, and with the last of them from then on. */
+/** A webhook that answers with these codes in turn, and then keeps repeating the last one. */
 async function openHook(...codes: number[]) {
   const bodies: string[] = [];
   const server = createServer(async (request, response) => {

@@ -21,7 +21,7 @@ async function configured() {
   const atUs = world.nowUs() - 9 * 3_600_000_000;
   world.startFlight(event.id, { startedAtUs: atUs, endsAs: 'failed', fliesForMs: 5_000 });
   const run = (...args: string[]) => nestwatch([...args, '--config.file', file]);
-  /** As a daemon has read them. */
+  /** Stores them as a daemon would have read them. */
   const know = async () => {
     const store = await openSqliteStore({ path, clock: createVirtualClock() });
     const seen = { region: 'eu', nestId: nest.id, present: true };

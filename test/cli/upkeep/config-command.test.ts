@@ -53,7 +53,7 @@ interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** A value for each key of the schema, with the canary for whatever may be kept in a file of its own. */
+/** A value for each key of the schema, with the canary wherever a value may come from a file of its own. */
 function everything(schema: Schema, definitions: Schema['definitions'], depth = 0): unknown {
   const { $ref, anyOf = [], allOf = [], properties, additionalProperties, items, type } = schema;
   if (depth > 12) return undefined;

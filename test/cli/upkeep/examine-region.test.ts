@@ -15,17 +15,17 @@ interface Case {
   readonly token?: string;
   readonly requestsPerSecond?: number;
   readonly aheadMs?: number;
-  /** Parameters that the service takes no notice of. */
+  /** Parameters that the service ignores. */
   readonly ignores?: readonly string[];
-  /** What the service answers 404 to. */
+  /** The requests that the service answers with 404. */
   readonly isMissing?: (url: URL) => boolean;
-  /** What happens when the service is asked something. */
+  /** Called for each request to the service. */
   readonly asked?: (world: World, url: URL) => void;
-  /** What happens while new entries are waited for. */
+  /** Called while new entries are awaited. */
   readonly meanwhile?: (world: World) => void;
 }
 
-/** Examines a simulated region with some history; resolves to what was found, by what it is about. */
+/** Examines a simulated region with some history; resolves to the findings by their subject. */
 async function examined({
   behaviours = {},
   token = 'token',
@@ -156,7 +156,7 @@ describe('each switch of the service is found', () => {
         }));
         return { items, totalCount: null, page: null, pageSize: null };
       };
-      // What fits into one page shows no bound.
+      // If everything fits on one page, no limit shows.
       const expected = entries > 37 ? { largest: 37, beyond: 'clamped' } : { largest: 1000, beyond: 'none' };
       expect(await examinePageSize(ask, 1000)).toEqual(expected);
     },
@@ -272,11 +272,11 @@ describe('no other switch of the service misleads it', () => {
     const of = await examined({ behaviours });
     for (const [about, found] of GOOD) {
       const { state, found: words } = of(about);
-      // What could not be asked is said to be so, and nothing is made up.
+      // What could not be tested is reported as such, and nothing is made up.
       if (state === 'good' || state === 'note') expect(words, about).toMatch(found);
       else expect(['absent', 'unknown', 'bad'], about).toContain(state);
     }
-    // Whatever the service does, something of it is learned.
+    // Whatever the service does, something is learned about it.
     expect(of('token').state).not.toBe('absent');
   });
 

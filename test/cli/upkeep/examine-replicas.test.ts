@@ -13,7 +13,7 @@ import { nestwatch, tempFile } from '../test-io.ts';
 
 const NOW_US = 9_000_000_000;
 
-/** Replicas that run for an hour, each with what is said of it; the first owns regions and alerting. */
+/** Replicas that have run for an hour, with these changes; the first owns the regions and alerting. */
 function examined(...replicas: Partial<ReplicaRecord>[]) {
   return examineReplicas({
     nowUs: NOW_US,

@@ -36,7 +36,7 @@ test('a backup is taken while the daemon runs, is whole and private, and holds w
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   expect(stdout).toMatch(/s\.db → .*b\.db, \d+\.\d KiB\n$/);
   expect(statSync(at('b.db')).mode & 0o777).toBe(0o600);
-  // What comes afterwards is not in it.
+  // What is stored afterwards is not in it.
   await putEvents(store, [anEvent({ id: '2' })]);
   const check = await run('check', at('b.db'));
   expect(check.stdout).toMatch(/ is whole: .* 1 event, 1 alert firing, 0 deliveries to be sent\n$/);

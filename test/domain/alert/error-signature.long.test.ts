@@ -179,7 +179,7 @@ describe('signature', () => {
     ['{\n "error": {\n  "message": "Asset 99 missing"\n }\n}', 'Asset # missing'],
     ['[{"message":"Asset 99 missing"}]', 'Asset # missing'],
     ['Traceback (most recent call last):\n  File "a.py", line 3\n    main(17)\nKeyError: 17', 'KeyError: #'],
-    // What looks like an id, a date or a size and is none.
+    // Looks like an id, a date or a size, but is none.
     ['May the decade of Newtonsoft.Json be over', 'May the decade of … be over'],
     ['std::vector and a::b', 'std::vector and a::b'],
     ['The facade of the cafe is feedback', 'The facade of the cafe is feedback'],
@@ -189,7 +189,7 @@ describe('signature', () => {
   });
 
   test('stays the same when what differs between two failures differs', () => {
-    // Written here, since `fc.webPath` maps all characters that there are.
+    // Spelled out here, because `fc.webPath` builds a map of all characters.
     const inPath = fc.oneof(
       { weight: 10, arbitrary: fc.constantFrom(...'abyzABYZ019-._~!$&()*+,;=:@') },
       { weight: 1, arbitrary: anyCharacter.map(encodeURIComponent) },

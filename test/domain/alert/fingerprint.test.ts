@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fingerprint, hash64 } from '../../../src/domain/alert/fingerprint.ts';
 
-// Read from a real Alertmanager (0.25) to which these alerts were posted.
+// The values of a real Alertmanager (0.25) to which these alerts were posted.
 test.each([
   [{ alertname: 'RegionDown', region: 'eu', severity: 'critical' }, '9d875cba4f5c174a'],
   [

@@ -200,7 +200,7 @@ describe('decide', () => {
       ['FlightFailed/old/eu/bird/148890', 'new', 2],
       ['BirdDeactivated/old-too/eu/bird/148890/critical', 'new-too', 2],
     ]);
-    // What is over begins anew under the rule that judges it now.
+    // A resolved alert begins anew under the rule that applies now.
     const over = decide(
       [flight('succeeded', { started: 8, at: 9 })],
       after,
@@ -389,7 +389,7 @@ describe('decide', () => {
         (rules, batches) => {
           const story = watch(rules);
           for (const [index, facts] of batches.entries()) {
-            // `watch` checks every decision for what must always hold.
+            // `watch` checks what must be true of every decision.
             story.tell(310 + index, ...facts);
             if (index % 5 === 0) story.pass(310 + index);
           }

@@ -24,7 +24,7 @@ const MEASURED = 'it is measured again and again and is still so: acknowledge or
 
 const rulesWith = (rules: readonly Rule[]) => [...rules, ...ALERT_KINDS.map(defaultRule)];
 
-/** The alert when somebody has said at a minute that it is over. */
+/** The alert after somebody said at this minute that it is over. */
 function ended(alert: Alert, at: number, rules: readonly Rule[] = [], by = BY): Alert {
   const result = resolveByHand(alert, by, rulesWith(rules), minute(at));
   if (!result.ok) throw new Error(result.message);

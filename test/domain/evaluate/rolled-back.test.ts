@@ -72,8 +72,8 @@ describe('when our clock is set back', () => {
       forMs: fc.constantFrom(0, 300_000, 1_800_000),
       keepFiringForMs: fc.constantFrom(0, 300_000, 3_600_000),
       resolveAfterMs: fc.constantFrom(null, 3_600_000),
-      // What the service dated keeps its date and so comes nearer to us or goes farther away: at the edge of a narrow
-      // window one change more or less would count.
+      // Instants given by the service stay, so they move relative to our clock: at the edge of a narrow window one
+      // change more or less would count.
       flapping: fc.constantFrom(null, { changes: 3, withinMs: 86_400_000, calmMs: 1_200_000 }),
     });
     const run = fc.record({

@@ -15,7 +15,7 @@ const succeeded = (at: number, bird = 'A') =>
 const SILENCED: Mute = { reason: 'silenced', detail: 'by ann: maintenance (s1)' };
 const INHIBITED: Mute = { reason: 'inhibited', detail: 'by RegionDown (f1)' };
 
-/** Mutes a Bird's alerts from one minute up to another. */
+/** Mutes a Bird's alerts from one minute to another. */
 const muted =
   (bird: string, from: number, to: number, mute = SILENCED) =>
   (alert: Alert, at: number): Mute | null =>

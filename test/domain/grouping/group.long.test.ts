@@ -439,7 +439,7 @@ describe('whatever the interleaving', () => {
     'two failures': [rule('FlightFailed', { threshold: 2, windowMs: 120_000 })],
   };
 
-  /** Three, so that an alert has left one group before it leaves the next. */
+  /** Three, so that an alert leaves one group before it leaves the next. */
   const CAUSES = ['no quota', 'no answer', 'no such file'];
 
   for (const [shape, root] of Object.entries(trees)) {
@@ -454,7 +454,7 @@ describe('whatever the interleaving', () => {
               at += 0.01;
               if (step.does === 'route') here.route(at);
               else if (step.does === 'pass') {
-                // What waits unrouted after a crash is routed before anything is flushed.
+                // What waits to be routed after a crash is routed before anything is flushed.
                 here.route(at);
                 here.pass(at + step.minutes);
                 at += step.minutes;
@@ -481,7 +481,7 @@ describe('whatever the interleaving', () => {
               });
               expect(told.toSorted()).toEqual(expected.toSorted());
             }
-            // The last word about every alert that was told as firing is that it is over.
+            // The last notification about every alert that was notified as firing says that it is resolved.
             const last = new Map<string, string>();
             for (const one of here.sent) {
               for (const alert of one.alerts) last.set(`${one.groupKey} ${alert.id}`, alert.status);

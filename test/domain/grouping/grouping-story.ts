@@ -1,6 +1,6 @@
 /**
- * Routes what changed, flushes what is due, and keeps every notification, as alerting does, but with the domain's
- * functions alone: no store and no clock, so that a property plays hundreds of stories in a second.
+ * Routes changes, flushes due groups, and keeps every notification, as alerting does, but with only the domain's
+ * functions, without store and clock. So a property can play hundreds of stories in a second.
  */
 
 import { expect } from 'vitest';
@@ -19,11 +19,11 @@ import { type Route, routeAt } from '../../../src/domain/routing/route.ts';
 import { minute, watch } from '../world.ts';
 
 export interface GroupingStory {
-  /** Facts are decided and, unless told otherwise, routed. */
+  /** Decides on facts and, unless told otherwise, routes the alerts. */
   tell(at: number, ...facts: Fact[]): void;
   decideOnly(at: number, ...facts: Fact[]): void;
   route(at: number): void;
-  /** Lets time pass: flushes and alerts come due in their order. */
+  /** Lets time pass: flushes and alerts become due in their order. */
   pass(until: number): void;
   /** Flushes every group that is due. */
   flushDue(at: number): void;
@@ -160,7 +160,7 @@ export function groupingStory(
   return self;
 }
 
-/** A notification in one line: reason, status, and each alert with the events that it tells. */
+/** A notification in one line: reason, status, and each alert with the events that it contains. */
 export function line({ reason, status, alerts, truncatedAlerts, threadPosition }: GroupNotification): string {
   const each = alerts.map((alert) => {
     const omitted = alert.eventsOmitted > 0 ? ` and ${alert.eventsOmitted} more` : '';

@@ -10,7 +10,7 @@ import {
   partsOf,
 } from '../../../src/domain/grouping/split-notification.ts';
 
-/** Alerts with so many untold events each; what else they hold does not matter here. */
+/** Alerts with this many events that were not notified yet; their other content does not matter here. */
 const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ newEvents: count }) as Listed);
 const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
 

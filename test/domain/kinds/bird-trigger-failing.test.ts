@@ -60,7 +60,7 @@ describe('BirdTriggerFailing', () => {
     story.tell(4, eventError(1));
     story.tell(7, { ...eventError(6), flightBeforeUs: minute(3) });
     expect(story.firing()).toEqual([]);
-    // One that comes to light late was in the row before.
+    // A trigger failure that is found late belongs to the earlier series.
     story.tell(8, eventError(2));
     expect(story.firing()).toEqual([]);
     story.tell(9, { ...eventError(8.5), flightBeforeUs: minute(3) });

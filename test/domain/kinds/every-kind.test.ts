@@ -30,7 +30,7 @@ test.each(ALERT_KINDS)('the matchers of %s see the labels that are listed for it
   expect(seen.toSorted()).toEqual([...kindOf(kind)!.labels, 'alertname'].toSorted());
 });
 
-/** Facts that raise a kind with another severity than its `RAISING_FACTS` do. */
+/** Facts that raise a kind with a severity other than its `RAISING_FACTS` do. */
 const OTHERS: Partial<Record<AlertKind, readonly Fact[]>> = {
   BirdDeactivated: [birdStatus('suspended', 1, 'active')],
   ConnectionDisconnected: [connectionLost(1, 'Retrying')],
@@ -72,7 +72,7 @@ test.each(KINDS)('what takes over from $name is a kind', ({ supersededBy = 'Flig
 describe('an alert whose memory is not that of its kind', () => {
   const GARBAGE = [5, 'text', true, [], {}, { waiting: [null], errorsUs: 1 }, { sinceUs: '1', reason: {} }];
   const rules = ALERT_KINDS.map((kind) => rule(kind));
-  /** What concerns most kinds without raising them. */
+  /** Facts that concern most kinds without raising them. */
   const others: readonly Fact[] = [
     birdStatus('active', 600),
     birdStatus('suspended', 600),
@@ -100,7 +100,7 @@ describe('an alert whose memory is not that of its kind', () => {
           ]);
           const known = decision.alerts.find(({ id }) => id === alert.id)!;
           expect(known.memory).not.toEqual(memory);
-          // What is kept of it is sound.
+          // What is stored of it is valid.
           expect(tick([{ ...known, dueAtUs: 0 }], rules, minute(602)).faults).toBeUndefined();
         }
       }

@@ -45,7 +45,7 @@ describe('FlightStuck', () => {
     const story = watch();
     story.tell(at, inAir(0, at, seen));
     expect(story.firing()).toEqual(fires ? ['FlightStuck warning'] : []);
-    // Nothing is remembered of a Flight that is in time.
+    // Nothing is stored about a Flight that is in time.
     if (!fires) expect(story.alerts()).toEqual([]);
   });
 

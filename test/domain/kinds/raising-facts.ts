@@ -1,4 +1,4 @@
-/** Facts with everything that they can say, and the minute by which they make an alert of each kind fire. */
+/** Facts with all their fields, and the minute by which they make an alert of each kind fire. */
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { AlertKind } from '../../../src/domain/kinds/kinds.ts';
 import {

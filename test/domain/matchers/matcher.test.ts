@@ -72,7 +72,7 @@ describe('parseMatchers', () => {
     ['{"a b"="c"', 'it ends where a closing } should stand (at character 11 of {"a b"="c")'],
     ['"a b"="c"}', 'there is } where the end should stand (at character 10 of "a b"="c"})'],
     ['a="b', 'a quote is not closed (at character 3 of a="b)'],
-    // Both of Alertmanager's parsers refuse it: to the classic one the quote behind `\\,` is escaped.
+    // Both of Alertmanager's parsers refuse it: for the classic one, the quote after `\\,` is escaped.
     ['a=~"\\,",', 'the escape \\, is unknown (at character 4 of a=~"\\,",)'],
     ["'a b'=c", "' needs quotes around it (at character 1 of 'a b'=c)"],
     ['"a b"="\\q"', 'the escape \\q is unknown (at character 7 of "a b"="\\q")'],

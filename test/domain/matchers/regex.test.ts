@@ -57,7 +57,7 @@ describe('compileRegex', () => {
   ])('%s matches %j and not %j, as RE2 says', (pattern, yes, no) => {
     const matches = compileRegex(pattern);
     expect(matches(no)).toBe(false);
-    // Between two lines `$` and `^` hold only with the flag m, so that one pattern matches nothing at all.
+    // Between two lines, `$` and `^` match only with the flag m. So one pattern matches nothing at all.
     expect(matches(yes)).toBe(yes !== 'never');
   });
 
@@ -95,7 +95,7 @@ describe('compileRegex', () => {
     ['(|.){0,1000}', 'make it too large'],
     ['\\pL{1000}'.repeat(200), 'make it too large'],
     ['((((){1000}){1000}){1000}){1000}', 'make it too large'],
-    // One instruction, of 400 times 650 ranges.
+    // One instruction with 400 times 650 ranges.
     [`(?i)[${'\\pL'.repeat(400)}]`, 'make it too large'],
     [`[^${'\\P{Greek}'.repeat(51)}]`, 'make it too large'],
     [`[${'ab'.repeat(20_001)}]`, 'make it too large'],

@@ -17,7 +17,7 @@ const rule = (source: string, target: string, equal: string[] = []): InhibitRule
   equal,
 });
 
-/** The labels of those that inhibit. */
+/** The labels of the inhibiting alerts. */
 function inhibitors(rules: readonly InhibitRule[], firing: readonly Labels[], labels: Labels): Labels[] {
   const sources = rules.flatMap((rule) => {
     const inhibitor = createInhibitor(rule);

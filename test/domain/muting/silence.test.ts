@@ -18,7 +18,7 @@ import {
 } from '../../../src/domain/muting/silence-change.ts';
 import { minute } from '../world.ts';
 
-/** Windows are open in odd minutes; the word `wrong` is no cron expression. */
+/** Windows are open in odd minutes; the word `wrong` is not a cron expression. */
 const recurrences: Recurrences = {
   problem: ({ cron }) => (cron === 'wrong' ? 'the cron expression is not valid' : undefined),
   isOpen: (_, nowUs) => Math.floor((nowUs - minute(0)) / 60_000_000) % 2 === 1,

@@ -10,7 +10,7 @@ import { amountOf } from '../../cases.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
 
-/** Whether the interval holds the instant, which is UTC where it says nothing else. */
+/** Whether the interval contains the instant, in UTC unless it says otherwise. */
 function holds(spec: Partial<TimeIntervalSpec>, instant: string): boolean {
   return createTimeInterval({ location: 'UTC', ...spec }).contains(us(instant));
 }
@@ -73,7 +73,8 @@ describe('a time interval', () => {
 
   test('follows the clocks of its location, also over their changes', () => {
     const spec = { location: 'Europe/Amsterdam', times: [{ from: 120, to: 180 }] };
-    // Between 02:00 and 03:00: in winter 01 h UTC, in summer 00 h, twice in the night when summer ends, never when it begins.
+    // Between 02:00 and 03:00: in winter at 01 h UTC, in summer at 00 h, twice in the night when summer ends, and
+    // never when it begins.
     const hours = (date: string) => [0, 1, 2].filter((hour) => holds(spec, `${date}T0${hour}:30:00Z`));
     expect(hours('2026-01-15')).toEqual([1]);
     expect(hours('2026-07-15')).toEqual([0]);
@@ -93,8 +94,8 @@ describe('a time interval', () => {
 });
 
 /**
- * The reference: an instant's wall time comes from the text that Intl writes, its weekday from Zeller's congruence,
- * the length of a month from the calendar's rule; and each list is unfolded into the set of all that it holds.
+ * The reference: takes an instant's wall time from the text that Intl writes, its weekday from Zeller's congruence,
+ * and the length of a month from the calendar's rule. Each list is expanded to the set of all its values.
  */
 function reference(spec: TimeIntervalSpec, atMs: number): boolean {
   const text = new Intl.DateTimeFormat('sv-SE', {
@@ -147,7 +148,7 @@ function reference(spec: TimeIntervalSpec, atMs: number): boolean {
   );
 }
 
-/** Spans as the configuration lets them through. */
+/** Ranges as the configuration accepts them. */
 const span = (least: number, most: number) =>
   fc
     .tuple(fc.integer({ min: least, max: most }), fc.integer({ min: least, max: most }))
@@ -181,7 +182,7 @@ const anySpec: fc.Arbitrary<TimeIntervalSpec> = fc.record({
   years: some(span(2024, 2032)),
   location: fc.constantFrom(...LOCATIONS),
 });
-/** Mostly near a change of clocks, the turn of a month or of a year, where mistakes would be. */
+/** Mostly near a change of clocks, or the end of a month or year, where mistakes are likely. */
 const EDGES = [
   '2026-03-29T01:00Z',
   '2026-10-25T01:00Z',
@@ -210,7 +211,7 @@ test(`agrees with a reference of another make at ${8 * SPECS} random instants`, 
     }),
     { numRuns: SPECS },
   );
-  // Neither answer may be so rare that nothing is compared.
+  // Neither answer may be so rare that the comparison means nothing.
   expect(held).toBeGreaterThan(0.4 * SPECS);
   expect(held).toBeLessThan(3_800);
 });

@@ -13,7 +13,7 @@ function withDoor(behaviours: Partial<Behaviours> = {}) {
   return { ...trial, exchange: createExchange(trial.world) };
 }
 
-/** What became of so many requests: a status, a reset, or a body that is cut or no JSON. */
+/** The results of this many requests: a status, a reset, or a body that is cut off or not JSON. */
 function outcomes(behaviours: Partial<Behaviours>, requests = 4000): Record<string, number> {
   const { exchange, world } = withDoor(behaviours);
   world.addUser();

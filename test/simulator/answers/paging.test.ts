@@ -198,7 +198,7 @@ describe('what may be untrue or gone', () => {
     });
     expect(found('ascending=true')).toEqual([1, 2]);
     expect(page('from=2026-07-01T00:00:00Z').json.totalCount).toBe(2);
-    // The first was past it before anybody could have seen it.
+    // The first one expired before anybody could have seen it.
     expect(world.truth().events).toHaveLength(1);
   });
 

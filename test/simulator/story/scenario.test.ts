@@ -128,7 +128,7 @@ describe('a scenario', () => {
       ).toHaveLength(10);
       ask(world, `${path}/flights?MinStartDate=2026-07-02T11:59:00Z`);
     }
-    // About 0.1 s; reading 20,000 entries each time would take many seconds.
+    // This takes about 0.1 s; reading 20,000 entries each time would take many seconds.
     expect(process.cpuUsage(started).user / 1000).toBeLessThan(3000);
   });
 });

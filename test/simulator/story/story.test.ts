@@ -9,7 +9,7 @@ function staged(region = 'eu', speed = 1) {
   const clock = createVirtualClock();
   const world = createWorld({ region, clock, random: seededRandom(3), token: TOKEN });
   const cast = playStory(world, { speed });
-  /** What happened since the story began: seconds and type, of one Bird or of connections. */
+  /** What has happened since the story began: seconds and type, for one Bird or for connections. */
   const told = (birdId: string) =>
     world
       .truth()

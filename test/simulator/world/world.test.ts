@@ -186,7 +186,7 @@ describe('the truth', () => {
     expect(ask(world, `GET ${path}/flights?Status=active`).list).toHaveLength(1);
     await clock.advance(1000);
     world.endFlight(flight.id, 'failed');
-    // The plan belonged to the first stretch.
+    // The plan belonged to the first period.
     await clock.advance(60_000);
     expect(world.truth().events.map(({ key, goneAtUs }) => [key, goneAtUs])).toEqual([
       [`eu/flight/${flight.id}/failed`, TEST_START_US + 1_000_000],

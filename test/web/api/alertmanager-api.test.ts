@@ -18,7 +18,7 @@ const BIRD = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bi
 const TRIGGER = { alertname: 'BirdTriggerFailing', severity: 'warning', region: 'eu', bird: 'Post news' };
 const DOWN = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
 
-/** Two alerts of one region and one of another that fire, and one that is over. */
+/** Two firing alerts of one region and one of another, and one that is resolved. */
 async function watched(options: Parameters<typeof serve>[0] = {}) {
   const served = await serve(options);
   await putAlert(served.store, anAlert({ id: 'a', labels: BIRD }));
@@ -286,7 +286,7 @@ describe('silences', () => {
       [`until=${at(NOW_US + HOUR)}`, but('marketing')],
       [`since=${at(NOW_US + HOUR)}`, ALL],
       [`since=${at(NOW_US + 2 * HOUR)}`, []],
-      // What is yet to begin hides nothing yet.
+      // A silence that has not begun hides nothing.
       ['flight=f1', ['critical', 'bird', 'pattern', 'kind']],
       ['flight=f2', []],
       ['severity=warning&text=TMS', ['pattern']],
@@ -312,7 +312,7 @@ describe('silences', () => {
       aSilence({ recurrence, endsAt: at(NOW_US + 900 * HOUR) }),
     );
     expect((await ask(`/api/v2/silence/${json.silenceID}`)).json).toMatchObject({ recurrence });
-    // It is noon: no window is open.
+    // It is noon, when no window is open.
     expect(await birds('?silenced=false')).toContain('a');
   });
 

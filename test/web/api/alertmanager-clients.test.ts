@@ -1,8 +1,8 @@
 /**
- * What Grafana's Alertmanager data source (implementation "Prometheus") and karma ask of an Alertmanager, as their own
- * code asks it, and what they read of the answers: of Grafana `alertmanagerApi.ts`, `alertSilencesApi.ts`,
- * `lotex_am.go` and `proxyutil.go`, of karma `models.go`, `mapper/v017/api.go`, `proxy.go` and `useFetchDelete.ts`.
- * amtool itself is asked in `test/system/`.
+ * What Grafana's Alertmanager data source (implementation "Prometheus") and karma request of an Alertmanager, as in
+ * their own code, and what they read of the answers. For Grafana: `alertmanagerApi.ts`, `alertSilencesApi.ts`,
+ * `lotex_am.go` and `proxyutil.go`; for karma: `models.go`, `mapper/v017/api.go`, `proxy.go` and `useFetchDelete.ts`.
+ * amtool itself is tested in `test/system/`.
  */
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -21,7 +21,7 @@ async function watched() {
   return served;
 }
 
-/** As Go's client of both writes it: the fields in the order of their names, instants in milliseconds. */
+/** As the Go client of both writes it: fields in the order of their names, instants in milliseconds. */
 const silence = {
   comment: 'maintenance',
   createdBy: 'anna',
@@ -30,7 +30,7 @@ const silence = {
   startsAt: at(NOW_US),
 };
 
-// What is read; others are passed over.
+// The fields that are read; others are ignored.
 const rfc3339 = z.iso.datetime({ offset: true });
 const labels = z.record(z.string(), z.string());
 const readAlert = z.object({
@@ -92,7 +92,7 @@ test('Grafana reads the configuration out of the status as Alertmanager would', 
   const { route, receivers, ...rest } = parse(json.config.original);
   expect(Object.keys(rest)).toEqual(['inhibit_rules']);
   expect(receivers).toContainEqual({ name: route.receiver });
-  // Alertmanager refuses a root with matchers, and the whole configuration with it.
+  // Alertmanager refuses a root route with matchers, and with it the whole configuration.
   expect(route).not.toHaveProperty('matchers');
   const check = (one: { receiver: string; group_wait: string; routes?: unknown[] }): void => {
     expect(receivers).toContainEqual({ name: one.receiver });
@@ -115,7 +115,7 @@ test('Grafana lists alerts, groups and silences, and sets and expires a silence'
   ).toEqual(['say "hi"']);
   expect(readGroups.parse((await ask('/api/v2/alerts/groups')).json).length).toBeGreaterThan(0);
 
-  // Grafana asks from its server, with nothing of the browser but the body.
+  // Grafana sends it from its server, with nothing of the browser's request but the body.
   const set = await post('/api/v2/silences', silence);
   expect(set).toMatchObject({ status: 200, json: { silenceID: expect.any(String) } });
   const [listed] = readSilences.parse((await ask('/api/v2/silences')).json);
@@ -133,7 +133,7 @@ test('Grafana lists alerts, groups and silences, and sets and expires a silence'
   expect(after.every(({ status }) => status.state === 'expired')).toBe(true);
 });
 
-/** What Grafana's server sends on of a request of its page: a request of its own with these beside the body's type. */
+/** What Grafana's server passes on of its page's request: a new request with these headers besides the content type. */
 const BY_GRAFANA = {
   'user-agent': 'Grafana/12.1.0',
   'x-grafana-referer': '',
@@ -158,7 +158,7 @@ test('what Grafana adds to its questions changes no answer', async () => {
   await same('/api/v2/alerts', 'silenced=true&active=true&inhibited=true&unprocessed=true');
   await same('/api/v2/alerts/groups', 'active=true&silenced=true&inhibited=true');
 
-  // Its matchers: the value in quotes always, the name where it has a sign of its own.
+  // Its matchers: the value is always quoted, the name if it contains a special character.
   const birds = async (...matchers: string[]) => {
     const filters = matchers.map((one) => `filter=${encodeURIComponent(one)}`).join('&');
     const { json } = await ask(`/api/v2/alerts?${filters}`, BY_GRAFANA);
@@ -175,7 +175,7 @@ test('what Grafana adds to its questions changes no answer', async () => {
   );
   expect(readGroups.parse(inGroups.json).flatMap(({ alerts }) => alerts)).toHaveLength(1);
 
-  // A refusal is shown to the person: it comes as JSON, and its text is all of the body.
+  // A refusal is shown to the person: it comes as JSON, and its text is the whole body.
   const refused = await post('/api/v2/silences', { ...silence, matchers: [] }, BY_GRAFANA);
   expect(refused).toMatchObject({ status: 400, json: expect.any(String) });
 });
@@ -184,7 +184,7 @@ test('karma asks for the metrics, the silences and the groups in turn, as its Go
   const { ask } = await watched();
   const byGo = { 'user-agent': 'Go-http-client/1.1', 'accept-encoding': 'gzip' };
   const metrics = await ask('/metrics', byGo);
-  // It takes the first format that it knows, which is text, and goes by the newest API where no version stands there.
+  // It takes the first format that it knows, which is text, and assumes the newest API if there is no version.
   expect(metrics).toMatchObject({
     status: 200,
     headers: { 'content-type': expect.stringContaining('text/plain') },
@@ -192,7 +192,7 @@ test('karma asks for the metrics, the silences and the groups in turn, as its Go
   expect((await ask('/api/v2/silences', byGo)).json).toEqual([]);
   const groups = await ask('/api/v2/alerts/groups', byGo);
   for (const { alerts } of readGroups.parse(groups.json)) {
-    // Go's time.Time as its JSON reader takes it, and no key twice, which that reader refuses.
+    // As the JSON reader of Go's time.Time accepts it, and without repeated keys, which that reader refuses.
     for (const one of alerts) expect(one.startsAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
   }
 });
@@ -206,13 +206,13 @@ test('karma reads silences and groups, and takes us for the latest Alertmanager 
   const read = readGroups.parse(groups.json);
   expect(read.flatMap(({ alerts }) => alerts.map((one) => one.labels.bird))).toContain('Translate blog');
   expect(read.flatMap(({ alerts }) => alerts.map((one) => one.status.silencedBy.length))).toContain(1);
-  // Its reader of JSON refuses all of an answer for half a surrogate pair.
+  // Its JSON reader refuses a whole answer because of half a surrogate pair.
   for (const answer of [silences, groups]) expect(answer.body).not.toMatch(/\\ud[89a-f]/i);
 });
 
 test("karma's proxy may set and expire silences where it is given our origin to send", async () => {
   const { ask, post } = await watched();
-  // What a browser on karma's page sends, which karma hands on with the headers that its configuration sets.
+  // What a browser on karma's page sends. karma passes it on with the headers from its configuration.
   const browser = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };
   const foreign = await post('/api/v2/silences', silence, { ...browser, origin: 'http://karma.example.com' });
   expect(foreign.status).toBe(403);

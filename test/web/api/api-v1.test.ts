@@ -222,7 +222,7 @@ describe('GET /api/v1/alerts', () => {
     const { ask, store } = await serve();
     const events = Array.from({ length: 25 }, (_, index) => anEvent({ id: String(index + 1) }));
     await putAlert(store, anAlert({ id: 'a' }), events);
-    // Three are of the episode before.
+    // Three belong to the previous episode.
     await store.transaction((tx) => tx.alerts.put([anAlert({ id: 'a', eventsTotal: 22, lastSeq: 25 })]));
     type Listed = readonly { events: EventJson[]; events_total: number; events_omitted: number }[];
     const alerts = async (query: string) =>

@@ -12,12 +12,12 @@ import { anAlert, anAlertingConfig, NOW_US } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const ALERTS = 2_000;
-/** Shown between two turns of the event loop. */
+/** The most that are shown between two turns of the event loop. */
 const MOST_SHOWN = 200;
-/** Read at once. */
+/** The most that are read at once. */
 const MOST_READ = 1_000;
 
-/** The API over alerts that count how many of them are shown between two turns of the event loop. */
+/** The API with alerts that count how many of them are shown between two turns of the event loop. */
 async function withAlerts(groupBy: readonly string[]) {
   let [shown, most] = [0, 0];
   let next = setImmediate(turn);
@@ -116,7 +116,7 @@ test('what is long is put together in slices, too', async () => {
   expect([whole[0], whole.at(-1)]).toEqual([48, 57]);
 });
 
-/** The API over long silences that count how many of them are read between two turns of the event loop. */
+/** The API with long silences that count how many of them are read between two turns of the event loop. */
 async function withSilences() {
   let [read, most] = [0, 0];
   let next = setImmediate(turn);
@@ -178,6 +178,6 @@ test('hundreds of long silences are searched in turns', async () => {
   const { ask, mostRead } = await withSilences();
   const { json } = await ask<readonly unknown[]>('/api/v2/silences?text=nothing');
   expect(json).toEqual([]);
-  // How much work each is to an alert is counted once for all of them, which compares nothing.
+  // Their cost per alert is counted once for all of them, without comparing anything.
   expect(mostRead()).toBeLessThanOrEqual(500 + 50);
 });

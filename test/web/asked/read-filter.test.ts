@@ -23,7 +23,7 @@ test.each([
   ['Europe/Amsterdam', '2026-07-01 13:05', '2026-07-01T11:05:00Z'],
   ['America/New_York', '2026-01-10T13:05:30.5', '2026-01-10T18:05:30.500Z'],
   ['Asia/Kolkata', '2026-07-01T13:05:00+02:00', '2026-07-01T11:05:00Z'],
-  // The hour that does not come, and the one that comes twice: as clocks count on from before.
+  // The hour that does not exist, and the one that occurs twice: as if clocks went on unchanged.
   ['Europe/Amsterdam', '2026-03-29 02:30', '2026-03-29T01:30:00Z'],
   ['Europe/Amsterdam', '2025-10-26 02:30', '2025-10-26T00:30:00Z'],
 ])('in the zone %s, %s is %s', (zone, given, expected) => {

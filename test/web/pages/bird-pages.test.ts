@@ -15,7 +15,7 @@ async function served() {
   return { ...all, page };
 }
 
-/** What a person reads, in one line. */
+/** The visible text, in one line. */
 function textOf(html: string): string {
   return html
     .replace(/<(style|svg)\b.*?<\/\1>/gs, '')
@@ -23,7 +23,7 @@ function textOf(html: string): string {
     .replace(/\s+/g, ' ');
 }
 
-/** Where the links of a page lead whose words these are. */
+/** The addresses of a page's links with this text. */
 function linksTo(html: string, words: string): (string | undefined)[] {
   return [...html.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].flatMap(([, href, inside]) =>
     textOf(inside!).trim() === words ? [href] : [],

@@ -3,7 +3,7 @@ import { rememberFile } from '../../../src/config/effective.ts';
 import { anAlertingConfig } from '../sample.ts';
 import { serve } from '../served.ts';
 
-/** The configuration that stands in the file as well, and how often it was read since this was last asked. */
+/** The configuration that is also in the file, and how often the file was read since the last question. */
 function counted(receiver: string) {
   let read = 0;
   const counting = <T extends object>(others: T) => ({

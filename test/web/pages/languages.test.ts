@@ -71,7 +71,7 @@ describe('the language of a page', () => {
   });
 });
 
-/** The same catalogue with each of its texts in brackets, so that what is not of it stands out. */
+/** The same catalogue with each of its texts in brackets, so that texts from elsewhere stand out. */
 function bracketed<T>(words: T): T {
   if (typeof words === 'string') return `⟦${words}⟧` as T;
   if (typeof words === 'function') {
@@ -81,7 +81,7 @@ function bracketed<T>(words: T): T {
   return Object.fromEntries(Object.entries(words).map(([name, one]) => [name, bracketed(one)])) as T;
 }
 
-/** What stands outside of all brackets. */
+/** The text outside all brackets. */
 function outside(text: string): string {
   let depth = 0;
   return [...text]
@@ -93,7 +93,7 @@ function outside(text: string): string {
     .join('');
 }
 
-/** Text and attributes that people see or hear, without what is somebody's own text. */
+/** Text and attributes that people see or hear, without texts of their own. */
 function visible(page: string): string {
   const own = page
     .replace(/<style>[\s\S]*?<\/style>|<script[\s\S]*?<\/script>/g, ' ')
@@ -102,7 +102,7 @@ function visible(page: string): string {
   return [own.replace(/<[^>]*>/g, ' '), ...attributes.map(([, value]) => value)].join(' ');
 }
 
-/** Names, ids and words of the configuration that stand on pages as they are. */
+/** Names, ids and words of the configuration, which pages show unchanged. */
 const NAMES =
   /\b(nestwatch|Birds?|Nests?|Flights?|EU|US|UTC|ops|pager|email|English|Deutsch|Marketing|Sales|Translate blog|Post news|Old one|Contentful|Anna|schedule|webhook|critical|warning|info|flight|notification|bird_log)\b/g;
 
@@ -137,7 +137,7 @@ async function aFullWorld() {
 
 type World = Awaited<ReturnType<typeof aFullWorld>>;
 
-/** The pages of that world, in a catalogue of the test's own. */
+/** The pages of that world, with a catalogue made by the test. */
 function pagesIn({ options }: World, words: Words): Hono {
   const app = new Hono();
   app.use(async (c, next) => {
@@ -207,7 +207,7 @@ describe('every sentence of every page is of the catalogue', () => {
 });
 
 describe('in German', () => {
-  /** Words that every English sentence of some length has one of. */
+  /** Words of which every longer English sentence contains one. */
   const ENGLISH_WORDS =
     /\b(the|is|are|were|and|its?|this|that|which|who|for|with|has|have|from|nothing|none|to)\b/i;
 

@@ -84,7 +84,7 @@ describe('the time zone of the reader', () => {
     expect(read(empty)).toContain('Since (Europe/Amsterdam)');
     expect(empty).toContain('<input type="hidden" name="zone" value="Europe/Amsterdam">');
     const asked = 'since=2026-07-02&zone=Europe%2FAmsterdam';
-    // By whoever the address is opened.
+    // Whoever opens the address.
     for (const who of [{ cookie }, {}]) {
       const { body } = await ask(`/events?${asked}`, who);
       expect(read(body)).toContain('Until (Europe/Amsterdam)');

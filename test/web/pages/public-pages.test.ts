@@ -1,4 +1,4 @@
-/** What everybody may see of a Nest, and that nothing else becomes visible by it. */
+/** What everybody may see of a Nest; nothing else becomes visible. */
 import { describe, expect, test } from 'vitest';
 import type { PublicStatusConfig } from '../../../src/config/sections/web-section.ts';
 import { secret } from '../../../src/secret.ts';
@@ -33,7 +33,7 @@ describe('a public page', () => {
     expect(status).toBe(200);
     expect(read(body)).toMatch(/Marketing Some Birds are failing 1 well, 1 failing · began \d/);
     expect(headers['cache-control']).toBe('public, max-age=60');
-    // Neither names of Birds, nor why, nor what of other pages.
+    // Neither names of Birds, nor reasons, nor anything of other pages.
     expect(body).not.toMatch(/Translate|Post news|148890|429|provider|Sales|href="[^"?d]/);
   });
 
@@ -89,7 +89,7 @@ describe('a public page', () => {
     expect(await lead()).toBe('1 well, 1 failing');
     await clock.advance(61_000);
     expect(await lead()).toBe('0 well, 2 failing');
-    // No longer either where our clock is set back.
+    // Not for longer, even if our clock is set back.
     await store.transaction((tx) => tx.alerts.delete(['b']));
     clock.stepWall(-86_400_000);
     await clock.advance(61_000);

@@ -1,4 +1,4 @@
-/** What a person reads: the page without markup, with spaces joined. */
+/** What a person reads: the page without markup, with white space collapsed. */
 export function read(page: string): string {
   const body = page
     .slice(page.indexOf('<body'))

@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const HOUR_US = 3_600_000_000;
 const DAY_MS = 86_400_000;
 
-/** What a person reads. */
+/** The visible text. */
 function read(page: string): string {
   const body = page.slice(page.indexOf('<body'), page.lastIndexOf('<script>')).replace(/<[^>]+>/g, ' ');
   return body
@@ -132,7 +132,7 @@ describe('the page for a silence', () => {
     expect((await silences()).map(({ startsAtUs }) => startsAtUs).sort()).toEqual(
       ['2026-07-03T03:30:00Z', '2026-07-03T05:30:00Z'].map((text) => Date.parse(text) * 1000),
     );
-    // Not in another zone than the one that was shown.
+    // The time zone must be the one that was shown.
     const wrong = await submit('/silence', { ...FIELDS, start, zone: 'Mars/Base' });
     expect(wrong.status).toBe(400);
     expect(read(wrong.body)).toContain('zone: must be a time zone such as Europe/Amsterdam');
@@ -464,7 +464,7 @@ describe('the list of silences', () => {
     const none = await ask('/silences?text=nobody');
     expect(read(none.body)).toContain('Nothing matches.');
     expect(none.body).toContain('id="by-text" name="text" value="nobody"');
-    // A filter that is no field of the form has one where the address names it.
+    // A filter without a field in the form gets one if the address contains it.
     expect((await ask('/silences?flight=f1')).body).toContain('id="by-flight" name="flight" value="f1"');
   });
 

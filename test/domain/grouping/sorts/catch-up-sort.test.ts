@@ -101,7 +101,7 @@ describe('what is left to a summary', () => {
       const standing = { member, alert: alertOf('a', 5, { state }) };
       expect(isNews(standing)).toBe(false);
       const flushed = flushOf(groupOf(), standing, NOW_US + 600 * MINUTE_US);
-      // Nothing to tell, and nothing to repeat either: it is at rest.
+      // Nothing new and nothing to repeat: the group is at rest.
       expect(flushed).toMatchObject({ reason: null, members: [], group: { notifications: 0 } });
     }
     const [one] = flushOf(groupOf(), { member, alert: alertOf('a', 7) }, NOW_US).listed;
@@ -168,7 +168,7 @@ test('events are counted once, whichever groups of the receiver left them to its
     range(0, 99, { reason: 'silenced' }),
   ];
   expect(countLeftToSummary(ranges, 'ops', 0)).toBe(8);
-  // What an earlier summary has told is not counted again.
+  // What an earlier summary contained is not counted again.
   expect(countLeftToSummary(ranges, 'ops', 3)).toBe(5);
   expect(countLeftToSummary([], 'ops', 0)).toBe(0);
 });
