@@ -4,7 +4,7 @@
  * on purpose, but are warned about.
  */
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
 
 const OTHERS = 0o077;
@@ -12,8 +12,23 @@ const OTHERS_WRITE = 0o022;
 /** In a directory with this bit, such as `/tmp`, nobody can replace other users' files. */
 const STICKY = 0o1000;
 
+/**
+ * Creates a directory and those above it that are missing, one by one: Node's `recursive` never returns for a path in
+ * `/proc`, where nothing can be created.
+ */
 export function makePrivateDirectory(path: string): void {
-  mkdirSync(path, { recursive: true, mode: 0o700 });
+  const missing: string[] = [];
+  for (let at = resolve(path); !existsSync(at); at = dirname(at)) missing.push(at);
+  for (const directory of missing.reverse()) {
+    try {
+      mkdirSync(directory, { mode: 0o700 });
+    } catch (error) {
+      // Another process may have created it meanwhile.
+      if (!existsSync(directory)) throw error;
+    }
+  }
+  // Fails if it is something else than a directory.
+  mkdirSync(path, { recursive: true });
 }
 
 /**
