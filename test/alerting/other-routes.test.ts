@@ -169,4 +169,20 @@ describe('a group whose route has another receiver', () => {
       'other@14 resolved: B resolved +0',
     ]);
   });
+
+  test('also where ends are owed to its former receiver one after another', async () => {
+    await open(eu());
+    await desk.fails('A', 'B', 'C');
+    await desk.pass(2);
+    await desk.succeeds('A');
+    await desk.restart(routes(eu({ receiver: 'other' })));
+    await desk.pass(0.5);
+    await desk.succeeds('B');
+    await desk.pass(10);
+    expect(desk.lines().slice(1)).toEqual([
+      'ops@3 resolved: A resolved +0',
+      'ops@4 resolved: B resolved +0',
+      'other@5 firing: C firing +1',
+    ]);
+  });
 });

@@ -100,8 +100,9 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const listed = reason === null ? [] : candidates.slice(0, room);
   const notified = listed.filter(hasNews);
   const rests = firing.length === 0 && waiting.length === 0;
-  // What was held back may continue with news, in a group that starts with it.
-  const begins = reason === 'first' || group.thread === '';
+  // What was held back may continue with news, in a group that starts with it. A group at rest has ended its thread, and
+  // would repeat the ids of its messages.
+  const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
   // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
   // each.
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key])}` : group.thread;
