@@ -421,6 +421,26 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
   });
 
+  test('tells an end once of what was acknowledged while it was held back', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    await desk.fails('A');
+    await desk.pass(2.2);
+    await desk.fails('B');
+    await desk.pass(2);
+    await desk.acknowledges('B');
+    await desk.pass(60);
+    await desk.fails('C');
+    // The group of B comes due before what is held back.
+    await desk.pass(88.4);
+    await desk.succeeds('B');
+    await desk.pass(70);
+    expect(desk.lines()).toEqual([
+      'ops@0 firing: A firing +1',
+      'ops@64 firing: C firing +1',
+      'ops@152 resolved: B resolved +1',
+    ]);
+  });
+
   test('that is taken away has what it held back told at once, each event once', async () => {
     const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],

@@ -78,7 +78,8 @@ async function admit(
   if (!receiver || !isThrottled) return { freeAtUs: null, notices: [] };
   const before = await tx.receivers.pace(receiver.name);
   const isHeldBack = group.sort === 'held_back';
-  const isBehind = !isHeldBack && before.heldBack > 0 && (await isAnyHeldBack(tx, receiver.name, members));
+  // Also something that waits because it is muted, after the rest was sent.
+  const isBehind = !isHeldBack && (await isAnyHeldBack(tx, receiver.name, members));
   const throttled = throttle(receiver, before, isHeldBack, nowUs, isBehind);
   await tx.receivers.putPace(throttled.pace);
   return throttled;
