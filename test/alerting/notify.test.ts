@@ -441,6 +441,26 @@ describe("a receiver's cap", () => {
     ]);
   });
 
+  test('tells once that what was muted goes on, with each event once', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })] });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('A');
+    await desk.pass(5);
+    const nowUs = desk.clock.nowUs();
+    const untilUs = nowUs + 115 * MINUTE_MS * 1000;
+    await desk.store.transaction((tx) => tx.silences.put([silence('A', nowUs, untilUs)]));
+    await desk.fails('B');
+    await desk.pass(115.2);
+    await desk.fails('A');
+    await desk.pass(100);
+    expect(desk.lines()).toEqual([
+      'ops@0 firing: A firing +1',
+      'ops@60 firing: B firing +1',
+      'ops@122 firing: A firing +2',
+    ]);
+  });
+
   test('that is taken away has what it held back told at once, each event once', async () => {
     const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],

@@ -75,7 +75,7 @@ async function heldBackOf(
 /**
  * Notes in the receiver's other groups which events a held-back group has notified of. That group notifies of
  * everything up to now, including events, or a resolution, that the others have not come to yet. A group that has not
- * notified of an alert at all begins with it as usual.
+ * notified of an alert at all, as its state `none` or `summary` says, begins with it as usual.
  */
 export async function noteInOthers(
   tx: Transaction,
@@ -85,7 +85,7 @@ export async function noteInOthers(
   const byAlert = new Map(notified.map((member) => [member.alertId, member]));
   const members = (await membersFor(tx, receiver, [...byAlert.keys()], OWN_SORTS)).filter(
     ({ notifiedSeq, notifiedState }) =>
-      notifiedSeq !== HAS_LEFT && (notifiedState === 'firing' || notifiedState === 'resolved'),
+      notifiedSeq !== HAS_LEFT && notifiedState !== 'none' && notifiedState !== 'summary',
   );
   await tx.groups.putMembers(
     members.map((member) => {
