@@ -8,6 +8,7 @@ import { defineConfig } from 'vitest/config';
 const intake = [
   'logs/sweep',
   'logs/log-stream',
+  'logs/page-reader',
   'logs/sorted-page',
   'audit/audit',
   'audit/audit-piece',

@@ -7,7 +7,6 @@
  * newest stored entry that is not later than the clock, and the stream is read from there at once.
  */
 import type { Event, Feed } from '../../domain/alert/event.ts';
-import { NestwatchError } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
@@ -16,8 +15,8 @@ import type { Clock } from '../../time/clock.ts';
 import type { Batch, Commit, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { markPast } from '../mark-past.ts';
-import { readInParts } from './page-parts.ts';
-import type { PageSize, RegionPageSize } from './page-size.ts';
+import { PageReader, type ReadPage } from './page-reader.ts';
+import type { RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
 import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf } from './sweep.ts';
@@ -36,12 +35,6 @@ const PAGES_PER_POLL = 20;
 
 /** After a longer pause it is unknown when an entry that arrived meanwhile became visible. */
 const PAUSE_US = MOST_OVERLAP_US;
-
-/**
- * If smaller pages are refused too, they are tried again only after this time: everything may have failed
- * temporarily.
- */
-const HALVE_AGAIN_MS = 3 * 60_000;
 
 /** How the entries of a feed are read and become events. `birdId` is empty for a feed with one stream. */
 interface LogSource<T extends LogEntry> {
@@ -127,18 +120,6 @@ interface Sweep {
   readonly unsettledUs: number;
 }
 
-/** The answer with a page, and the position and size with which it was requested. */
-interface ReadPage<T> {
-  readonly answer: Answer<Page<T>>;
-  readonly at: Position;
-  readonly pageSize: number;
-}
-
-/** The service refused the request, perhaps because of the page size. */
-interface Refused {
-  readonly refusal: NestwatchError;
-}
-
 /** What all streams of a feed share. */
 interface LogFeed<T extends LogEntry> extends LogStreamOptions {
   readonly source: LogSource<T>;
@@ -157,6 +138,7 @@ export function createLogStreams<T extends LogEntry>(
 class PagedStream<T extends LogEntry> implements LogStream {
   readonly #feed: LogFeed<T>;
   readonly #birdId: string;
+  readonly #reader: PageReader<T>;
   /** 0 until the stream was opened. */
   #stream = 0;
   /** Undefined while there are none. */
@@ -173,17 +155,11 @@ class PagedStream<T extends LogEntry> implements LogStream {
   #sweptFromUs = 0;
   /** 0 before the first sweep that reached the end. */
   #sweptAtUs = 0;
-  /** The region's page size, or this stream's own if the service accepts only a smaller one here. */
-  #ownPages: PageSize;
-  /** When pages of every size were last refused; undefined once one was accepted. */
-  #refusedAtMs: number | undefined;
-  /** Larger pages are answered with pages of this size; 0 if they are not. */
-  #largestGiven = 0;
 
   constructor(feed: LogFeed<T>, birdId: string) {
     this.#feed = feed;
     this.#birdId = birdId;
-    this.#ownPages = feed.pages;
+    this.#reader = new PageReader(feed, birdId);
   }
 
   cursorUs(): number {
@@ -197,16 +173,16 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   pageSize(): number {
-    return this.#pages().size();
+    return this.#reader.size();
   }
 
   async ask(query: PageQuery): Promise<Page<LogEntry>> {
-    return (await this.#read(query)).value;
+    return (await this.#reader.ask(query)).value;
   }
 
   async readPage(from: Position, wanted: number, toUs: number): Promise<PageAt> {
-    await this.#open();
-    const { answer, at, pageSize } = await this.#readPage(from, wanted, toUs);
+    const stream = await this.#open();
+    const { answer, at, pageSize } = await this.#reader.read(stream, from, wanted, toUs);
     return { page: answer.value, at, pageSize };
   }
 
@@ -251,7 +227,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       }
       // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
       if (at.page === 0) pageSize = this.pageSize();
-      const read: ReadPage<T> = await this.#readPage(at, pageSize).catch((error: unknown) => {
+      const read: ReadPage<T> = await this.#reader.read(stream, at, pageSize).catch((error: unknown) => {
         // The next poll continues here. But if the first page already failed, it begins at the cursor again.
         if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
         throw error;
@@ -361,90 +337,6 @@ class PagedStream<T extends LogEntry> implements LogStream {
   #remember(id: string, createdAtUs: number): void {
     this.#recent ??= createRecentIds();
     this.#recent.add(id, createdAtUs);
-  }
-
-  /**
-   * Reads a page in this size, or in another size from the position's anchor. With `toUs` only entries up to then are
-   * read.
-   */
-  async #readPage(at: Position, pageSize: number, toUs?: number): Promise<ReadPage<T>> {
-    const own = this.#pages();
-    const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
-    if (larger !== undefined) {
-      const tried = await this.#try(at, larger, toUs);
-      own.tried(larger, 'answer' in tried);
-      if ('answer' in tried) return tried;
-    }
-    let tried = await this.#try(at, pageSize, toUs);
-    const { clock } = this.#feed;
-    const halvedMsAgo = clock.monotonicMs() - (this.#refusedAtMs ?? Number.NEGATIVE_INFINITY);
-    if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
-      tried = await this.#halve(startOf(at.fromUs), pageSize, tried, toUs);
-      this.#refusedAtMs = clock.monotonicMs();
-    }
-    if ('refusal' in tried) throw tried.refusal;
-    this.#refusedAtMs = undefined;
-    return tried;
-  }
-
-  /** The region's page size, or the stream's own while that is smaller. */
-  #pages(): PageSize {
-    const { pages } = this.#feed;
-    if (this.#ownPages.size() >= pages.size()) this.#ownPages = pages;
-    return this.#ownPages;
-  }
-
-  /**
-   * Tries ever smaller pages until one is accepted. Then it tries the next larger size again, since the refusals may
-   * have been temporary.
-   */
-  async #halve(
-    from: Position,
-    refused: number,
-    first: Refused,
-    toUs: number | undefined,
-  ): Promise<ReadPage<T> | Refused> {
-    let larger = refused;
-    while (larger > 1) {
-      const size = Math.floor(larger / 2);
-      const tried = await this.#try(from, size, toUs);
-      if ('answer' in tried) {
-        const again = await this.#try(from, larger, toUs);
-        if ('answer' in again) return again;
-        this.#ownPages = this.#feed.pages.learn(size, this.#stream);
-        return tried;
-      }
-      larger = size;
-    }
-    // The size is not the reason for the refusals.
-    this.#ownPages = this.#feed.pages;
-    return first;
-  }
-
-  async #try(at: Position, pageSize: number, toUs: number | undefined): Promise<ReadPage<T> | Refused> {
-    const upTo = toUs === undefined ? {} : { toUs };
-    try {
-      const { page, fromUs } = at;
-      const answer = await this.#read({ page, pageSize, ascending: true, fromUs, ...upTo });
-      return { answer, at, pageSize };
-    } catch (error) {
-      if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };
-      throw error;
-    }
-  }
-
-  #read(query: PageQuery): Promise<Answer<Page<T>>> {
-    // Page numbers count in the page size that the service uses. If the parts of a large page had another size, they
-    // would hold other entries.
-    const isCapped = query.page > 0 && this.#largestGiven > 0 && query.pageSize > this.#largestGiven;
-    const given = isCapped ? { ...query, pageSize: this.#largestGiven } : query;
-    return readInParts(async (part) => {
-      const answer = await this.#feed.source.read(this.#birdId, part);
-      const pageSize = answer.value.pageSize ?? part.pageSize;
-      if (pageSize > 0 && pageSize < part.pageSize) this.#largestGiven = pageSize;
-      else if (part.pageSize > this.#largestGiven) this.#largestGiven = 0;
-      return answer;
-    }, given);
   }
 
   #sort(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {
