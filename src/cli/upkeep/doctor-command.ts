@@ -10,7 +10,8 @@ import { checkOnline } from '../commands/check-online.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
-import { examineRegion, type Finding } from './examine-region.ts';
+import type { Finding } from './examine-finding.ts';
+import { examineRegion } from './examine-region.ts';
 import { examineReplicas } from './examine-replicas.ts';
 
 interface DoctorOptions {

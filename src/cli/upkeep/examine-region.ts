@@ -6,31 +6,15 @@ import { openTransport } from '../../http/transport.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
 import { createServiceClient, type ServiceClient } from '../../service/client.ts';
-import type { Bird, Nest, Parsed } from '../../service/resources.ts';
+import type { Bird, Nest } from '../../service/resources.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { type Clock, sleep } from '../../time/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import { adviceOnLists } from '../inspect-region.ts';
-import {
-  type AskPage,
-  entriesOf,
-  examineBounds,
-  examineCounts,
-  examinePageSize,
-  shownPrecision,
-} from './examine-stream.ts';
-
-/** One result of the examination. */
-export interface Finding {
-  /** A word for programs, such as `token`. */
-  readonly about: string;
-  readonly state: 'good' | 'note' | 'bad' | 'unknown';
-  readonly found: string;
-  /** What nestwatch does or assumes. */
-  readonly assumed: string;
-  /** What a person should do; empty for nothing. */
-  readonly advice: string;
-}
+import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
+import { examineFlights } from './examine-flights.ts';
+import { examineDelay, examineLog, type NamedStream } from './examine-log.ts';
+import { type AskPage, readable } from './examine-stream.ts';
 
 interface ExamineOptions {
   readonly region: RegionConfig;
@@ -42,16 +26,9 @@ interface ExamineOptions {
 /** How many Nests are tested for access, and how many Birds' logs are examined. */
 const TRIED = 5;
 
-/** The largest page size that is tested. */
-const LARGEST_PAGE = 1_000;
-
 /** More than the service's clock, shown in whole seconds, can be off by rounding. */
 const NOTABLE_SKEW_US = 5_000_000;
 const MOST_SKEW_US = 300_000_000;
-
-/** How often new entries are looked for, and the page size used. Every service accepts pages of that size. */
-const LOOK_MS = 1_000;
-const LOOKED_AT = 10;
 
 export async function* examineRegion(edge: Edge, options: ExamineOptions): AsyncGenerator<Finding> {
   const { region } = options;
@@ -93,7 +70,7 @@ export async function* examineService(
     yield unlisted(nests, options.region);
     return;
   }
-  const rights = await rightsOf(client, good(nests.value)).catch((error: unknown) => failureOf(error));
+  const rights = await rightsOf(client, readable(nests.value)).catch((error: unknown) => failureOf(error));
   if (rights instanceof NestwatchError) {
     yield unlisted(rights, options.region);
     return;
@@ -111,7 +88,7 @@ export async function* examineService(
     .toSorted((a, b) => b.entries - a.entries)
     .at(0);
   if (busiest) yield* guarded('paging', () => examineLog(busiest, options.poll));
-  yield* guarded('flights', () => examineFlights(client, rights.birds));
+  yield* guarded('flights', () => examineFlights(client, rights.birds.slice(0, TRIED)));
   if (busiest) yield* guarded('visible_delay', () => examineDelay(busiest, clock, options));
   yield await examineRate(client, options.region, refused);
 }
@@ -140,7 +117,7 @@ async function rightsOf(client: ServiceClient, nests: readonly Nest[]) {
   const closed: string[] = [];
   for (const nest of nests.slice(0, TRIED)) {
     try {
-      birds.push(...good((await client.searchBirds(nest.id)).value));
+      birds.push(...readable((await client.searchBirds(nest.id)).value));
     } catch (error) {
       if (failureOf(error).code !== 'forbidden') throw error;
       closed.push(nest.id);
@@ -173,10 +150,8 @@ function skewOf(serverUs: number | null, nowUs: number): Finding {
     : bad('clock', found, assumed, advice);
 }
 
-interface Stream {
+interface Stream extends NamedStream {
   readonly about: 'notifications' | 'bird_log';
-  readonly name: string;
-  readonly ask: AskPage;
   readonly entries: number;
   /** Why it cannot be read. */
   readonly failure?: NestwatchError;
@@ -208,173 +183,6 @@ async function countedStreams(client: ServiceClient, birds: readonly Bird[]): Pr
   );
 }
 
-async function* examineLog({ ask, name }: Stream, poll: PollConfig): AsyncGenerator<Finding> {
-  const sizes = await examinePageSize(ask, LARGEST_PAGE);
-  const wanted = `poll.page_size is ${poll.pageSize}; a size that is refused is learned`;
-  const beyond =
-    sizes.beyond === 'none'
-      ? `pages of ${sizes.largest} are given`
-      : `pages of up to ${sizes.largest} are given, larger ones are ${sizes.beyond}`;
-  yield sizes.largest >= poll.pageSize
-    ? fine('page_size', beyond, wanted)
-    : note('page_size', beyond, wanted, `Set poll.page_size: ${sizes.largest}.`);
-
-  const pageSize = Math.min(poll.pageSize, sizes.largest);
-  const entries = entriesOf(await ask({ page: 0, pageSize, ascending: false }));
-  if (entries.length === 0) {
-    yield unknown('bounds', 'no stream has an entry yet', 'bounds and precision may be any');
-    return;
-  }
-  const precision = shownPrecision(entries);
-  yield fine(
-    'precision',
-    `instants are shown to the ${precision} (${name})`,
-    'they are kept as they are shown',
-  );
-  const bounds = await examineBounds(ask, pageSize, entries);
-  const anyBounds = 'sweeps begin 1.1 s earlier, so that bounds and precision may be any';
-  if (bounds === 'ignored') {
-    yield bad(
-      'bounds',
-      `from and to filter nothing (${name})`,
-      anyBounds,
-      'Report it to the service: what is new cannot be asked for.',
-    );
-  } else if (bounds) {
-    const both =
-      bounds.from === bounds.to
-        ? `both bounds are ${bounds.from}`
-        : `from is ${bounds.from}, to is ${bounds.to}`;
-    yield fine('bounds', `${both}, compared to the ${bounds.compared}`, anyBounds);
-  } else {
-    yield unknown('bounds', `no entry of the ${name} can tell: none is alone within its second`, anyBounds);
-  }
-  const { total, untrue, isOrdered } = await examineCounts(ask, pageSize);
-  yield isOrdered
-    ? fine('order', 'pages are in the order that is asked for', 'ascending pages are in order')
-    : note(
-        'order',
-        'pages are not in order',
-        'ascending pages are in order',
-        'Nothing: pages are then counted up.',
-      );
-  const audits = 'audits compare counts; where they are untrue, they read the entries';
-  if (total === null)
-    yield note('total_count', 'no totalCount is given', audits, 'Nothing: audits cost more requests.');
-  else if (untrue)
-    yield note(
-      'total_count',
-      `totalCount is untrue: ${untrue}`,
-      audits,
-      'Nothing: audits cost more requests.',
-    );
-  else yield fine('total_count', `totalCount is true (${total} of the ${name})`, audits);
-}
-
-async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): AsyncGenerator<Finding> {
-  const lists = await Promise.all(
-    birds.slice(0, TRIED).map(async (bird) => {
-      const { value, serverTimeUs } = await client.searchFlights(bird.nestId, bird.id);
-      return { bird, serverTimeUs, flights: good(value).filter((one) => one.startedAt) };
-    }),
-  );
-  const busiest = lists.toSorted((a, b) => b.flights.length - a.flights.length)[0];
-  const assumed = 'Flights are asked for by start date, in windows that are halved where they are cut off';
-  if (!busiest || busiest.flights.length === 0) {
-    yield unknown('flights', 'no Bird that was looked at has a Flight', assumed);
-    return;
-  }
-  const { bird, flights, serverTimeUs } = busiest;
-  const starts = flights.map(({ startedAt }) => startedAt!.us);
-  const sorted = (sign: 1 | -1) => starts.every((us, at) => at === 0 || sign * (us - starts[at - 1]!) >= 0);
-  const order =
-    starts.length < 2
-      ? 'one alone'
-      : sorted(-1)
-        ? 'newest first'
-        : sorted(1)
-          ? 'oldest first'
-          : 'in no order of time';
-  const ids = new Set(flights.map(({ id }) => id));
-  // Later Flights may be absent only because they are new. The service's clock is shown in whole seconds.
-  const asOfUs = (serverTimeUs ?? Math.max(...starts)) - 1_000_000;
-  const [least, most] = [Math.min(...starts), Math.max(...starts)];
-  const outside = [
-    await client.searchFlights(bird.nestId, bird.id, { maxStartUs: least + 1_000_000 }),
-    await client.searchFlights(bird.nestId, bird.id, { minStartUs: most - 1_000_000 }),
-  ].flatMap(({ value }) =>
-    good(value).filter(({ id, startedAt }) => !ids.has(id) && startedAt && startedAt.us < asOfUs),
-  );
-  const found = `${howMany(flights.length, 'Flight')} of Bird ${bird.id}, ${order}`;
-  yield outside.length > 0
-    ? note(
-        'flights',
-        `${found}; a list is cut off after ${flights.length}`,
-        assumed,
-        'Nothing: windows are halved.',
-      )
-    : fine('flights', `${found}, none cut off`, assumed);
-
-  // Requests with filters that exclude something known: if it is in the answer, the filter is ignored.
-  const ended = flights.every(({ status }) => status === 'failed') ? 'succeeded' : 'failed';
-  const standing = bird.status === 'active' ? 'suspended' : 'active';
-  const [ends, later, stands] = await Promise.all([
-    client.searchFlights(bird.nestId, bird.id, { status: ended }),
-    client.searchFlights(bird.nestId, bird.id, { minStartUs: most + 2_000_000 }),
-    client.searchBirds(bird.nestId, { status: standing }),
-  ]);
-  const idle = [
-    ...(good(ends.value).some(({ status }) => status !== ended) ? ['Status of Flights'] : []),
-    ...(good(later.value).some(({ startedAt }) => startedAt && startedAt.us <= most) ? ['MinStartDate'] : []),
-    ...(good(stands.value).some(({ status }) => status !== standing) ? ['Status of Birds'] : []),
-  ];
-  yield idle.length === 0
-    ? fine('filters', 'filters by status and start date filter', 'what does not match a filter is dropped')
-    : bad(
-        'filters',
-        `${idle.join(', ')} filters nothing`,
-        'filters narrow lists down',
-        'Report it to the service: lists grow without end.',
-      );
-}
-
-/** Looks for new entries for a while, and measures how long after its instant each becomes visible. */
-async function* examineDelay(
-  { ask }: Stream,
-  clock: Clock,
-  { watchMs, poll }: ExamineOptions,
-): AsyncGenerator<Finding> {
-  const look = async () => entriesOf(await ask({ page: 0, pageSize: LOOKED_AT, ascending: false }));
-  const assumed = `each sweep looks ${durationWords(poll.overlapMs, 'exact')} back (poll.overlap), more once entries come later`;
-  const known = new Set((await look()).map(({ id }) => id));
-  const beganUs = clock.nowUs();
-  let longestMs = 0;
-  let fresh = 0;
-  for (const endMs = clock.monotonicMs() + watchMs; clock.monotonicMs() < endMs; ) {
-    await sleep(clock, LOOK_MS);
-    for (const { id, createdAt } of await look()) {
-      if (known.has(id)) continue;
-      known.add(id);
-      fresh += 1;
-      longestMs = Math.max(longestMs, (clock.nowUs() - createdAt.us) / 1000);
-    }
-  }
-  const during = durationWords((clock.nowUs() - beganUs) / 1000, 'one unit');
-  if (fresh === 0) {
-    yield unknown('visible_delay', `no new entry within ${during}`, assumed);
-    return;
-  }
-  const found = `${howMany(fresh, 'new entry', 'new entries')} within ${during}, seen after ${durationWords(Math.max(0, longestMs), 'one unit')} at the latest`;
-  yield longestMs <= poll.overlapMs
-    ? fine('visible_delay', found, assumed)
-    : note(
-        'visible_delay',
-        found,
-        assumed,
-        `Set poll.overlap to more than ${durationWords(longestMs, 'one unit')}.`,
-      );
-}
-
 /** Sends requests at the configured rate for some seconds. */
 async function examineRate(
   client: ServiceClient,
@@ -401,19 +209,8 @@ async function examineRate(
   return note('rate', found, assumed, `Set requests_per_second: ${Math.max(0.1, rate)} if it goes on.`);
 }
 
-const good = <T>(items: readonly Parsed<T>[]): T[] => items.flatMap((item) => (item.ok ? [item.entry] : []));
-
 /** Throws unexpected errors. */
 function failureOf(error: unknown): NestwatchError {
   if (error instanceof NestwatchError) return error;
   throw error;
 }
-
-type Make = (about: string, found: string, assumed: string, advice?: string) => Finding;
-const finding =
-  (state: Finding['state']): Make =>
-  (about, found, assumed, advice = '') => ({ about, state, found, assumed, advice });
-const fine = finding('good');
-const note = finding('note');
-const bad = finding('bad');
-const unknown = finding('unknown');

@@ -3,7 +3,7 @@ import { type ReplicaView, replicasOf } from '../../operator/read-replicas.ts';
 import { isClockApart, type OwnershipView, type ReplicaRecord } from '../../store/ownership-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import type { Finding } from './examine-region.ts';
+import type { Finding } from './examine-finding.ts';
 
 const STATES = {
   working: '',

@@ -4,7 +4,7 @@
  */
 import { codeOf } from '../../errors.ts';
 import type { PageQuery } from '../../service/client.ts';
-import type { Page } from '../../service/resources.ts';
+import type { Page, Parsed } from '../../service/resources.ts';
 import type { Instant } from '../../time/instant.ts';
 
 interface Entry {
@@ -26,6 +26,11 @@ const AROUND_US = 3_000_000;
 
 /** The readable entries of a page. */
 export function entriesOf({ items }: Page<Entry>): readonly Entry[] {
+  return readable(items);
+}
+
+/** The readable ones of what a list of the service holds. */
+export function readable<T>(items: readonly Parsed<T>[]): T[] {
   return items.flatMap((item) => (item.ok ? [item.entry] : []));
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { examineService, type Finding } from '../../../src/cli/upkeep/examine-region.ts';
+import type { Finding } from '../../../src/cli/upkeep/examine-finding.ts';
+import { examineService } from '../../../src/cli/upkeep/examine-region.ts';
 import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-stream.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient } from '../../../src/service/client.ts';

@@ -1,0 +1,78 @@
+/** Examines the lists of Flights: their order, whether they are cut off, and whether filters filter. Only reads. */
+import type { ServiceClient } from '../../service/client.ts';
+import type { Bird } from '../../service/resources.ts';
+import { howMany } from '../../text/counts.ts';
+import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
+import { readable } from './examine-stream.ts';
+
+export async function* examineFlights(
+  client: ServiceClient,
+  birds: readonly Bird[],
+): AsyncGenerator<Finding> {
+  const lists = await Promise.all(
+    birds.map(async (bird) => {
+      const { value, serverTimeUs } = await client.searchFlights(bird.nestId, bird.id);
+      return { bird, serverTimeUs, flights: readable(value).filter((one) => one.startedAt) };
+    }),
+  );
+  const busiest = lists.toSorted((a, b) => b.flights.length - a.flights.length)[0];
+  const assumed = 'Flights are asked for by start date, in windows that are halved where they are cut off';
+  if (!busiest || busiest.flights.length === 0) {
+    yield unknown('flights', 'no Bird that was looked at has a Flight', assumed);
+    return;
+  }
+  const { bird, flights, serverTimeUs } = busiest;
+  const starts = flights.map(({ startedAt }) => startedAt!.us);
+  const sorted = (sign: 1 | -1) => starts.every((us, at) => at === 0 || sign * (us - starts[at - 1]!) >= 0);
+  const order =
+    starts.length < 2
+      ? 'one alone'
+      : sorted(-1)
+        ? 'newest first'
+        : sorted(1)
+          ? 'oldest first'
+          : 'in no order of time';
+  const ids = new Set(flights.map(({ id }) => id));
+  // Later Flights may be absent only because they are new. The service's clock is shown in whole seconds.
+  const asOfUs = (serverTimeUs ?? Math.max(...starts)) - 1_000_000;
+  const [least, most] = [Math.min(...starts), Math.max(...starts)];
+  const outside = [
+    await client.searchFlights(bird.nestId, bird.id, { maxStartUs: least + 1_000_000 }),
+    await client.searchFlights(bird.nestId, bird.id, { minStartUs: most - 1_000_000 }),
+  ].flatMap(({ value }) =>
+    readable(value).filter(({ id, startedAt }) => !ids.has(id) && startedAt && startedAt.us < asOfUs),
+  );
+  const found = `${howMany(flights.length, 'Flight')} of Bird ${bird.id}, ${order}`;
+  yield outside.length > 0
+    ? note(
+        'flights',
+        `${found}; a list is cut off after ${flights.length}`,
+        assumed,
+        'Nothing: windows are halved.',
+      )
+    : fine('flights', `${found}, none cut off`, assumed);
+
+  // Requests with filters that exclude something known: if it is in the answer, the filter is ignored.
+  const ended = flights.every(({ status }) => status === 'failed') ? 'succeeded' : 'failed';
+  const standing = bird.status === 'active' ? 'suspended' : 'active';
+  const [ends, later, stands] = await Promise.all([
+    client.searchFlights(bird.nestId, bird.id, { status: ended }),
+    client.searchFlights(bird.nestId, bird.id, { minStartUs: most + 2_000_000 }),
+    client.searchBirds(bird.nestId, { status: standing }),
+  ]);
+  const idle = [
+    ...(readable(ends.value).some(({ status }) => status !== ended) ? ['Status of Flights'] : []),
+    ...(readable(later.value).some(({ startedAt }) => startedAt && startedAt.us <= most)
+      ? ['MinStartDate']
+      : []),
+    ...(readable(stands.value).some(({ status }) => status !== standing) ? ['Status of Birds'] : []),
+  ];
+  yield idle.length === 0
+    ? fine('filters', 'filters by status and start date filter', 'what does not match a filter is dropped')
+    : bad(
+        'filters',
+        `${idle.join(', ')} filters nothing`,
+        'filters narrow lists down',
+        'Report it to the service: lists grow without end.',
+      );
+}
