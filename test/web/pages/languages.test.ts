@@ -244,6 +244,9 @@ describe('in German', () => {
   test('numbers, plurals, durations and instants are German', () => {
     expect(GERMAN.health.watching(10_000, 1)).toBe('10.000 Birds in 1 Region werden überwacht.');
     expect(GERMAN.health.watching(1, 2)).toBe('1 Bird in 2 Regionen wird überwacht.');
+    expect(GERMAN.open.badgeFailing(1, 5)).toBe('1 von 5 scheitert');
+    expect(GERMAN.open.counts({ well: 4, failing: 1, off: 0 })).toBe('4 in Ordnung, 1 scheitert');
+    expect(GERMAN.alert.moreEvents(1)).toBe('Noch 1 wird nicht gezeigt.');
     expect(GERMAN.time.ago(NOW_US - 3 * 86_400_000_000, NOW_US)).toBe('vor 3 Tagen');
     expect(GERMAN.time.ago(NOW_US + 5 * MINUTE, NOW_US)).toBe('in 5 min');
     expect(GERMAN.time.lasting(3 * 86_400_000)).toBe('3 Tage');

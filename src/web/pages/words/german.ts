@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<AlertKind, string>> = {
   ServiceNotification: 'Hinweis des Dienstes',
   RegionDown: 'Region nicht erreichbar',
   RegionUnauthorized: 'Token abgelehnt',
-  FeedBehind: 'Meldungen kommen verspätet',
+  FeedBehind: 'Lesen im Rückstand',
   FeedIncomplete: 'Einträge fehlen',
   DeliveryFailing: 'Empfänger nicht erreicht',
   FlightStuck: 'Flight hängt',
@@ -61,7 +61,7 @@ const ENDINGS: ReadonlyMap<string, string> = new Map([
   ['over', 'das Ende wurde beobachtet'],
   ['quiet', 'es kam nichts mehr nach'],
   ['superseded', 'es wurde schlimmer, was ein anderer Alarm meldet'],
-  ['moved', 'es geht unter anderen Labels oder auf anderem Weg weiter'],
+  ['moved', 'es geht unter anderen Labels oder über eine andere Route weiter'],
   ['gone', 'den Gegenstand gibt es nicht mehr'],
   ['by_hand', 'jemand hat den Alarm beendet'],
 ]);
@@ -132,7 +132,8 @@ const FINDINGS: FindingWords = {
   dead_end: ({ receiver, path }) => ({
     title: `Empfänger ${receiver} benachrichtigt niemanden`,
     summary: `Alarme von ${path} gehen an den Empfänger ${receiver}, der niemanden benachrichtigt.`,
-    action: 'Geben Sie ihm einen Weg zu Menschen. Ist es so gewollt, nennen Sie ihn null oder blackhole.',
+    action:
+      'Geben Sie ihm eine Integration, etwa email_configs. Soll er niemanden benachrichtigen, nennen Sie ihn null oder blackhole.',
   }),
   config_refused: ({ mistakes, first, replicas, many }) => ({
     title: `die neue Konfiguration gilt nicht${replicas && ` auf ${many ? 'den Replikaten' : 'dem Replikat'} ${replicas}`}`,
@@ -465,7 +466,8 @@ export const GERMAN: Words = {
       `${count(birds, 'Bird', 'Birds')} in ${count(regions, 'Region', 'Regionen')} ${form(birds, 'wird', 'werden')} überwacht.`,
     unread: (regions) => `Noch nicht gelesen: ${regions}.`,
     allRead: 'Die älteste Lesung war',
-    acknowledged: (known) => `Um ${count(known, 'Alarm', 'Alarme')} kümmert sich jemand.`,
+    acknowledged: (known) =>
+      `${count(known, 'Alarm ist', 'Alarme sind')} quittiert, stummgeschaltet oder unterdrückt.`,
   },
 
   birds: {
@@ -519,7 +521,7 @@ export const GERMAN: Words = {
     hours: (hours) => (hours <= 24 ? `${hours} h` : count(hours / 24, 'Tag', 'Tage')),
     durations: 'Dauer',
     p50: (within50) => `die Hälfte in höchstens ${within50.replace(/ Tage$/, ' Tagen')}`,
-    p95: (within95) => `95 von 100 in höchstens ${within95.replace(/ Tage$/, ' Tagen')}`,
+    p95: (within95) => `95 % in höchstens ${within95.replace(/ Tage$/, ' Tagen')}`,
     ofSucceeded: (flights) =>
       flights === 1
         ? 'der letzte erfolgreiche Flight'
@@ -688,7 +690,7 @@ export const GERMAN: Words = {
 
   deliveries: {
     lead: 'Was gesendet wurde oder noch gesendet wird, das Neueste zuerst.',
-    none: 'Nichts Passendes wurde gesendet.',
+    none: 'Keine passenden Zustellungen.',
     state: 'Zustand',
     by: 'Über',
     queued: 'Eingereiht',
@@ -727,7 +729,7 @@ export const GERMAN: Words = {
     make: 'Alarme stummschalten',
     what: 'Was',
     birdHint: 'der ganze Name',
-    look: 'Zeigen, was das verbirgt',
+    look: 'Zeigen, was das stummschaltet',
     byMatchers: 'Mit Matchern',
     over: 'Abgelaufen',
     matchers: 'Matcher',
@@ -740,11 +742,12 @@ export const GERMAN: Words = {
     ends: 'endet',
     recurring: (lasts, cron, zone) => `für ${lasts} jeweils um ${cron} (${zone})`,
     notYet: 'Noch nicht',
-    hides: (alerts) => `Verbirgt ${count(alerts, 'Alarm', 'Alarme')}`,
+    hides: (alerts) => `Schaltet ${count(alerts, 'Alarm', 'Alarme')} stumm`,
     end: 'Jetzt beenden',
     endThat: (what) => `Die Stummschaltung ${what} beenden`,
-    more: (more) => `${number(more)} weitere sind nicht aufgeführt: Alle zeigt \`nestwatch silence list\`.`,
-    hidesNothing: 'Keinen jetzt aktiven Alarm. Was während ihrer Dauer hinzukommt, wird verborgen.',
+    more: (more) =>
+      `${count(more, 'weitere ist', 'weitere sind')} nicht aufgeführt: Alle zeigt \`nestwatch silence list\`.`,
+    hidesNothing: 'Keinen jetzt aktiven Alarm. Was während ihrer Dauer hinzukommt, wird stummgeschaltet.',
     moreAlerts: (more) => `und ${count(more, 'weiterer Alarm', 'weitere Alarme')}`,
   },
 
@@ -763,13 +766,13 @@ export const GERMAN: Words = {
     window: 'Jeweils für',
     zone: 'Zeitzone',
     make: 'Stummschalten',
-    show: 'Zeigen, was sie verbirgt',
-    preview: 'Was sie verbirgt',
-    previewNow: 'Was sie jetzt verbirgt',
-    previewFrom: (instant) => `Was sie ab ${instant} verbergen würde`,
+    show: 'Zeigen, was sie stummschaltet',
+    preview: 'Was sie stummschaltet',
+    previewNow: 'Was sie jetzt stummschaltet',
+    previewFrom: (instant) => `Was sie ab ${instant} stummschalten würde`,
     correct: 'Berichtigen Sie die Eingabe, um das zu sehen.',
     nameOne: 'Nennen Sie, worauf sie passen soll, um das zu sehen.',
-    tooShort: 'Nichts: Sie endet, bevor sie etwas verbirgt. Lassen Sie sie länger dauern.',
+    tooShort: 'Nichts: Sie endet, bevor sie etwas stummschaltet. Lassen Sie sie länger dauern.',
   },
 
   mistakes: {
@@ -847,7 +850,7 @@ export const GERMAN: Words = {
       user: 'mit Passwort',
       token: 'mit Token',
       link: 'mit dem Link einer Mail',
-      nobody_asked: 'niemand wird gefragt, wer er ist',
+      nobody_asked: 'ohne Anmeldung',
     },
   },
 
@@ -864,7 +867,7 @@ export const GERMAN: Words = {
     annotations: 'Was er sagt',
     events: 'Ereignisse',
     noEvents: 'Er hat keine eigenen Ereignisse.',
-    moreEvents: (more) => `${number(more)} weitere werden nicht gezeigt.`,
+    moreEvents: (more) => `Noch ${count(more, 'wird', 'werden')} nicht gezeigt.`,
     letGo: 'Er ist beendet und selbst nicht mehr gespeichert: Dies blieb von seinem letzten Mal.',
     notified: 'Wer benachrichtigt wurde',
     nobodyYet: 'Niemand wurde darüber benachrichtigt.',
@@ -890,19 +893,20 @@ export const GERMAN: Words = {
       failing: 'Einige Birds scheitern',
       unknown: 'Zurzeit nicht bekannt',
     },
-    blind: 'Die Beobachtung ist unterbrochen: Dies wurde zuletzt gesehen.',
+    blind: 'Die Überwachung ist unterbrochen. Dies ist der letzte bekannte Stand.',
     began: 'begann',
     list: 'Birds',
     birds: { well: 'in Ordnung', failing: 'scheitert', off: 'aus' },
     counts: ({ well, failing, off }) =>
       [
         `${number(well)} in Ordnung`,
-        ...(failing > 0 ? [`${number(failing)} scheitern`] : []),
+        ...(failing > 0 ? [count(failing, 'scheitert', 'scheitern')] : []),
         ...(off > 0 ? [`${number(off)} aus`] : []),
       ].join(', '),
-    more: (more) => `${number(more)} weitere sind nicht aufgeführt.`,
+    more: (more) => `${count(more, 'weiterer ist', 'weitere sind')} nicht aufgeführt.`,
     badge: { well: 'in Ordnung', unknown: 'unbekannt' },
-    badgeFailing: (failing, total) => `${number(failing)} von ${number(total)} scheitern`,
+    badgeFailing: (failing, total) =>
+      `${number(failing)} von ${number(total)} ${form(failing, 'scheitert', 'scheitern')}`,
   },
 
   count: {
