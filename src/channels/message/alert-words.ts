@@ -27,7 +27,7 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'superseded':
       return words.superseded ?? `${words.firing}: has become worse`;
     case 'moved':
-      return `${words.firing}: continues under other labels`;
+      return `${words.firing}: continues elsewhere`;
     case 'gone':
       return `${words.firing}: no longer exists`;
     case 'by_hand':

@@ -55,7 +55,7 @@ describe('the first two lines of a mail', () => {
     ]);
     expect(firstLines(over('quiet'))[0]).toBe(`${WORDS.FlightFailed.quiet}: Translate blog`);
     expect(firstLines(over('moved'))[0]).toBe(
-      `${WORDS.FlightFailed.firing}: continues under other labels: Translate blog`,
+      `${WORDS.FlightFailed.firing}: continues elsewhere: Translate blog`,
     );
     expect(firstLines(over('gone'))[0]).toBe(
       `${WORDS.FlightFailed.firing}: no longer exists: Translate blog`,
