@@ -83,7 +83,7 @@ export function sayMistake(mistake: QueryMistake): string {
     case 'choice':
       return `${mistake.name}: must be one of ${mistake.choices}`;
     case 'instant':
-      return `${mistake.name}: must be an RFC 3339 instant like 2026-07-02T13:59:34Z`;
+      return `${mistake.name}: must be a duration like 2h, or an instant like 2026-07-02T13:59:34Z`;
     case 'zone':
       return `${mistake.name}: must be a time zone such as Europe/Amsterdam`;
     case 'too_long':
