@@ -70,7 +70,7 @@ export const ENGLISH_FINDINGS: FindingWords = {
     const what = `${howMany(count, 'entry', 'entries')} of ${regionName(region)}`;
     return {
       title: `${what} unreadable`,
-      summary: `${what} (${feed}) could not be parsed in the last hour, so nobody is notified of their content.`,
+      summary: `${what} (${feed}) could not be parsed in the last hour, so nobody is notified of ${count === 1 ? 'its' : 'their'} content.`,
       action:
         'The log says what is wrong with them. If the service has changed its format, update nestwatch.',
     };
@@ -117,7 +117,10 @@ export const ENGLISH_FINDINGS: FindingWords = {
   no_birds: ({ region, nests, excludedNests, globs }) => {
     const [why, action] =
       nests > 0
-        ? [`its ${howMany(nests, 'Nest')} have no Birds`, 'If there should be some, check whose token it is.']
+        ? [
+            nests === 1 ? 'its only Nest has no Birds' : `its ${nests} Nests have no Birds`,
+            'If there should be some, check whose token it is.',
+          ]
         : excludedNests > 0
           ? [
               `of its ${howMany(excludedNests, 'Nest')} none matches nests.include (${globs}) without being excluded`,

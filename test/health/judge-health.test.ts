@@ -137,6 +137,13 @@ const CASES: readonly [
   ],
   [
     'no_birds',
+    inRegion({ birds: 0, nests: 1 }),
+    'critical',
+    false,
+    'No Bird is watched in EU: its only Nest has no Birds.',
+  ],
+  [
+    'no_birds',
     inRegion({ birds: 0, nests: 0, excludedNests: 0 }),
     'critical',
     false,
@@ -269,7 +276,7 @@ const CASES: readonly [
     kept({ quarantined: [{ region: 'eu', feed: 'bird_log', count: 1, sinceUs: NOW_US - MINUTE_US }] }),
     'warning',
     true,
-    '1 entry of EU (bird_log) could not be parsed in the last hour, so nobody is notified of their content.',
+    '1 entry of EU (bird_log) could not be parsed in the last hour, so nobody is notified of its content.',
   ],
   [
     'clock_wrong',

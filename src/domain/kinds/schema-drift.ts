@@ -61,7 +61,7 @@ export const schemaDrift = defineKind({
         annotations: annotate(
           { rule, labels },
           summary,
-          `Nobody is notified of their content. The last one: ${fact.reason}`,
+          `Nobody is notified of ${memory.count === 1 ? 'its content' : 'their content. The last one'}: ${fact.reason}`,
         ),
         events: [],
         memory,

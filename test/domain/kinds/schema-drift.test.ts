@@ -32,7 +32,10 @@ describe('SchemaDrift', () => {
     expect(story.the('SchemaDrift')).toMatchObject({ state: 'resolved', startsAtUs: minute(5) });
     expect(story.the('SchemaDrift').annotations.resolved_by).toBe('every entry could be read for 1 d');
     story.tell(5000, schemaDrift(5000));
-    expect(story.the('SchemaDrift').annotations.summary).toBe('1 Flight could not be read in region EU');
+    expect(story.the('SchemaDrift').annotations).toMatchObject({
+      summary: '1 Flight could not be read in region EU',
+      description: 'Nobody is notified of its content: createdAt: missing',
+    });
   });
 
   test('counts of the inventory what its last reading met, since each reads all', () => {

@@ -158,7 +158,7 @@ describe('the headline', () => {
     const { body } = await ask('/');
     expect(headline(body)).toBe('All quiet');
     expect(iconOf(body)).toBe(GOOD);
-    expect(read(body)).toContain('1 alert is acknowledged or silenced.');
+    expect(read(body)).toContain('1 alert is acknowledged, silenced or inhibited.');
   });
 
   test('has the colour of the severest, however many began after it, and that one stands first', async () => {

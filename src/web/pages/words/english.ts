@@ -53,6 +53,10 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
   at_delivery: 'suppressed when it was to be sent',
 };
 
+function isOrAre(count: number): string {
+  return count === 1 ? 'is' : 'are';
+}
+
 export const ENGLISH = {
   /** The language tag for `lang`. */
   language: 'en',
@@ -201,7 +205,7 @@ export const ENGLISH = {
     unread: (regions: string): string => `${regions} not read yet.`,
     allRead: 'The oldest reading was',
     acknowledged: (count: number): string =>
-      `${howMany(count, 'alert')} ${count === 1 ? 'is' : 'are'} acknowledged or silenced.`,
+      `${howMany(count, 'alert')} ${isOrAre(count)} acknowledged, silenced or inhibited.`,
   },
 
   birds: {
@@ -470,7 +474,7 @@ export const ENGLISH = {
     end: 'End now',
     endThat: (what: string): string => `End the silence ${what}`,
     more: (count: number): string =>
-      `${count} more are not listed: \`nestwatch silence list\` has all of them.`,
+      `${count} more ${isOrAre(count)} not listed: \`nestwatch silence list\` has all of them.`,
     hidesNothing: 'No alert that is active now. Alerts that start while it lasts will be muted.',
     moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
   },
@@ -591,7 +595,7 @@ export const ENGLISH = {
     annotations: 'What it says',
     events: 'Events',
     noEvents: 'It has no events of its own.',
-    moreEvents: (count: number): string => `${count} more are not shown.`,
+    moreEvents: (count: number): string => `${count} more ${isOrAre(count)} not shown.`,
     letGo: 'It is resolved and no longer stored. This is what is known of its last episode.',
     notified: 'Who was notified',
     nobodyYet: 'Nobody was notified about it.',
@@ -624,7 +628,7 @@ export const ENGLISH = {
         ...(failing > 0 ? [`${failing} failing`] : []),
         ...(off > 0 ? [`${off} off`] : []),
       ].join(', '),
-    more: (count: number): string => `${count} more are not listed.`,
+    more: (count: number): string => `${count} more ${isOrAre(count)} not listed.`,
     badge: { well: 'well', unknown: 'unknown' },
     badgeFailing: (failing: number, total: number): string => `${failing} of ${total} failing`,
   },
