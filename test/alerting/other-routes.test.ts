@@ -110,6 +110,18 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'other@3 firing: A firing +1']);
   });
 
+  test('has told what came and went, also where it went back to a group that it had left', async () => {
+    await open();
+    await desk.fails('A');
+    await desk.pass(0.1);
+    await desk.restart(routes(eu()));
+    await desk.succeeds('A');
+    await desk.pass(0.1);
+    await desk.restart(routes());
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@2 resolved: A resolved +1']);
+  });
+
   test('has each event told once, also where more come before it was looked at', async () => {
     await open(eu());
     await desk.fails('A');

@@ -17,8 +17,9 @@ export function assignGroups(
 ): { groups: Group[]; members: GroupMember[] } {
   const { groups: stored } = known;
   const present = known.members.filter((member) => member.sort === 'route');
-  // A resolved alert stays in its groups; one without groups may still have events to notify of.
-  const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
+  // A resolved alert stays in its groups; one that is in none may still have events to notify of.
+  const isInNone = present.every(({ notifiedSeq }) => notifiedSeq === HAS_LEFT);
+  const joins = alert.state === 'firing' || (isInNone && alert.lastSeq > 0);
   const routes = joins ? routesFor(root, alert.labels) : [];
   const routeByKey = new Map(routes.map((route) => [groupKey(root, route, alert.labels), route]));
   const left = joins ? present.filter((member) => !routeByKey.has(member.groupKey)) : [];
