@@ -119,8 +119,13 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   /** The previous owner of the region has seen its Flights fail. */
   async function takeOver({ region, isOwned }: Extract<Happening, { what: 'duty' }>): Promise<void> {
     if (region === undefined || !isOwned) return;
+    await readLastFailures([{ name: region }]);
+  }
+
+  /** Only metrics need them, so nothing else waits for a store that is away. */
+  async function readLastFailures(regions: readonly { readonly name: string }[]): Promise<void> {
     try {
-      await lastFailures.read([{ name: region }]);
+      await lastFailures.read(regions);
     } catch (error) {
       reportOutside({ what: 'trouble', stage: 'store', error });
     }
@@ -142,7 +147,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });
 
   async function apply(next: Config): Promise<void> {
-    await lastFailures.read(next.regions);
+    await readLastFailures(next.regions);
     const following = setupOf(next);
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
