@@ -65,7 +65,7 @@ export const IMPAIRMENTS = {
     alert: 'FeedBehind',
   },
   feed_unproven: {
-    means: 'a feed was last proven complete more than an hour, or three audits, ago',
+    means: 'a feed was last proven complete more than an hour, or three audits, ago; Flights an hour more',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
     endsByItself: true,

@@ -5,6 +5,7 @@ import type { RegionSnapshot } from './snapshot.ts';
 
 interface Bounds {
   readonly nowUs: number;
+  /** After this time a feed that is proven at each audit is not proven any more. */
   readonly proofMs: number;
   readonly replicas: readonly unknown[];
 }
@@ -14,6 +15,9 @@ const MOST_SKEW_US = 60e6;
 
 /** How long after a start unproven feeds are expected. */
 const EARLY_US = 1800e6;
+
+/** Flights are not audited. Instead, a Bird's polls look a day back once an hour (`flight-rescan.ts`). */
+const FLIGHTS_PROVEN_EVERY_US = 3600e6;
 
 /** If this share of a feed's streams is overdue, the feed as a whole counts as unread. */
 const MOST_OF_A_FEED = 1 / 2;
@@ -129,7 +133,10 @@ function overdue({ region, reads }: RegionSnapshot, { nowUs }: Bounds): Impairme
 function unproven(snapshot: RegionSnapshot, bounds: Bounds): Impairment[] {
   if (snapshot.firstPass) return [];
   const { nowUs, proofMs } = bounds;
-  const late = snapshot.proofs.filter(({ verifiedUntilUs }) => nowUs - verifiedUntilUs > proofMs * 1000);
+  const late = snapshot.proofs.filter(({ feed, verifiedUntilUs }) => {
+    const everyUs = feed === 'flight' ? FLIGHTS_PROVEN_EVERY_US : 0;
+    return nowUs - verifiedUntilUs > everyUs + proofMs * 1000;
+  });
   // Audits begin when everything was read, and take a while.
   const isEarly = nowUs - snapshot.beganUs < EARLY_US;
   return isEarly

@@ -193,6 +193,13 @@ const CASES: readonly [
   ],
   [
     'feed_unproven',
+    inRegion({ proofs: [{ feed: 'flight', verifiedUntilUs: NOW_US - 121 * MINUTE_US }] }),
+    'warning',
+    true,
+    'The Flights of EU are not proven to be complete since 2 Jul 2026, 09:59 UTC.',
+  ],
+  [
+    'feed_unproven',
     inRegion({ proofs: [{ feed: 'flight', verifiedUntilUs: 0 }] }),
     'warning',
     true,
@@ -313,7 +320,10 @@ describe('the health answer', () => {
     expect(judgeHealth(aWell())).toEqual([]);
     const bounds = inRegion({
       clockAheadUs: -60e6,
-      proofs: [{ feed: 'bird_log', verifiedUntilUs: NOW_US - 60 * MINUTE_US }],
+      proofs: [
+        { feed: 'bird_log', verifiedUntilUs: NOW_US - 60 * MINUTE_US },
+        { feed: 'flight', verifiedUntilUs: NOW_US - 120 * MINUTE_US },
+      ],
     });
     expect(judgeHealth(bounds)).toEqual([]);
   });
