@@ -29,7 +29,7 @@ function start(prepare: (home: string) => Record<string, string> = () => ({})) {
   return { home, shared };
 }
 
-test("what is compiled is kept in a directory that is the user's own, and never in the shared one", () => {
+test("compiled code is kept in a directory of the user's own, and never in a shared one", () => {
   const { home, shared } = start();
   const directory = join(home, '.cache/nestwatch');
   expect(statSync(directory).mode & 0o777).toBe(0o700);
@@ -37,7 +37,7 @@ test("what is compiled is kept in a directory that is the user's own, and never 
   expect(readdirSync(shared)).toEqual([]);
 });
 
-test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are kept to', () => {
+test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are respected', () => {
   const xdg = start((home) => ({ XDG_CACHE_HOME: join(home, 'xdg') }));
   expect(readdirSync(join(xdg.home, 'xdg/nestwatch'))).not.toEqual([]);
   expect(existsSync(join(xdg.home, '.cache'))).toBe(false);
@@ -46,7 +46,7 @@ test('XDG_CACHE_HOME and NODE_COMPILE_CACHE are kept to', () => {
   expect(existsSync(join(named.home, '.cache'))).toBe(false);
 });
 
-test('a directory that others may look into, and a link, are left alone', () => {
+test('a directory that others can read, and a link, are not used', () => {
   const wide = start((home) => {
     mkdirSync(join(home, '.cache/nestwatch'), { recursive: true });
     chmodSync(join(home, '.cache/nestwatch'), 0o777);
@@ -62,7 +62,7 @@ test('a directory that others may look into, and a link, are left alone', () => 
   expect(readdirSync(join(linked.home, 'elsewhere'))).toEqual([]);
 });
 
-test('what was compiled for places that were not started for longest is removed', () => {
+test('the compiled code of the places that were not started for longest is removed', () => {
   const names = Array.from({ length: KEPT_PLACES + 2 }, (_, at) => `place-${at}`);
   const { home } = start((home) => {
     for (const [at, name] of names.entries()) {
@@ -86,7 +86,7 @@ test.each([
   ["another user's", { uid: 2 }, false],
   ['writable for a group', { mode: 0o40770 }, false],
   ['no directory', { isDirectory: () => false }, false],
-])('a directory is taken or not: %s', (_, changed, isTaken) => {
+])('a directory is used or not: %s', (_, changed, isTaken) => {
   expect(isOwn({ isDirectory: () => true, uid: 1, mode: 0o40700, ...changed }, 1)).toBe(isTaken);
 });
 

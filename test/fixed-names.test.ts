@@ -82,7 +82,7 @@ describe('addresses', () => {
     }
   });
 
-  test('/api/v1/events takes what is its own as well', async () => {
+  test('/api/v1/events also takes its own parameters', async () => {
     const { ask } = await serve();
     const path = '/api/v1/events?feed=flight&type=flight.failed&limit=5&cursor=';
     expect((await ask(path)).status).toBe(200);
@@ -194,6 +194,6 @@ web: { listen: 127.0.0.1:9465, external_url: "http://127.0.0.1:9465", enable_lif
 test.each([
   ...['prometheus/rules.yml', 'prometheus/rules_test.yml', 'grafana', 'compose', 'kubernetes'],
   ...['runbooks.md', 'templates'],
-])('config/%s is there', (path) => {
+])('config/%s exists', (path) => {
   expect(existsSync(join(import.meta.dirname, '../config', path))).toBe(true);
 });

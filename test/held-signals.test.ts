@@ -25,9 +25,9 @@ function open() {
   return { process, heard, hear, holdOnly, signal: (name: string) => process.kill(7, name) };
 }
 
-describe('signals that come before a command hears them', () => {
+describe('signals that arrive before a command listens', () => {
   test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const)(
-    '%s is heard afterwards, once',
+    '%s is handled afterwards, once',
     async (name) => {
       const { process, heard, hear, signal } = open();
       signal(name);
@@ -40,7 +40,7 @@ describe('signals that come before a command hears them', () => {
     },
   );
 
-  test('one is kept for the next where who heard it stopped before it was told', async () => {
+  test('one is kept for the next listener if the first stopped before it was called', async () => {
     const { heard, hear, signal } = open();
     signal('SIGHUP');
     hear('SIGHUP')();
@@ -51,7 +51,7 @@ describe('signals that come before a command hears them', () => {
     expect(heard).toEqual(['SIGHUP']);
   });
 
-  test('nobody hears after having stopped, and the process lives on', () => {
+  test('nobody is called after having stopped, and the process keeps running', () => {
     const { process, heard, hear, signal } = open();
     hear('SIGHUP')();
     signal('SIGHUP');
@@ -59,7 +59,7 @@ describe('signals that come before a command hears them', () => {
     expect([heard, process.ended]).toEqual([[], []]);
   });
 
-  test('the second that asks for the end ends the process where nobody hears it', () => {
+  test('the second request to end ends the process if nobody listens', () => {
     const { process, signal } = open();
     signal('SIGTERM');
     expect(process.ended).toEqual([]);
@@ -67,7 +67,7 @@ describe('signals that come before a command hears them', () => {
     expect(process.ended).toEqual([1]);
   });
 
-  test('who hears decides of the second one', () => {
+  test('a listener decides about the second one', () => {
     const { process, heard, hear, signal } = open();
     const stop = hear('SIGTERM');
     signal('SIGTERM');
@@ -78,7 +78,7 @@ describe('signals that come before a command hears them', () => {
     expect(process.ended).toEqual([1]);
   });
 
-  test('what a command will not hear does what it does by default, also where it came already', () => {
+  test('signals that a command does not handle have their default effect, even if they came already', () => {
     const { process, heard, hear, holdOnly, signal } = open();
     signal('SIGHUP');
     holdOnly(['SIGINT', 'SIGTERM']);

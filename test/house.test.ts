@@ -248,7 +248,7 @@ function lookUps(text: string): string[] {
 }
 
 describe('the house', () => {
-  test('rooms import only what lies below them', () => {
+  test('rooms import only what is below them', () => {
     const broken = INSIDE.filter((one) => !isAllowed(one));
     expect(broken.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
@@ -259,13 +259,13 @@ describe('the house', () => {
     expect(unknown.filter((room) => room !== 'small-heap' && room !== 'compile-cache')).toEqual([]);
   });
 
-  test('the rule names no room that is gone', () => {
+  test('the rule names no room that does not exist', () => {
     const rooms = new Set(files(SRC).flatMap((file) => withOuter(roomOf(relative(SRC, file)))));
     const named = Object.keys(MAY_IMPORT).map((room) => room.replace(/\/\*$/, ''));
     expect(named.filter((room) => !rooms.has(room))).toEqual([]);
   });
 
-  test.each(['src', 'test'])('no file name stands in two rooms of %s', (folder) => {
+  test.each(['src', 'test'])('no file name occurs in two rooms of %s', (folder) => {
     const names = files(join(ROOT, folder)).map((file) => basename(file));
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
@@ -284,7 +284,7 @@ describe('the house', () => {
     expect(outside.map(({ from, to }) => `${from} → ${to}`)).toEqual([]);
   });
 
-  test('imports have no cycles, those of types neither', () => {
+  test('imports have no cycles, not even those of types', () => {
     const graph = new Map<string, string[]>();
     for (const { from, to } of INSIDE) graph.set(from, [...(graph.get(from) ?? []), to]);
     const cycles: string[] = [];
@@ -302,7 +302,7 @@ describe('the house', () => {
     expect(cycles).toEqual([]);
   });
 
-  test('commands that ask the daemon load nothing that only the daemon needs', () => {
+  test('commands that query the daemon load nothing that only the daemon needs', () => {
     const loaded = new Set<string>();
     const load = (file: string): void => {
       if (loaded.has(file)) return;
@@ -316,7 +316,7 @@ describe('the house', () => {
     ]);
   });
 
-  test('only the edge reads the clock, chance and the environment', () => {
+  test("only the process's edge reads the clock, randomness and the environment", () => {
     const edge = (file: string) => file === 'main.ts' || file === 'app.ts' || file.startsWith('cli/');
     const reads = files(SRC)
       .filter((file) => !edge(relative(SRC, file)))
@@ -335,7 +335,7 @@ describe('the house', () => {
     ]);
   });
 
-  test('what is looked up by a name from outside is a Map, or asked for its own properties', () => {
+  test('what is looked up by a name from outside is a Map, or checked for own properties', () => {
     const inherited = files(SRC).flatMap((file) =>
       lookUps(readFileSync(file, 'utf8')).map((what) => `${relative(SRC, file)}: ${what}`),
     );
@@ -354,7 +354,7 @@ describe('the house', () => {
     ]);
   });
 
-  test('the rule of look-ups sees each form of one', () => {
+  test('the rule of look-ups finds each form of one', () => {
     expect(lookUps("const WORDS: Readonly<Record<string, string>> = { a: 'b' };")).toHaveLength(1);
     expect(lookUps('function f(labels: Labels, name: string) {\n  return labels[name];\n}')).toHaveLength(1);
     expect(lookUps('  const x: Record<string, number> = {};\n  x[name] = 1;')).toHaveLength(1);

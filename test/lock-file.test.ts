@@ -17,7 +17,7 @@ function readLock(file: string): Lock {
 
 const LOCK = readLock('../package-lock.json');
 
-test('the lock file holds the packages of every platform: an install on one must not drop those of others', () => {
+test('the lock file contains the packages of every platform: an install on one must not drop those of others', () => {
   // `npm ci` refuses a lock file without them, even where they are never installed.
   const missing = Object.values(LOCK.packages).flatMap(({ optionalDependencies = {} }) =>
     Object.keys(optionalDependencies).filter((name) => !(`node_modules/${name}` in LOCK.packages)),

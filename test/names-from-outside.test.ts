@@ -14,7 +14,7 @@ import { problemsOf, REGION } from './config/load.ts';
 const INHERITED = ['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__', '__defineGetter__'];
 
 describe.each(INHERITED)('%s is a name like any other', (name) => {
-  test('of a variable that is not set', () => {
+  test('of an unset variable', () => {
     expect(expand(`\${${name}}`, {})).toEqual({
       ok: false,
       message: `$${name} is not set in the environment`,
@@ -22,7 +22,7 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
     expect(expand(`\${${name}:-else}`, {})).toMatchObject({ ok: true, text: 'else' });
   });
 
-  test('of a key of the configuration that nobody knows', () => {
+  test('of an unknown key of the configuration', () => {
     expect(problemsOf(`${REGION}${name}: 1`)).toEqual([expect.stringContaining('unknown key')]);
     expect(problemsOf(`${REGION}web: { ${name}: { a: 1 } }`)).toEqual([
       expect.stringContaining('unknown key; known here: listen'),
@@ -37,7 +37,7 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
     );
   });
 
-  test('of a filter and a tag of a template: there is none', () => {
+  test('of a filter and a tag of a template: it does not exist', () => {
     for (const text of [`{{ status | ${name} }}`, `{% ${name} %}`]) {
       expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(TemplateError);
       expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(/undefined filter|not found/);

@@ -38,7 +38,7 @@ test('a good configuration is put in force and reported', async () => {
   expect(reported).toMatchObject([{ what: 'config_reload', success: true, mistakes: [] }]);
 });
 
-test('one with mistakes changes nothing, and each is named', async () => {
+test('one with mistakes changes nothing, and each is reported', async () => {
   let isBad = true;
   const problem = { line: 4, column: 1, path: 'receiver', message: 'unknown key' };
   const { reload, view, applied, reported, clock } = open(() => {
@@ -56,7 +56,7 @@ test('one with mistakes changes nothing, and each is named', async () => {
   expect((await reload()).mistakes).toEqual([]);
 });
 
-test('what cannot be put in force is refused as well', async () => {
+test('one that cannot be put in force is refused as well', async () => {
   const { reload, view } = open(
     () => BASE,
     () => Promise.reject(new Error('no more sockets')),
@@ -65,7 +65,7 @@ test('what cannot be put in force is refused as well', async () => {
   expect(view().mistakes).toEqual(['no more sockets']);
 });
 
-test('what is fixed at the start stays as it was and is named', async () => {
+test('what is fixed at the start stays as it was and is reported', async () => {
   const { reload, applied } = open(() => ({
     ...BASE,
     store: { url: 'sqlite:other.db', retentionMs: 86_400_000 },
@@ -78,7 +78,7 @@ test('what is fixed at the start stays as it was and is named', async () => {
   });
 });
 
-test('each key of a store on PostgreSQL that changes only at a restart is named', async () => {
+test('each key of a store on PostgreSQL that needs a restart is reported', async () => {
   const text = (more: string) => `regions: { eu: { base_url: https://x/api-rest, token: t } }
 store: { url: "postgres://u@h/d", ${more} }`;
   const read = (more: string) =>
@@ -101,7 +101,7 @@ store: { url: "postgres://u@h/d", ${more} }`;
   ]);
 });
 
-test('readings take turns, and those that wait are one', async () => {
+test('reloads run one after another, and those that wait are merged', async () => {
   let reads = 0;
   const { promise: first, resolve: go } = Promise.withResolvers<void>();
   const { reload } = open(

@@ -31,7 +31,7 @@ test('there is room for new objects in a storm of alerts, and little without one
   expect(roomAfter(500, 1)).toBeGreaterThan(5);
 });
 
-test('speed is favoured over size from the beginning of a storm until a minute after its last one', () => {
+test('speed is favoured over size from the beginning of a storm until a minute after its last alert', () => {
   const flags: string[] = [];
   let nowMs = 0;
   let usedMiB = 30;

@@ -32,7 +32,7 @@ const requestsOf = (region: string) =>
 const statuses = () => stage.received().map(({ status, alerts }) => `${status} ${alerts[0]!.labels.region}`);
 
 describe('another configuration', () => {
-  test('of routes keeps what fires, and notifies of its end only once', async () => {
+  test('of routes keeps firing alerts, and notifies of their end only once', async () => {
     await curtain();
     flightFails('eu');
     await stage.minutesPass(3);
@@ -54,7 +54,7 @@ describe('another configuration', () => {
     expect(statuses()).toEqual(['firing eu']);
   });
 
-  test('does not read anew a region of which it says the same', async () => {
+  test('does not read a region anew if its settings are the same', async () => {
     await curtain();
     const inventories = () => stage.happenings.filter((one) => one.what === 'inventory').length;
     const before = [inventories(), requestsOf('eu').length];
@@ -69,7 +69,7 @@ describe('another configuration', () => {
     ).toEqual([true, true]);
   });
 
-  test('does not read anew a region of which only the addresses of pages are others', async () => {
+  test('does not read a region anew if only the addresses of its pages differ', async () => {
     const links = (path: string) =>
       load(
         `regions: { eu: { base_url: https://eu/api-rest, token: t, links: { bird: "https://app/${path}/{{ bird_id }}" } } }`,
@@ -116,7 +116,7 @@ describe('another configuration', () => {
     ).toEqual([true, true]);
   });
 
-  test('without a region ends its alerts and asks it no more; with it again goes on', async () => {
+  test('without a region ends its alerts and stops polling it; with it again, polling continues', async () => {
     await curtain();
     flightFails('us');
     await stage.minutesPass(3);
@@ -140,7 +140,7 @@ describe('another configuration', () => {
   test.each([
     ['', false],
     [', also where an answer leaves out the name of the Nest that is watched', true],
-  ])('that leaves a Nest out ends its alerts at once, and raises no more%s', async (_where, isNameless) => {
+  ])('that excludes a Nest ends its alerts at once, and raises no more%s', async (_where, isNameless) => {
     let isLeftOut = false;
     await curtain({
       between: (service) => ({
@@ -179,7 +179,7 @@ describe('another configuration', () => {
     expect(of('Marketing').every(({ status }) => status === 'firing')).toBe(true);
   });
 
-  test('that takes a Nest in reads it like a first start, and notifies of what happens later', async () => {
+  test('that adds a Nest reads it like a first start, and notifies of what happens later', async () => {
     const addSandbox = (world: World) => {
       addBird(world);
       const sandbox = world.addNest({ name: 'Sandbox' }).id;
@@ -209,7 +209,7 @@ describe('another configuration', () => {
     expect(stage.received()[0]!.alerts[0]!.events_total).toBe(1);
   });
 
-  test('of rules counts for what happens from then on', async () => {
+  test('of rules applies to what happens from then on', async () => {
     await curtain();
     await stage.follows((config) => ({
       ...config,
@@ -223,7 +223,7 @@ describe('another configuration', () => {
     expect(statuses()).toEqual(['firing eu']);
   });
 
-  test('lets a slow receiver end what it was sent, and others are sent to meanwhile', async () => {
+  test('lets a slow receiver finish what it was sent, while others are sent to', async () => {
     const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
     let isFirst = true;
     await curtain({

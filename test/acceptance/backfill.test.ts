@@ -119,14 +119,14 @@ test('history is kept whole, and nobody is notified of it', async () => {
   expect(stage.forwarded().length - forwarded).toBe(0);
 });
 
-test('history is kept whole where the service refuses pages as large as those that are asked for', async () => {
+test('history is kept whole even if the service refuses pages as large as the requested ones', async () => {
   Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 4, overMaxPageSize: 'refuse' });
   const { last } = await readBack();
   expect(await kept()).toEqual(truthFrom(0));
   expect(last).toMatchObject({ done: last.streams, share: 1, unread: 0 });
 });
 
-test('a second reading finds nothing new, and the watch goes on as before', async () => {
+test('a second reading finds nothing new, and the watch continues as before', async () => {
   await readBack();
   const all = await kept();
   const again = await readBack({ fromUs: beganUs - 12 * HOUR_US });
@@ -138,7 +138,7 @@ test('a second reading finds nothing new, and the watch goes on as before', asyn
   expect(stage.received().map(({ status }) => status)).toEqual(['firing']);
 });
 
-test('only what lies in the window is read', async () => {
+test('only what is in the window is read', async () => {
   const [fromUs, toUs] = [beganUs - 6 * HOUR_US, beganUs - 3 * HOUR_US];
   const before = new Set(await kept());
   await readBack({ fromUs, toUs });
@@ -152,7 +152,7 @@ test('only what lies in the window is read', async () => {
 });
 
 test.each([1, 3, 8, 14])(
-  'broken off after %i steps, the same reading goes on where it stood',
+  'interrupted after %i steps, the same reading continues where it stopped',
   async (steps) => {
     const whole = { fromUs: beganUs - 11 * HOUR_US, toUs: beganUs };
     const first = await readBack({ ...whole, steps });
@@ -165,7 +165,7 @@ test.each([1, 3, 8, 14])(
   },
 );
 
-test('with notify events are forwarded, and alerts raised by the rules', async () => {
+test('with --notify events are forwarded, and alerts raised by the rules', async () => {
   const before = new Set(stage.forwarded());
   await readBack({ notify: true });
   await stage.minutesPass(120);
@@ -175,7 +175,7 @@ test('with notify events are forwarded, and alerts raised by the rules', async (
   expect(names).toContain('ServiceNotification');
 });
 
-test('a region of which no Nest is known is refused', async () => {
+test('a region without any known Nest is refused', async () => {
   await stage.store.transaction(async (tx) => {
     for (const nest of await tx.inventory.nests('eu'))
       await tx.inventory.putNests([{ ...nest, present: false }]);

@@ -63,7 +63,7 @@ test('a Bird that had stopped before nestwatch first saw it is late by its last 
 });
 
 describe('a Bird whose trigger fails', () => {
-  test('is told before the service deactivates it, then its deactivation, then that it is active again', async () => {
+  test('is reported before the service deactivates it, then its deactivation, then that it is active again', async () => {
     const { world, birdId } = await oneBird();
     await stage.minutesPass(1);
     world.eventError(birdId);
@@ -91,7 +91,7 @@ describe('a Bird whose trigger fails', () => {
     expect(received()).toHaveLength(end);
   });
 
-  test('in spells with Flights between them is not told', async () => {
+  test('now and then, with Flights in between, is not reported', async () => {
     const { world, birdId } = await oneBird();
     for (let count = 0; count < 4; count += 1) {
       world.eventError(birdId);
@@ -103,7 +103,7 @@ describe('a Bird whose trigger fails', () => {
   });
 });
 
-test('a Bird that came while nestwatch was away is told of all that happened to it', async () => {
+test('a Bird that was added while nestwatch was away: everything that happened to it is reported', async () => {
   const { world, nestId } = await oneBird();
   await stage.minutesPass(6);
   await stage.restart(async () => {
@@ -115,7 +115,7 @@ test('a Bird that came while nestwatch was away is told of all that happened to 
   expect(received()).toEqual(['FlightFailed firing warning']);
 });
 
-test('a Bird of which the service leaves out status and name for a while has not become another', async () => {
+test('a Bird whose status and name the service omits for a while is still the same Bird', async () => {
   let isLeftOut = false;
   stage = await openStage({
     regions: ['eu'],
@@ -148,7 +148,7 @@ test('a Bird of which the service leaves out status and name for a while has not
   expect(alerts.find(({ labels }) => labels.alertname === 'FlightFailed')!.labels.bird).toBe('Publish');
 });
 
-test('a Bird that a person suspends is told as a warning, within a poll', async () => {
+test('a Bird that a person suspends is reported as a warning, within a poll', async () => {
   const { world, birdId } = await oneBird();
   await stage.minutesPass(1);
   world.suspend(birdId);
@@ -175,7 +175,7 @@ test('a lost connection is a warning while it is retried, and critical when all 
   expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });
 
-test('a notification of a type not known today is told, not dropped', async () => {
+test('a notification of an unknown type is reported, not dropped', async () => {
   const { world } = await oneBird();
   await stage.minutesPass(1);
   world.appendNotification({
@@ -193,7 +193,7 @@ test('a notification of a type not known today is told, not dropped', async () =
 });
 
 describe('on a first start', () => {
-  test('a Bird that was deactivated before and still is, is told', async () => {
+  test('a Bird that was deactivated before, and still is, is reported', async () => {
     await oneBird((world, birdId) => {
       world.at(world.nowUs() - 1_200e6, () => {
         for (let count = 0; count < 5; count += 1) world.eventError(birdId);
@@ -203,7 +203,7 @@ describe('on a first start', () => {
     expect(received()).toContain('BirdDeactivated firing critical');
   });
 
-  test('a Bird that was deactivated before and is active again, is not', async () => {
+  test('a Bird that was deactivated before, and is active again, is not reported', async () => {
     await oneBird((world, birdId) => {
       world.at(world.nowUs() - 1_200e6, () => {
         for (let count = 0; count < 5; count += 1) world.eventError(birdId);
@@ -216,7 +216,7 @@ describe('on a first start', () => {
 });
 
 describe('the inventory', () => {
-  test('a Bird that moves to another Nest goes on under its new name, and nothing of it is lost', async () => {
+  test('a Bird that moves to another Nest keeps its history under its new name', async () => {
     const { world, birdId } = await oneBird();
     await stage.minutesPass(1);
     const flight = world.startFlight(birdId);
@@ -243,7 +243,7 @@ describe('the inventory', () => {
     expect(received()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
   });
 
-  test('what comes late about a Bird that is deleted is told, and ends as well', async () => {
+  test('late news about a deleted Bird is reported, and its alert ends as well', async () => {
     const { world, birdId, nestId } = await oneBird();
     world.addBird(nestId, { name: 'Another', triggerType: 'manual' });
     await stage.minutesPass(1);
@@ -265,7 +265,7 @@ describe('the inventory', () => {
     expect(received()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
-  test('the alert of a Bird that came and went between two readings of the inventory ends', async () => {
+  test('the alert of a Bird that was added and deleted between two readings of the inventory ends', async () => {
     const { world, nestId } = await oneBird();
     await stage.minutesPass(11);
     const { id } = world.addBird(nestId, { name: 'Short', triggerType: 'event' });

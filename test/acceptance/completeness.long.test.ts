@@ -158,7 +158,7 @@ describe('entries that become visible long after they were created, while others
   });
 });
 
-describe('counts that lie', () => {
+describe('wrong counts', () => {
   const lies: readonly [string, Partial<Behaviours>][] = [
     ['a cap', { totalCountCap: 20 }],
     ['a staleness of 20 minutes', { totalCountStaleMs: 1_200_000 }],
@@ -184,7 +184,7 @@ describe('counts that lie', () => {
   );
 });
 
-describe('an entry that the service counts and never shows', () => {
+describe('an entry that the service counts but never returns', () => {
   /** Hides entries with this message from every page of logs; counts still include them. */
   function hiding(text: string, isHidden: () => boolean): (service: Transport) => Transport {
     return (service) => ({
@@ -199,7 +199,7 @@ describe('an entry that the service counts and never shows', () => {
     });
   }
 
-  test('is told as FeedIncomplete, and resolved when it is shown after all', async () => {
+  test('is reported as FeedIncomplete, which resolves if it is returned after all', async () => {
     let isHidden = true;
     stage = await openStage({
       regions: ['eu'],
@@ -280,7 +280,7 @@ describe('Flights, which the service does not count', () => {
     expect(lost()).toEqual([]);
   });
 
-  test(`that come back to life ${HOURS_LANDED} hours after their end, and fail then, are found within a day`, async () => {
+  test(`that become active again ${HOURS_LANDED} hours after their end, and fail then, are found within a day`, async () => {
     const { world, birdId } = await openBusyBird();
     await stage.minutesPass(5);
     const { id } = world.startFlight(birdId, { endsAs: 'succeeded' });
@@ -296,7 +296,7 @@ describe('Flights, which the service does not count', () => {
     expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
   });
 
-  test('are proven up to the last review, which costs no request more than its poll', async () => {
+  test('are proven complete up to the last review, which takes no more requests than a poll', async () => {
     await openBusyBird();
     await stage.minutesPass(65);
     const [region] = stage.daemon().regions();
@@ -336,7 +336,7 @@ describe('pages that the service refuses', () => {
       .regions()[0]!
       .feeds.find((one) => one.feed === feed)!;
 
-  test('where only notifications are given in small ones: they are proven, and seldom refused', async () => {
+  test('if notifications come only in small ones, they are proven complete, and requests are seldom refused', async () => {
     const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
     stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
     await stage.minutesPass(REFUSED_MINUTES);
@@ -346,7 +346,7 @@ describe('pages that the service refuses', () => {
     expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
   });
 
-  test('at first in any size, then only large ones: all is read some minutes later', async () => {
+  test('at first of any size, then only large ones: everything is read some minutes later', async () => {
     let isDown = true;
     const refusals = refusing((_url, size) => isDown || size > 60);
     stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
@@ -376,7 +376,7 @@ describe('what audits cost', () => {
     });
   }
 
-  test('nothing for streams at rest, which are proven up to their last sweep all the same', async () => {
+  test('nothing for idle streams, which are still proven complete up to their last sweep', async () => {
     const urls: string[] = [];
     stage = await openStage({
       regions: ['eu'],
@@ -401,7 +401,7 @@ describe('what audits cost', () => {
     expect(region!.auditsBehindMs).toBe(0);
   });
 
-  test('a tenth of what the service allows when that is scarce, and then they say that they are behind', async () => {
+  test('a tenth of what the service allows when that is scarce, and then they report that they are behind', async () => {
     const urls: string[] = [];
     stage = await openStage({
       regions: ['eu'],
@@ -428,7 +428,7 @@ describe('what audits cost', () => {
   });
 });
 
-describe('how far polls look back is learned from what audits and reviews had to find', () => {
+describe('how far polls look back is learned from what audits and reviews had to find,', () => {
   const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
 
   test('and then sweeps find late entries by themselves', async () => {
@@ -490,7 +490,7 @@ async function busyBird() {
   return { world, birdId, minutesOfTraffic };
 }
 
-test('one that comes late is found though another was deleted, and both while nobody watched', async () => {
+test('a late entry is found even if another one was deleted, both while nestwatch was stopped', async () => {
   const { world, birdId, minutesOfTraffic } = await busyBird();
   const ids = await minutesOfTraffic(30);
   let lateId = '';
@@ -505,7 +505,7 @@ test('one that comes late is found though another was deleted, and both while no
 // Audits run every ten minutes; each case has another phase.
 const phases = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 test.each(casesOf('completeness: phases of the audit', phases, spread(phases, 1)))(
-  'one that comes late, %i minutes into it, is found though another goes then',
+  'a late entry, %i minutes into it, is found even if another one is deleted then',
   async (phase) => {
     const { world, birdId, minutesOfTraffic } = await busyBird();
     await minutesOfTraffic(30 + phase);

@@ -56,7 +56,7 @@ const textOf = (stage: Stage) =>
   emailText(digestView(stage.digests.at(-1)!.notification, 'http://n.example'));
 
 describe('a digest', () => {
-  test('comes at its instant and tells what happened since the last one, each Flight once', async () => {
+  test('comes at its instant and lists what happened since the last one, each Flight once', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate, contracts }) => {
       await stage.minutesPass(10);
       fails(stage, translate);
@@ -94,7 +94,7 @@ describe('a digest', () => {
     });
   });
 
-  test('has the period of its expression at first, and the webhook gets no alerts with it', async () => {
+  test('covers the period of its cron expression at first, and its webhook gets no alerts', async () => {
     const daily = { ...HOURLY, name: 'daily', cron: '30 14 * * *', timezone: 'Europe/Amsterdam' };
     await withBirds({ digests: [daily] }, async (stage) => {
       await stage.minutesPass(31);
@@ -109,7 +109,7 @@ describe('a digest', () => {
     });
   });
 
-  test('that was due while nestwatch was down comes once, when what happened has been read', async () => {
+  test('that was due while nestwatch was down comes once, after what happened has been read', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
       await stage.minutesPass(30);
       await stage.restart(async () => {
@@ -128,7 +128,7 @@ describe('a digest', () => {
     });
   });
 
-  test('is not told twice by a restart', async () => {
+  test('is not repeated by a restart', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage) => {
       await stage.minutesPass(60);
       await stage.restart();
@@ -148,7 +148,7 @@ describe('a digest', () => {
     });
   });
 
-  test('comes again where our clock was set back before its instant, of what happened since the last one', async () => {
+  test('comes again if our clock was set back to before its instant, with what happened since the last one', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
       await stage.minutesPass(65);
       stage.ourClockSteps(-1_800);
@@ -160,7 +160,7 @@ describe('a digest', () => {
     });
   });
 
-  test('may be left out where nothing happened, and only there', async () => {
+  test('can be left out if nothing happened, and only then', async () => {
     await withBirds({ digests: [{ ...HOURLY, skipEmpty: true }] }, async (stage, { translate }) => {
       succeeds(stage, translate);
       await stage.minutesPass(61);
@@ -172,7 +172,7 @@ describe('a digest', () => {
     });
   });
 
-  test('tells everybody who gets it what was silenced, and what still is', async () => {
+  test('lists for everybody who gets it what was silenced, and what still is', async () => {
     // No route leads to the lake: it receives only the digest.
     const digests = [HOURLY, { ...HOURLY, name: 'beside', receiver: 'lake' }];
     await withBirds({ digests }, async (stage, { translate, contracts }) => {
@@ -221,7 +221,7 @@ describe('a digest', () => {
     });
   });
 
-  test('tells of lost connections, deactivated Birds, slow ones and a region that was down', async () => {
+  test('lists lost connections, deactivated Birds, slow ones and a region that was down', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { nestId, translate, contracts }) => {
       const world = stage.worlds.eu!;
       for (let count = 0; count < 6; count += 1) succeeds(stage, translate, 300_000 + count * 60_000);
@@ -265,7 +265,7 @@ describe('the heartbeat', () => {
     });
   });
 
-  test('stays out while a region is down, and comes back with it', async () => {
+  test('stops while a region is down, and resumes with it', async () => {
     await withBirds({ heartbeat, regions: ['eu', 'us'] }, async (stage) => {
       await stage.minutesPass(10);
       stage.worlds.us!.goDown('503');
@@ -280,7 +280,7 @@ describe('the heartbeat', () => {
     });
   });
 
-  test('says that the watchdog refused it', async () => {
+  test('reports that the watchdog refused it', async () => {
     await withBirds({ heartbeat, watchdog: () => 404 }, async (stage) => {
       await stage.minutesPass(2);
       expect(outcomes(stage).at(-1)).toBe('failed it answered 404');

@@ -106,7 +106,7 @@ describe('every entry arrives exactly once', () => {
     expectEachOnce(stage);
   });
 
-  test('when answers are malformed, mutated or unknown, the rest of the stream goes on', async () => {
+  test('when answers are malformed, mutated or unknown, the rest of the stream is still read', async () => {
     stage = await openStage({
       regions: ['eu'],
       behaviours: {

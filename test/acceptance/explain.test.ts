@@ -89,8 +89,8 @@ async function silence(change: { readonly endsInMs: number }): Promise<void> {
   );
 }
 
-describe('an event that was told', () => {
-  test('has its way shown: seen, rule, alert, group, each delivery, forwarded', async () => {
+describe('an event that was notified', () => {
+  test('is explained step by step: seen, rule, alert, group, each delivery, forwarded', async () => {
     const { minutesPass } = await curtain();
     const key = fails();
     await minutesPass(3);
@@ -119,7 +119,7 @@ describe('an event that was told', () => {
     });
   });
 
-  test('is found by its key as it is, and encoded', async () => {
+  test('is found by its key, plain or encoded', async () => {
     const { minutesPass } = await curtain();
     const key = fails();
     await minutesPass(1);
@@ -142,7 +142,7 @@ describe('an event that was told', () => {
     expect((await explain(key)).notifications).toMatchObject([{ receiver: 'ops' }]);
   });
 
-  test('waits for the second receiver while nobody has acknowledged it, and no longer than that', async () => {
+  test('waits for the second receiver until somebody acknowledges it, and no longer', async () => {
     const escalation = { afterMs: 1_800_000, receiver: 'lake' };
     const { worlds, minutesPass } = await curtain({ route: { escalation, groupIntervalMs: 600_000 } });
     const ours = { route: { ...stageConfig(['eu']).route, escalation } };
@@ -181,7 +181,7 @@ describe('an event that was told', () => {
     expect(listed.every((list) => list.length === 1)).toBe(true);
   });
 
-  test('still has its notifications when its alert is long over', async () => {
+  test('still has its notifications long after its alert was resolved', async () => {
     const { worlds, minutesPass } = await curtain();
     const key = fails();
     await minutesPass(3);
@@ -193,7 +193,7 @@ describe('an event that was told', () => {
     expect(notifications).toMatchObject([{ reason: 'first', deliveries: [{}, {}] }]);
   });
 
-  test('says what became of each try', async () => {
+  test('has the result of each attempt', async () => {
     const { minutesPass } = await curtain({ answer: () => 503 });
     const key = fails();
     await minutesPass(3);
@@ -206,7 +206,7 @@ describe('an event that was told', () => {
   });
 });
 
-describe('an event that was not told', () => {
+describe('an event that was not notified', () => {
   test('of a type that raises nothing', async () => {
     const { worlds, minutesPass } = await curtain();
     const flight = worlds.eu!.startFlight(birdId);
@@ -219,7 +219,7 @@ describe('an event that was not told', () => {
     });
   });
 
-  test('from before the watch, or that no rule takes', async () => {
+  test('from before the watch, or one that no rule matches', async () => {
     const { worlds, minutesPass } = await curtain({}, fails);
     await minutesPass(2);
     const [event] = worlds.eu!.truth().events;
@@ -232,7 +232,7 @@ describe('an event that was not told', () => {
     expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
   });
 
-  test('from before its Nest was taken in, which says nothing of how long news takes', async () => {
+  test('from before its Nest was added, which does not count as delay', async () => {
     await curtain({ excludedNests: ['Marketing'] });
     const key = fails();
     await stage.minutesPass(70);
@@ -250,7 +250,7 @@ describe('an event that was not told', () => {
     expect(stage.happenings.filter((one) => 'latencyMs' in one && one.latencyMs !== undefined)).toEqual([]);
   });
 
-  test('from before the watch, though an alert says that it still held', async () => {
+  test('from before the watch, although an alert says that it was still true', async () => {
     const { worlds, minutesPass } = await curtain({}, (world) => {
       for (let time = 0; time < 5; time += 1) world.eventError(birdId);
     });
@@ -262,7 +262,7 @@ describe('an event that was not told', () => {
     );
   });
 
-  test('because a silence hides it now, and says whose', async () => {
+  test('because a silence mutes it now, and whose silence', async () => {
     const { minutesPass } = await curtain();
     await silence({ endsInMs: 3_600_000 });
     const key = fails();
@@ -307,7 +307,7 @@ describe('an event that was not told', () => {
     );
   });
 
-  test('because it waits for its `for` with a hundred others, all of which are told then', async () => {
+  test('because it waits for its `for` with a hundred others, all of which are notified then', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
     const { minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -326,7 +326,7 @@ describe('an event that was not told', () => {
     }
   });
 
-  test('because it was over in time, though others wait in the same alert', async () => {
+  test('because it was over in time, although others wait in the same alert', async () => {
     const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
     const { worlds, minutesPass } = await curtain({ rules });
     const ours = { rules: stageConfig(['eu'], { rules }).rules };
@@ -358,7 +358,7 @@ describe('an event that was not told', () => {
     );
   });
 
-  test('because nothing says when it was, and the watch had just begun', async () => {
+  test('because its instant is unknown, and the watch had just begun', async () => {
     let old = '';
     const { minutesPass } = await curtain(
       {
@@ -383,7 +383,7 @@ describe('an event that was not told', () => {
     expect((await explain(key)).alerts).toHaveLength(1);
   });
 
-  test('because a storm is folded, which is told later and not counted as not told', async () => {
+  test('because a storm is folded, which is notified later and does not count as suppressed', async () => {
     const { minutesPass } = await curtain({
       foldStormsMs: 600_000,
       digests: [{ name: 'often', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],
@@ -407,7 +407,7 @@ describe('an event that was not told', () => {
     expect(first).toMatchObject({ flights: { failed: 4 }, suppressed: [] });
   });
 
-  test('because its Nest is left out by the configuration', async () => {
+  test('because its Nest is excluded by the configuration', async () => {
     await curtain({ excludedNests: ['Marketing'] });
     for (let count = 0; count < 5; count += 1) stage.worlds.eu!.eventError(birdId);
     await stage.minutesPass(5);

@@ -12,7 +12,7 @@ async function curtain(options?: StageOptions): Promise<Stage> {
 afterEach(() => stage.close());
 
 describe('a Flight fails', () => {
-  test('and is told by mail and webhook with its reason, once, and so is the recovery', async () => {
+  test('and people are notified by mail and webhook, once, with the reason, and of the recovery', async () => {
     let birdId = '';
     const { worlds, minutesPass, received, mails } = await curtain({
       regions: ['eu'],
@@ -57,7 +57,7 @@ describe('a Flight fails', () => {
   });
 });
 
-test('a message leads to the Flight in the application of the service, where its address is configured', async () => {
+test('a message links to the Flight in the application of the service, if its address is configured', async () => {
   let birdId = '';
   const { worlds, minutesPass, received, mails, follows } = await curtain({
     before(world) {
@@ -92,7 +92,7 @@ test('a message leads to the Flight in the application of the service, where its
   expect(links).toContainEqual({ text: 'Flight in the service', url: address });
 });
 
-test('on a first start history is forwarded whole and raises no alert', async () => {
+test('on a first start all history is forwarded and raises no alert', async () => {
   const { worlds, minutesPass, received, forwarded } = await curtain({
     before(world) {
       const nest = world.addNest({ name: 'Marketing' });

@@ -21,7 +21,7 @@ async function failedFlight() {
   return { ...place, flightId: id.toLowerCase() };
 }
 
-test('a person may read the log of a Flight, step by step, the oldest first', async () => {
+test('a person can read the log of a Flight, step by step, the oldest first', async () => {
   const log = await asks(await failedFlight());
   if ('refused' in log) throw new Error(log.refused);
   expect(log.steps.map(({ sort }) => sort)).toEqual(['start', 'log', 'log', 'log', 'error', 'stopped']);
@@ -30,7 +30,7 @@ test('a person may read the log of a Flight, step by step, the oldest first', as
   expect(log.more).toBe(0);
 });
 
-test('where the service refuses pages as large as the configured ones, the end of the log is read in a smaller one', async () => {
+test('if the service refuses pages as large as configured, the end of the log is read in smaller ones', async () => {
   const place = await failedFlight();
   Object.assign(stage.worlds.eu!.behaviours, { maxPageSize: 5, overMaxPageSize: 'refuse' });
   await stage.minutesPass(2);
@@ -40,7 +40,7 @@ test('where the service refuses pages as large as the configured ones, the end o
   expect(log.steps.length + log.more).toBe(6);
 });
 
-test('the log is not asked for beside another one, nor of a region that is not watched', async () => {
+test('the log is not requested while another request for it runs, nor in a region that is not watched', async () => {
   const place = await failedFlight();
   const both = await Promise.all([asks(place), asks(place)]);
   expect(both.map((one) => 'refused' in one)).toEqual([false, true]);

@@ -43,7 +43,7 @@ function failures(of: Stage) {
     );
 }
 
-describe('a Flight is watched to its end', () => {
+describe('a Flight is watched until it ends', () => {
   test(`one that started ${howMany(HOURS_IN_THE_AIR, 'hour')} before its failure is alerted within two polls`, async () => {
     const birdId = await openOneBird('manual');
     const world = stage.worlds.eu!;
@@ -82,7 +82,7 @@ describe('a Flight is watched to its end', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test('a skipped error in a Flight that lands raises nothing, and neither does a retried one', async () => {
+  test('a skipped error in a Flight that succeeds raises nothing, and neither does a retried one', async () => {
     const birdId = await openOneBird('event');
     stage.worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
     await stage.minutesPass(10);
@@ -90,7 +90,7 @@ describe('a Flight is watched to its end', () => {
     expect(stage.received()).toEqual([]);
   });
 
-  test('one that ends again after having been active is a second event', async () => {
+  test('one that ends again after it was active again is a second event', async () => {
     const birdId = await openOneBird('event');
     const world = stage.worlds.eu!;
     const { id } = world.startFlight(birdId, { endsAs: 'failed' });
@@ -102,7 +102,7 @@ describe('a Flight is watched to its end', () => {
     expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`, `eu/flight/${id}/failed#2`]);
   });
 
-  test('a message that comes later than the status still stands in the event', async () => {
+  test('a message that comes later than the status is still in the event', async () => {
     const birdId = await openOneBird('event', { behaviours: { eu: { errorMessagesLateMs: 8_000 } } });
     stage.worlds.eu!.startFlight(birdId, {
       endsAs: 'failed',
@@ -124,7 +124,7 @@ describe('a Bird that is unpublished', () => {
     return stage.worlds.eu!;
   }
 
-  test('just after a Flight of it failed: the failure is alerted as every other one', async () => {
+  test('just after one of its Flights failed: the failure raises an alert like any other', async () => {
     // The inventory sees it before its Flights are polled again.
     const world = await openWithBird({ intervalMs: 120_000, inventoryIntervalMs: 5_000 });
     world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
@@ -148,7 +148,7 @@ describe('a Bird that is unpublished', () => {
     },
   );
 
-  test('again, after it was published and flew between two readings of the inventory', async () => {
+  test('again, after it was published and had a Flight between two readings of the inventory', async () => {
     const world = await openWithBird();
     world.unpublish(birdId);
     await stage.minutesPass(121);
@@ -161,7 +161,7 @@ describe('a Bird that is unpublished', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test('is asked for its Flights once a day when they have been read to the end', async () => {
+  test('is asked for its Flights once a day after they have been read to the end', async () => {
     // Everything else is polled rarely, so that the test gets through a day quickly.
     const seldom = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
     const world = await openWithBird({ ...seldom, auditIntervalMs: 3_600_000 });
@@ -176,7 +176,7 @@ describe('a Bird that is unpublished', () => {
 });
 
 describe('one region is down', () => {
-  test('and delays nothing in the other; the outage itself is told, and its end', async () => {
+  test('and delays nothing in the other; the outage and its end are reported', async () => {
     const birds: Record<string, string> = {};
     stage = await openStage({
       before(world) {
@@ -211,7 +211,7 @@ describe('one region is down', () => {
     expect(names().filter((name) => name.startsWith('us Region'))).toEqual([]);
   });
 
-  test('what happened meanwhile is told after it', async () => {
+  test('what happened meanwhile is notified afterwards', async () => {
     const birds: Record<string, string> = {};
     stage = await openStage({
       before(world) {
@@ -233,7 +233,7 @@ describe('one region is down', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test('a refused token is told as such, and found again when it is accepted', async () => {
+  test('a refused token is reported as such, and works again once it is accepted', async () => {
     stage = await openStage({
       regions: ['eu'],
       before(world) {

@@ -83,7 +83,7 @@ test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401, 404,
   },
 );
 
-test('a token that loses its rights to a Nest is not refused by the region', async () => {
+test('a token that loses its rights to a Nest is not reported as refused by the region', async () => {
   let closed = 'none';
   await regionWhere(
     async (request, pass) => (request.url.includes(`/nests/${closed}/`) ? answer(403) : pass()),
@@ -103,7 +103,7 @@ test('a token that loses its rights to a Nest is not refused by the region', asy
   expect(received('FeedBehind')[0]!.annotations.description).toContain('its reading fails: ');
 });
 
-test('one 401 of a gateway is no news, and what is read goes on', async () => {
+test('a single 401 of a gateway is not reported, and reading continues', async () => {
   let refusals = 1;
   await regionWhere(
     async (_request, pass) => (stage?.clock.monotonicMs() > 300_000 && refusals-- > 0 ? answer(401) : pass()),
@@ -117,7 +117,7 @@ test('one 401 of a gateway is no news, and what is read goes on', async () => {
   expect(received()).toEqual([]);
 });
 
-test('a token that is refused with 403 everywhere is', async () => {
+test('a token that is refused with 403 everywhere is reported as refused', async () => {
   let isRefused = false;
   await regionWhere(async (_request, pass) => (isRefused ? answer(403) : pass()), {
     before: (world) => void settle(world, 5),
@@ -131,7 +131,7 @@ test('a token that is refused with 403 everywhere is', async () => {
 });
 
 const MANY_NESTS = amountOf('impaired watch: Nests where one answer in five fails', 100, 20);
-test('where one answer in five fails, the inventory of many Nests is kept all the same', async () => {
+test('if one answer in five fails, the inventory of many Nests is still kept', async () => {
   stage = await openStage({
     regions: ['eu'],
     requestsPerSecond: 20,
@@ -146,7 +146,7 @@ test('where one answer in five fails, the inventory of many Nests is kept all th
   expect(stage.daemon().regions()[0]!.birds).toBe(MANY_NESTS + 1);
 });
 
-test('that a region is away, and that it is back, is told though the store was full at that moment', async () => {
+test('that a region is away and back is reported even if the store was full at that moment', async () => {
   let isFull = false;
   stage = await openStage({
     regions: ['eu'],
@@ -172,7 +172,7 @@ test('that a region is away, and that it is back, is told though the store was f
   expect(received('RegionDown').map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a service that asks for an hour of silence is told while it lasts, with the rate that would be needed', async () => {
+test("a service that asks for an hour's pause is reported meanwhile, with the rate that would be needed", async () => {
   let isAsking = false;
   await regionWhere(async (_request, pass) => (isAsking ? answer(429, { 'retry-after': '3600' }) : pass()), {
     before: (world) => void settle(world, 3),
@@ -197,7 +197,7 @@ test('a service that asks for an hour of silence is told while it lasts, with th
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a Bird that cannot be read is told by its name, and that it can be read again', async () => {
+test('a Bird that cannot be read is reported by name, and so is its end', async () => {
   let broken = 'none';
   const world = await regionWhere(
     async ({ url }, pass) => (url.includes(`/birds/${broken}/`) ? answer(500) : pass()),
@@ -224,7 +224,7 @@ test('a Bird that cannot be read is told by its name, and that it can be read ag
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('Nests and Birds whose form has changed are told, and do not vanish', async () => {
+test('Nests and Birds whose format has changed are reported, and do not vanish', async () => {
   let renamed: string | undefined;
   const world = await regionWhere(
     async (request, pass) => {
@@ -273,7 +273,7 @@ const MINUTES_BROKEN = amountOf(
 );
 const MINUTES_LOST = amountOf('impaired watch: minutes in which listed Birds are not found', 60, 30);
 
-test('Birds that are listed and cannot be found do not make the inventory hot, and are told', async () => {
+test('Birds that are listed but cannot be found cause no busy loop, and are reported', async () => {
   const lost: string[] = [];
   let isLost = false;
   await regionWhere(
@@ -306,7 +306,7 @@ test('Birds that are listed and cannot be found do not make the inventory hot, a
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a Bird that is listed, and now not found and now refused, is told and stays so', async () => {
+test('a Bird that is listed, but sometimes not found and sometimes refused, is reported and stays so', async () => {
   let broken = 'none';
   let count = 0;
   await regionWhere(
@@ -328,7 +328,7 @@ test('a Bird that is listed, and now not found and now refused, is told and stay
 test.each([
   ['while all is well', []],
   ['after it could not be read', [500]],
-])('a Bird that was deleted %s has the inventory read within minutes', async (_when, failures) => {
+])('a Bird that was deleted %s causes the inventory to be read within minutes', async (_when, failures) => {
   let broken = 'none';
   const world = await regionWhere(
     async ({ url }, pass) => (url.includes(`/birds/${broken}/`) ? answer(failures[0]!) : pass()),
@@ -348,7 +348,7 @@ test.each([
 test.each([
   ['as soon as it is deleted', 0],
   ['after one reading lacked it', 1],
-])('a Bird that was deleted is not told as unread while the inventory fails %s', async (_when, readings) => {
+])('a deleted Bird is not reported as unread while the inventory fails %s', async (_when, readings) => {
   let isBroken = false;
   const world = await regionWhere(
     async (request, pass) => (isBroken && isNestList(request) ? answer(500) : pass()),
@@ -367,7 +367,7 @@ test.each([
   expect(received()).toEqual([]);
 });
 
-test('a Bird is not told as unread where its list cannot tell whether it was deleted', async () => {
+test('a Bird is not reported as unread if its list cannot tell whether it was deleted', async () => {
   const world = await regionWhere(
     async (request, pass) => {
       const real = await pass();
@@ -382,7 +382,7 @@ test('a Bird is not told as unread where its list cannot tell whether it was del
   expect(received().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
 });
 
-test('what the inventory takes is known though one of many Nests never can be read', async () => {
+test('the cost of the inventory is known even if one of many Nests can never be read', async () => {
   const closed: string[] = [];
   await regionWhere(async (request, pass) => (isList(request, closed) ? answer(403) : pass()), {
     poll: { inventoryIntervalMs: 10_000 },
@@ -407,7 +407,7 @@ test('what the inventory takes is known though one of many Nests never can be re
 });
 
 test.each(['suspend', 'unpublish'] as const)(
-  'a Bird that was changed back from %s while the inventory is read is not told by its older lists',
+  'a Bird that was changed back from %s while the inventory is read is not reported from its older lists',
   async (change) => {
     let isSlow = false;
     const world = await regionWhere(
@@ -439,7 +439,7 @@ test.each(['suspend', 'unpublish'] as const)(
   },
 );
 
-test('an answer about one Bird that may be older than the inventory is asked for again', async () => {
+test('an answer about one Bird that may be older than the inventory is requested again', async () => {
   let isLate = false;
   let isSuspended = false;
   const suspended = (real: HttpResponse) => ({
@@ -504,7 +504,7 @@ test.each([
   },
 );
 
-test('notifications are read after a restart as soon as the Nests are listed, be the rest of the inventory slow', async () => {
+test('notifications are read after a restart as soon as the Nests are listed, even if the rest of the inventory is slow', async () => {
   let isSlow = false;
   const world = await regionWhere(
     async (request, pass) => {
@@ -524,7 +524,7 @@ test('notifications are read after a restart as soon as the Nests are listed, be
   await stage.minutesPass(6);
 });
 
-test('the alerts of a region that is no longer configured end, and the others go on', async () => {
+test('the alerts of a region that is no longer configured end, and the others continue', async () => {
   stage = await openStage({
     before(world) {
       world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' });

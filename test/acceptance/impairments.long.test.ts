@@ -373,7 +373,7 @@ function mailed(alertname: string, status: 'firing' | 'resolved', sinceUs: numbe
     );
 }
 
-describe('what impairs the watch is said everywhere, and no longer when it is mended:', () => {
+describe('what impairs the watch is reported everywhere until it is fixed:', () => {
   test.each(STORIES)('$reason', async ({ reason, stage: options, breaks, mends, ...story }) => {
     const { alert = IMPAIRMENTS[reason].alert } = story;
     await open(options);
@@ -441,7 +441,7 @@ describe('what impairs the watch is said everywhere, and no longer when it is me
     expect(all.map((list) => list.length)).toEqual(alert === 'WatchImpaired' ? [1, 1] : [0, 0]);
   });
 
-  test('and there is a story for each reason', () => {
+  test('there is a story for each reason', () => {
     // `replicas/watch-of-replicas.test.ts` tests the one that needs several replicas.
     const told = [...STORIES.map(({ reason }) => reason), 'configs_differ'];
     expect(told.toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
@@ -500,7 +500,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     },
   );
 
-  test('is down where a page of HTML comes in place of its Nests', async () => {
+  test('is down if a page of HTML replaces its Nests', async () => {
     const page = { status: 200, headers: { 'content-type': 'text/html' }, body: '<!doctype html><p>Welcome' };
     await open({
       before(world) {
@@ -516,7 +516,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     expect(mailed('WatchImpaired', 'firing', 0)).toEqual([]);
   });
 
-  test('is no news where it refuses once at the start', async () => {
+  test('is not reported if it refuses once at the start', async () => {
     let refusals = 0;
     await open({
       before(world) {
@@ -529,7 +529,7 @@ describe('a region that answers, but not with its Nests and Birds', () => {
     expect([stage.mails, (await look()).headline]).toEqual([[], 'All quiet']);
   });
 
-  test('is no news where one Nest of several vanishes while it is read', async () => {
+  test('is not reported if one Nest of several vanishes while it is read', async () => {
     let isGone = false;
     await open({
       before(world) {
@@ -552,7 +552,7 @@ describe('a mail about an impaired watch', () => {
   const AT_ONCE = { groupWaitMs: 0, groupIntervalMs: 1_000 };
   const watchMails = (status: 'firing' | 'resolved') => mailed('WatchImpaired', status, 0);
 
-  test('comes of a first reading when it makes news late, as FeedBehind', async () => {
+  test('is sent about a first reading that makes events late, as FeedBehind', async () => {
     await open({
       requestsPerSecond: 0.1,
       before(world) {
@@ -575,7 +575,7 @@ describe('a mail about an impaired watch', () => {
     expect(watchMails('firing')).toEqual([]);
   });
 
-  test('names a route that is a dead end to those whom another route leads to', async () => {
+  test('names a route without a reachable receiver, to people whom another route reaches', async () => {
     await open();
     await stage.minutesPass(10);
     await stage.follows((config) => {
@@ -600,7 +600,7 @@ describe('a mail about an impaired watch', () => {
     ]);
   });
 
-  test('comes neither again nor as over at a restart, while what it says lasts', async () => {
+  test('is not sent again or as resolved at a restart while the impairment lasts', async () => {
     await open({ excludedNests: ['Prod*'], route: AT_ONCE });
     stage.ourClockSteps(600);
     free = GIB / 4;
@@ -616,7 +616,7 @@ describe('a mail about an impaired watch', () => {
     expect(watchMails('resolved')).toEqual([]);
   });
 
-  test('comes of nothing at restarts where all is well', async () => {
+  test('is not sent at restarts if all is well', async () => {
     await open({ route: AT_ONCE });
     for (let times = 0; times < 5; times += 1) {
       await stage.minutesPass(2);
@@ -628,7 +628,7 @@ describe('a mail about an impaired watch', () => {
 
   const MINUTES_TO_AND_FRO = amountOf('impairments: minutes in which one comes and goes', 60, 20);
   const MOMENTS_S = [600, 3.3, 7.7, 5.1, 9.9];
-  test('comes within a minute at the usual group_wait, whenever it happens', async () => {
+  test('is sent within a minute at the usual group_wait, whenever it happens', async () => {
     await open({ route: { groupWaitMs: 30_000 } });
     for (const second of casesOf(
       'impairments: moments at which one begins',
@@ -647,7 +647,7 @@ describe('a mail about an impaired watch', () => {
     }
   });
 
-  test('does not come of a moment, and of what comes and goes each minute only a few times', async () => {
+  test('is not sent about a short moment, and only a few times about what comes and goes each minute', async () => {
     await open({ route: AT_ONCE });
     await stage.minutesPass(10);
     // At most one judgement, whenever it comes.

@@ -13,7 +13,7 @@ longStory(
   },
 );
 
-test('made to read good and bad configurations between two kills, it follows the good ones and loses nothing either', async () => {
+test('with reloads of good and bad configurations between two kills, it follows the good ones and also loses nothing', async () => {
   const reloads = 8 * kills;
   const figures = await killRun({ kills, seed: 2, reloads });
   expect(figures).toMatchObject({

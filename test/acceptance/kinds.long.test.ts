@@ -56,7 +56,7 @@ async function fly(world: World, birdId: string, count: number, minutes: number)
 const UNKNOWN_HOURS = amountOf('kinds: hours of a Flight of which nobody knows how long it takes', 5, 3);
 
 describe('a Flight that hangs', () => {
-  test('is told when it takes three times as long as the Bird is used to, and its end resolves that', async () => {
+  test("is reported when it takes three times as long as the Bird's usual Flights, and resolves when it ends", async () => {
     const { world, birdId } = await oneBird([], 'event');
     await fly(world, birdId, 20, 10);
     expect(received()).toEqual([]);
@@ -75,7 +75,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  test('is not told of a Bird whose Flights are not known yet, and is where the rule gives a limit', async () => {
+  test('is not reported for a Bird whose durations are unknown, unless the rule gives a limit', async () => {
     const { world, birdId } = await oneBird([], 'event');
     await fly(world, birdId, 19, 2);
     world.startFlight(birdId);
@@ -93,7 +93,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
   });
 
-  test('is told once across restarts, and after one that it ended meanwhile', async () => {
+  test('is reported once across restarts, including one during which it ended', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
@@ -109,7 +109,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  test('is not told of one that is in time where our clock is ahead of the service', async () => {
+  test("is not reported if it is in time but our clock is ahead of the service's", async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     stage.ourClockSteps(2 * HOUR * 60);
     const flight = world.startFlight(birdId);
@@ -122,7 +122,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toContain('FlightStuck firing');
   });
 
-  test('is not told while the region is down: it may have ended', async () => {
+  test('is not reported while the region is down: it may have ended', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
@@ -136,29 +136,32 @@ describe('a Flight that hangs', () => {
   });
 });
 
-describe('a scheduled Bird that stops flying', () => {
-  longStory('is told by its own habits once a week is known, and the next Flight resolves it', async () => {
-    const { world, birdId } = await oneBird([], 'scheduled', 30);
-    for (let day = 0; day < 8; day += 1) {
+describe('a scheduled Bird that stops starting Flights', () => {
+  longStory(
+    'is reported by its own habits once a week is known, and resolves with the next Flight',
+    async () => {
+      const { world, birdId } = await oneBird([], 'scheduled', 30);
+      for (let day = 0; day < 8; day += 1) {
+        world.startFlight(birdId, { endsAs: 'succeeded' });
+        await stage.minutesPass(DAY);
+      }
+      await stage.minutesPass(12 * HOUR - 5);
+      expect(received()).toEqual([]);
+      await stage.minutesPass(30);
+      expect(received()).toEqual(['BirdStale firing']);
+      expect(last().annotations).toMatchObject({
+        summary: 'Publish starts no Flights in Production (EU)',
+        description: expect.stringMatching(
+          /^Its last Flight started on .*; there were never more than 24 h between two Flights\.$/,
+        ),
+      });
       world.startFlight(birdId, { endsAs: 'succeeded' });
-      await stage.minutesPass(DAY);
-    }
-    await stage.minutesPass(12 * HOUR - 5);
-    expect(received()).toEqual([]);
-    await stage.minutesPass(30);
-    expect(received()).toEqual(['BirdStale firing']);
-    expect(last().annotations).toMatchObject({
-      summary: 'Publish starts no Flights in Production (EU)',
-      description: expect.stringMatching(
-        /^Its last Flight started on .*; there were never more than 24 h between two Flights\.$/,
-      ),
-    });
-    world.startFlight(birdId, { endsAs: 'succeeded' });
-    await stage.minutesPass(35);
-    expect(received().at(-1)).toBe('BirdStale resolved');
-  });
+      await stage.minutesPass(35);
+      expect(received().at(-1)).toBe('BirdStale resolved');
+    },
+  );
 
-  longStory('is not told by habit before a week is known, nor when it is no scheduled one', async () => {
+  longStory('is not reported by habit before a week is known, or if it is not scheduled', async () => {
     const { world, birdId } = await oneBird([], 'scheduled', 10);
     const { id: other } = world.addBird(world.addNest({ name: 'B' }).id, {
       name: 'On event',
@@ -173,7 +176,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(received()).toEqual([]);
   });
 
-  test('is told after `expect_every`, counted from the first start on where it never flew', async () => {
+  test('is reported after `expect_every`, counted from the first start if it never had a Flight', async () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     await stage.minutesPass(57);
     expect(received()).toEqual([]);
@@ -192,7 +195,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(2);
   });
 
-  test('is not told when it flew while the region was down, or while nestwatch was', async () => {
+  test('is not reported if it had a Flight while the region was down, or while nestwatch was', async () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(30);
@@ -209,7 +212,7 @@ describe('a scheduled Bird that stops flying', () => {
 });
 
 describe('failures that come and go', () => {
-  test('a Bird that flaps says so once, fires on until it is calm, and no failure is lost', async () => {
+  test('a flapping Bird is reported once, its alert fires until it is calm, and no failure is lost', async () => {
     const { world, birdId } = await oneBird([], 'event');
     const failed: string[] = [];
     for (let turn = 0; turn < 6; turn += 1) {
@@ -234,7 +237,7 @@ describe('failures that come and go', () => {
     );
   });
 
-  test('half of the last ten Flights: told once, over when it is less than half', async () => {
+  test('half of the last ten Flights: reported once, resolved when it is less than half', async () => {
     const half: Rule = rule('FlightFailed', { ratio: 0.5, ofLast: 10 });
     const { world, birdId } = await oneBird([half], 'event');
     const flies = async (pattern: string) => {
@@ -256,7 +259,7 @@ describe('failures that come and go', () => {
     expect(received()).toEqual(['FlightFailed firing', 'FlightFailed resolved']);
   });
 
-  test('three in a row: a success between them begins the count anew', async () => {
+  test('three in a row: a success between them restarts the count', async () => {
     const { world, birdId } = await oneBird([rule('FlightFailed', { consecutive: 3 })], 'event');
     for (const endsAs of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) {
       world.startFlight(birdId, { endsAs });
@@ -273,7 +276,7 @@ describe('failures that come and go', () => {
   });
 });
 
-longStory('a malformed entry is told once for its feed, and is over a day later', async () => {
+longStory('malformed entries are reported once for their feed, and the alert ends a day later', async () => {
   const { world, birdId } = await oneBird([], 'event', 30);
   world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
   await stage.minutesPass(35);
@@ -284,7 +287,7 @@ longStory('a malformed entry is told once for its feed, and is over a day later'
   expect(received().at(-1)).toBe('SchemaDrift resolved');
 });
 
-test('of two rules of a kind each tells what it judges, also while the other still fires', async () => {
+test('of two rules of a kind, each notifies of what it matches, even while the other still fires', async () => {
   let birdId = '';
   const critical = rule('FlightFailed', {
     match: parseMatchers('error=~".*quota.*"'),

@@ -76,7 +76,7 @@ const failuresNotified = () =>
 test.each([
   ['ahead by an hour', HOUR_S],
   ['back by an hour', -HOUR_S],
-])('our clock is set %s: what fails before, then and after is notified of in time', async (_, seconds) => {
+])('our clock is set %s: failures before, then and after are notified in time', async (_, seconds) => {
   const { fails } = await opened();
   fails();
   await stage.minutesPass(3);
@@ -92,7 +92,7 @@ test.each([
   expectNothingLost();
 });
 
-test('our clock is ahead by the hours that make news old: what fails is notified of in time, by itself', async () => {
+test('our clock is ahead by the hours that make events old: failures are notified in time, by themselves', async () => {
   const { fails } = await opened();
   stage.ourClockSteps(8 * HOUR_S);
   await stage.minutesPass(3);
@@ -102,7 +102,7 @@ test('our clock is ahead by the hours that make news old: what fails is notified
   expectNothingLost();
 });
 
-test('the process stands still for ten minutes: what failed meanwhile is notified of soon after', async () => {
+test('the process is suspended for ten minutes: failures meanwhile are notified soon after', async () => {
   const { world, fails } = await opened();
   for (const minute of [1, 5, 9]) world.at(world.nowUs() + minute * 60e6, fails);
   stage.clock.stall(10 * 60_000);
@@ -113,7 +113,7 @@ test('the process stands still for ten minutes: what failed meanwhile is notifie
   expect(new Set(names)).toEqual(new Set(['FlightFailed']));
 });
 
-test('a store that takes nothing when the daemon starts ends nothing: all is read once it does', async () => {
+test('a store that is full when the daemon starts does not end it: everything is read once there is space', async () => {
   let isFull = true;
   const { fails } = await opened({ isStoreFull: () => isFull });
   fails();
@@ -127,7 +127,7 @@ test('a store that takes nothing when the daemon starts ends nothing: all is rea
   expectNothingLost();
 });
 
-test('the store is that of an hour ago: nothing is lost, and each failure stays one event', async () => {
+test('the store is an hour old: nothing is lost, and each failure stays one event', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-backup-'));
   const storePath = join(folder, 'store.db');
   try {

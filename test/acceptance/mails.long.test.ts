@@ -114,7 +114,7 @@ describe.each(stories)('$name', (story) => {
   let undisturbed: Promise<Post> | undefined;
   const post = () => (undisturbed ??= mailsOf(story));
 
-  test('gives these mails', async () => {
+  test('sends these mails', async () => {
     const { mails, digests } = await post();
     await expect(written({ mails, digests })).toMatchFileSnapshot(`mails/${story.name}.txt`);
     for (const { notification } of [...mails, ...digests]) {
@@ -125,7 +125,7 @@ describe.each(stories)('$name', (story) => {
   });
 
   test.each(chosen.get(story) ?? [])(
-    'gives the same mails when nestwatch is restarted after step $at',
+    'sends the same mails when nestwatch is restarted after step $at',
     async ({ at }) => {
       expect(received(await mailsOf(story, at))).toEqual(received(await post()));
     },

@@ -5,7 +5,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-test('up to when each feed is verified does not fall to 0', async () => {
+test('the instant up to which each feed is verified does not fall to 0', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {
@@ -32,7 +32,7 @@ test('up to when each feed is verified does not fall to 0', async () => {
   }
 });
 
-test('when the worst stream of each feed was read does not fall to 0, and nothing is called quiet before all is read', async () => {
+test('the oldest reading of each feed does not fall to 0, and nothing is called quiet before everything is read', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {

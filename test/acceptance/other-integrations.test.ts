@@ -64,8 +64,8 @@ async function everybodyAnswers(): Promise<void> {
   await stage.minutesPass(20);
 }
 
-describe('what waits for a webhook', () => {
-  test('goes to nobody else once that is taken out', async () => {
+describe('a message that waits for a webhook', () => {
+  test('goes to nobody else once that is removed', async () => {
     await failedWhile(['a'], ['a', 'b']);
     expect(heard()).toEqual(['b']);
     await stage.follows(having(['b']));
@@ -73,28 +73,28 @@ describe('what waits for a webhook', () => {
     expect(heard()).toEqual(['b']);
   });
 
-  test('goes there still, behind a mail that is new', async () => {
+  test('still goes there if a new mail is listed before it', async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['a', 'b'], [email()]));
     await everybodyAnswers();
     expect(heard()).toEqual(['a', 'b']);
   });
 
-  test('goes there still when the order changes', async () => {
+  test('still goes there when the order changes', async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['b', 'a']));
     await everybodyAnswers();
     expect(heard()).toEqual(['a', 'b']);
   });
 
-  test('goes to the address that stands there now', async () => {
+  test("goes to the webhook's new address", async () => {
     await failedWhile(['a', 'b'], ['a', 'b']);
     await stage.follows(having(['b', 'new'], [email()]));
     await everybodyAnswers();
     expect(heard()).toEqual(['b', 'new']);
   });
 
-  test('goes there still after a restart with another configuration', async () => {
+  test('still goes there after a restart with another configuration', async () => {
     await failedWhile(['a', 'b'], ['a', 'b', 'c']);
     await stage.follows(having(['c', 'b']));
     await stage.restart();

@@ -117,7 +117,7 @@ const POISONS = [
 describe('while the daemon is stopped', () => {
   // The value that passes the most checks before it fails, and one that fails immediately.
   test.each(casesOf('poison: what each table gets', POISONS, [POISONS[0], POISONS[6]]))(
-    'each table gets %s: the rest goes on, and the poison is named',
+    'a row with %s in each table: everything else continues, and the row is named',
     async (_, poison) => {
       const { change, named, fails, birdsTold } = await opened();
       await stage.restart(() =>
@@ -148,7 +148,7 @@ describe('while the daemon is stopped', () => {
   );
 });
 
-test('while it runs: what broke is found when it fails, and set aside', async () => {
+test('while it runs: a corrupt row is found when it fails, and set aside', async () => {
   const { change, named, fails, birdsTold } = await opened();
   change(
     "UPDATE alert SET body = 'not json'",

@@ -72,7 +72,7 @@ test.each([
   expect([...explained].toSorted()).toEqual(failing.toSorted());
 });
 
-test('has addresses that lead to each alert, and these are explained as well', async () => {
+test('has links to each alert, which are explained as well', async () => {
   const { paper, web, ask, clock } = await printed(BIRDS);
   const addresses = [...new Set(paper.match(/http:\S+\/alerts\/\S+/g))];
   expect(addresses).toHaveLength(3);

@@ -73,7 +73,7 @@ function healthsOf({ happenings }: Stage): string[] {
   return happenings.flatMap((one) => (one.what === 'region_health' ? [one.health] : []));
 }
 
-test('a stream that was refused for long is read soon after the limit lets it', async () => {
+test('a stream that was refused for long is read soon after the limit allows it', async () => {
   const { birdIds, begin } = await openRegion(1, ({ url }) =>
     url.includes(`/birds/${birdIds[0]}/flights`) ? answered(429) : undefined,
   );
@@ -84,7 +84,7 @@ test('a stream that was refused for long is read soon after the limit lets it', 
   await expectFailuresWithin(1, birdIds);
 });
 
-test('a Bird is watched though the service fails to list anything but its latest Flights', async () => {
+test('a Bird is watched even if the service lists only its latest Flights', async () => {
   const { birdIds, begin } = await openRegion(1, ({ url }) => {
     const { pathname, searchParams } = new URL(url);
     const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');
@@ -95,7 +95,7 @@ test('a Bird is watched though the service fails to list anything but its latest
   await expectFailuresWithin(20, Array(9).fill(birdIds[0]!));
 });
 
-test('a region of which one operation fails is not down: whatever else it answers is read', async () => {
+test('a region with one failing operation is not down: everything else is read', async () => {
   const { birdIds, begin } = await openRegion(MANY_BIRDS, ({ url }) =>
     LOGS.test(url) ? answered(500) : undefined,
   );
@@ -114,7 +114,7 @@ const refusals = [
 ] as const;
 const oneOfEach = [refusals[0], refusals[3], refusals[4]];
 test.each(casesOf('refused readings: how an operation is refused', refusals, oneOfEach))(
-  'an operation that is answered %s for good holds up nothing else',
+  'an operation that keeps being answered %s holds up nothing else',
   async (_, status, headers) => {
     const { birdIds, begin } = await openRegion(MANY_BIRDS, ({ url }) =>
       LOGS.test(url) ? answered(status, headers) : undefined,
@@ -141,7 +141,7 @@ test.each(casesOf('refused readings: how an operation is refused', refusals, one
 );
 
 test.each([401, 403, 429, 500, 503])(
-  'where the list of Nests alone is answered %i for good, it is said that nothing is watched',
+  'if only the list of Nests keeps being answered %i, it is reported that nothing is watched',
   async (status) => {
     const ofNests = ({ url }: HttpRequest) => (url.endsWith('/nests') ? answered(status) : undefined);
     await openRegion(1, ofNests, 'at once');
@@ -170,7 +170,7 @@ const parts = [
 // One part of each size, and each way to refuse a request.
 const fewParts = [parts[0], parts[4], parts[8]];
 test.each(casesOf('refused readings: parts of a region that are refused', parts, fewParts))(
-  'one %s that is answered %i for good says nothing about its region',
+  'one %s that keeps being answered %i says nothing about its region',
   async (what, status) => {
     const { birdIds, bad, begin } = await openRegion(10, ({ url }) => {
       const ofBird = `/birds/${bad.birdId}/`;

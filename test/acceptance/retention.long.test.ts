@@ -47,7 +47,7 @@ const FAILURES = amountOf('retention: failures for which an alert fires', 60, 27
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 
-longStory('a longer retention tells nothing again that the shorter one had deleted', async () => {
+longStory('a longer retention notifies of nothing again that the shorter one had deleted', async () => {
   const birds = await open();
   await daysPass(0.5, birds);
   await daysPass(2, birds.slice(0, 2));
@@ -62,7 +62,7 @@ longStory('a longer retention tells nothing again that the shorter one had delet
   );
 });
 
-test('a restart tells nothing again of what was at rest for longer than the retention', async () => {
+test('a restart does not notify again of what did not change for longer than the retention', async () => {
   const birds = await open();
   await daysPass(KEPT_DAYS / 2, birds);
   await daysPass(1.5 * KEPT_DAYS, []);
@@ -75,7 +75,7 @@ test('a restart tells nothing again of what was at rest for longer than the rete
   expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
 });
 
-test('a Flight that the service lists without a start is told once, however often the store is tidied', async () => {
+test('a Flight that the service lists without a start is notified once, however often the store is pruned', async () => {
   let bird = '';
   stage = await openStage({
     regions: ['eu'],
@@ -103,7 +103,7 @@ test('a Flight that the service lists without a start is told once, however ofte
 });
 
 longStory(
-  'a Bird that comes back after the retention is told nothing of again, and watched as ever',
+  'a Bird that comes back after the retention is not notified of again, and watched as usual',
   async () => {
     const hidden = new Set<string>();
     let [bird, other] = ['', ''];
@@ -159,7 +159,7 @@ longStory(
   },
 );
 
-test('an alert that fires for longer than the retention lets go of what was told of it, and of nothing else', async () => {
+test('an alert that fires for longer than the retention forgets its notified events, and nothing else', async () => {
   let bird = '';
   stage = await openStage({
     regions: ['eu'],

@@ -151,14 +151,14 @@ test.each([
   expect(await readOnce({ us, afterwards: [fails, vanishes] })).toMatchObject({ unread: 0, firing: [] });
 });
 
-test('a region that refuses the token is left at once, told, and keeps nobody else waiting', async () => {
+test('a region that refuses the token is left at once, reported, and delays nobody else', async () => {
   const { left, received, endedMs } = await readOnce({ us: () => ({ status: 401 }) });
   expect(left).toEqual(['us']);
   expect(received).toEqual(expect.arrayContaining(['us RegionUnauthorized', 'forward']));
   expect(endedMs).toBeLessThan(60_000);
 });
 
-test('a region that is away is left after a moment, and one that comes back in it is read', async () => {
+test('a region that is away is left after a moment, and read if it comes back in that time', async () => {
   const unreachable = new NestwatchError('unreachable', 'no answer');
   const from = (sinceMs: number, untilMs: number) => (atMs: number) =>
     atMs > sinceMs && atMs < untilMs ? unreachable : undefined;
@@ -172,7 +172,7 @@ test('a region that is away is left after a moment, and one that comes back in i
   expect(never).toMatchObject({ left: [], unread: 2, pending: 0 });
 });
 
-test('it ends soon after the signal, also in a pause of an hour', async () => {
+test('it exits soon after the signal, even in a pause of an hour', async () => {
   const pause = { status: 429, headers: { 'retry-after': '3600' } };
   const { endedMs, received, pending } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
   expect(endedMs).toBeGreaterThanOrEqual(60_000);

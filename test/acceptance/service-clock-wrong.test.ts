@@ -91,7 +91,7 @@ test.each(AHEAD)('%s ahead once, later', async (_, us) => {
   }
 });
 
-test('forty years behind in the very first answer: history is no news', async () => {
+test('forty years behind in the very first answer: history is not notified', async () => {
   let birdId = '';
   let answers = 0;
   aheadUs = 0;

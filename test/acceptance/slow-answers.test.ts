@@ -67,7 +67,7 @@ describe('a restart after three days whose first answers take seconds', () => {
   });
 });
 
-test('on a first start whose first answer takes ten seconds history stays history, and news is told', async () => {
+test('on a first start whose first answer takes ten seconds, history is not notified, and news is', async () => {
   let [old, fresh] = ['', ''];
   stage = await openStage({
     regions: ['eu'],
@@ -92,7 +92,7 @@ test('on a first start whose first answer takes ten seconds history stays histor
   expect(stage.forwarded()).toContain(`eu/flight/${old}/failed`);
 });
 
-test('a first start without an inventory reads notifications by the time of the service, not by our own', async () => {
+test("a first start without an inventory reads notifications by the service's clock, not by ours", async () => {
   const fromUs: number[] = [];
   let isListingNests = false;
   const listen = (service: Transport): Transport => ({

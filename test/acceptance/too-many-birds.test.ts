@@ -13,7 +13,7 @@ const received = () =>
         .map(({ status, annotations }) => ({ status, description: annotations.description })),
     );
 
-test('a region with more Birds than its rate allows says so, until there are fewer', async () => {
+test('a region with more Birds than its rate allows reports it, until there are fewer', async () => {
   const birds: string[] = [];
   stage = await openStage({
     regions: ['eu'],
@@ -35,7 +35,7 @@ test('a region with more Birds than its rate allows says so, until there are few
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
-test('a region with few Birds polls each at the interval, and sends no request more', async () => {
+test('a region with few Birds polls each at the interval, and sends no further requests', async () => {
   stage = await openStage({
     regions: ['eu'],
     before(world) {
@@ -62,7 +62,7 @@ test('a region with few Birds polls each at the interval, and sends no request m
   expect(received()).toEqual([]);
 });
 
-test('after a failure the Bird is looked at again before its interval is over', async () => {
+test('after a failure the Bird is polled again before its interval is over', async () => {
   let birdId = '';
   stage = await openStage({
     regions: ['eu'],
@@ -81,7 +81,7 @@ test('after a failure the Bird is looked at again before its interval is over', 
   expect(stage.forwarded()).toContain(`eu/flight/${second.id}/failed`);
 });
 
-test('what was long in the air at the first start is known within minutes where few Birds are too many', async () => {
+test('Flights that were long active at the first start are known within minutes, even if the rate is low', async () => {
   const flights: string[] = [];
   stage = await openStage({
     regions: ['eu'],

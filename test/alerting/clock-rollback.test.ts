@@ -42,7 +42,7 @@ async function waits(...ids: string[]): Promise<number[]> {
   return found.map((one) => (one!.delivery.nextAttemptAtUs - clock.nowUs()) / SECOND_US);
 }
 
-test('what is written after the clock was set back waits as long as it was to, and so does what was there', async () => {
+test('what is written after the clock was set back waits as long as it should, and so does what was stored before', async () => {
   rollback.begin(raw);
   await queue('before', 60);
   clock.stepWall(-HOUR_MS);
@@ -51,7 +51,7 @@ test('what is written after the clock was set back waits as long as it was to, a
   expect(moved).toBe(1);
 });
 
-test('of several that write at the same moment none is moved, and what was there is moved once', async () => {
+test('several that write at the same moment are not moved, and what was stored before is moved once', async () => {
   rollback.begin(raw);
   await queue('before', 60);
   clock.stepWall(-HOUR_MS);
@@ -60,7 +60,7 @@ test('of several that write at the same moment none is moved, and what was there
   expect(moved).toBe(1);
 });
 
-test('time that passes is no step, nor is what keeps a clock in time, nor one ahead', async () => {
+test('passing time is no step, nor are corrections by NTP, nor a step ahead', async () => {
   rollback.begin(raw);
   await queue('before', 2 * 3600);
   await clock.advance(60_000);
@@ -72,7 +72,7 @@ test('time that passes is no step, nor is what keeps a clock in time, nor one ah
   expect(moved).toBe(0);
 });
 
-test('a clock that was set back while nothing ran is seen by what was written last', async () => {
+test('a clock that was set back while nothing ran is noticed by what was written last', async () => {
   await queue('before', 60, raw);
   clock.stepWall(-HOUR_MS);
   rollback.begin(raw);
@@ -87,7 +87,7 @@ test('nothing is moved while the instants are of another clock', async () => {
   expect(await waits('before', 'after')).toEqual([3660, 20]);
 });
 
-test('what cannot be moved yet lets nothing be written, and is moved once with what comes next', async () => {
+test('while something cannot be moved nothing is written, and it is moved once with what comes next', async () => {
   let refuses = false;
   const refusing: Store = {
     ...raw,
@@ -107,7 +107,7 @@ test('what cannot be moved yet lets nothing be written, and is moved once with w
   expect(moved).toBe(1);
 });
 
-test('who no longer alerts moves nothing, and what it writes is not held up', async () => {
+test('a replica that no longer alerts moves nothing, and its writes are not held up', async () => {
   const lost: Store = {
     ...raw,
     transaction: () => Promise.reject(new NestwatchError('lease_lost', 'another replica has it')),
@@ -120,7 +120,7 @@ test('who no longer alerts moves nothing, and what it writes is not held up', as
   expect(moved).toBe(0);
 });
 
-test('who begins to alert while it still moves for the time before looks for itself, and goes on to', async () => {
+test('a replica that begins to alert during an earlier move checks for itself, and continues it', async () => {
   const { promise: answer, reject: answers } = Promise.withResolvers<never>();
   let asked = 0;
   const paused: Store = {
@@ -156,7 +156,7 @@ test('what was moved is not moved again when another configuration comes', async
   expect(await waits('before')).toEqual([3600]);
 });
 
-describe('where several share the store', () => {
+describe('with several replicas', () => {
   /** A replica that uses the store's clock; `alerts` makes it take over alerting and do something. */
   function replica() {
     const its = new ClockRollback(clock, () => {}, true);
@@ -186,7 +186,7 @@ describe('where several share the store', () => {
     expect(await waits('one', 'other')).toEqual([3600, 3600]);
   });
 
-  test('what waits is moved once by whoever alerts when the store’s clock is set back', async () => {
+  test("what waits is moved once, by the replica that alerts, when the store's clock is set back", async () => {
     const [first, second] = [replica(), replica()];
     await first.alerts();
     await first.queues('before', 3600);
@@ -197,7 +197,7 @@ describe('where several share the store', () => {
     expect(await waits('before', 'after')).toEqual([3600, 60]);
   });
 
-  test('where it was set back while nobody alerted, whoever takes over sees it by when it was noted last', async () => {
+  test('if it was set back while nobody alerted, the next one notices it by the last note', async () => {
     const [first, second] = [replica(), replica()];
     await first.alerts();
     await first.queues('before', 3600);

@@ -36,7 +36,7 @@ async function story(dieAfter?: number): Promise<Desk> {
 }
 
 describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
-  test('each way ends as promised', async () => {
+  test('each phase ends as promised', async () => {
     const desk = whole;
     const deliveries = await desk.store.transaction((tx) => tx.outbox.list({ limit: 100 }));
     const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
@@ -51,7 +51,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     expect(await desk.states()).toEqual({ dead: 2, delivered: deliveries.length - 2 });
   });
 
-  test('the fallback is told once, with the reason, while the original goes on being tried', async () => {
+  test('the fallback is notified once, with the reason, while the original is still retried', async () => {
     const desk = whole;
     const copies = desk.received.filter(({ body }) => body.notices);
     expect(copies.map((one) => [one.receiver, one.body.alerts[0]!.labels.bird])).toEqual([['backup', 'A']]);
@@ -61,7 +61,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     ]);
   });
 
-  test('that it accepts nothing is told to its fallback after five minutes, and that it does again', async () => {
+  test('the fallback is notified after five minutes that it accepts nothing, and when it does again', async () => {
     const desk = whole;
     const about = desk
       .lines('backup')

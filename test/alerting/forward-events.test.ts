@@ -44,7 +44,7 @@ test('a batch goes to each integration that takes events, and has the same id in
   expect(await forwards('lake', event('a'), event('b'))).toEqual([id]);
 });
 
-test('an event that comes once more, dated anew or not, makes a batch of its own and holds up nobody', async () => {
+test('an event that comes again, with a new instant or not, makes a batch of its own and delays nobody', async () => {
   const later = event('a', { occurredAtUs: NOW_US + 1 });
   for (const again of [event('a'), later, event('a'), event('a')]) {
     await forwards('archive', again);
@@ -54,7 +54,7 @@ test('an event that comes once more, dated anew or not, makes a batch of its own
   expect(new Set(await forwards('lake', event('b'))).size).toBe(5);
 });
 
-test('an event that stands at the head of several batches at once makes several', async () => {
+test('an event that is first in several batches at once leads to several', async () => {
   const rest = Array.from({ length: 99 }, (_, index) => event(`e${index}`));
   expect(await forwards('lake', event('a'), ...rest, event('a'), ...rest, event('a'))).toHaveLength(3);
 });

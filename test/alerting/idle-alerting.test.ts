@@ -89,7 +89,7 @@ test.each([
   },
 );
 
-test('an integration that accepts nothing fires without a wake, and so does its end', async () => {
+test('an integration that accepts nothing fires without a wake-up, and so does its end', async () => {
   const settle = (state: 'retry' | 'delivered', failed: boolean) =>
     stage.store.transaction((tx) =>
       tx.outbox.settle(

@@ -108,7 +108,7 @@ describe('an incident whose alert is acknowledged', () => {
     ]);
   });
 
-  test('is not acknowledged before it is told, nor after it was resolved', async () => {
+  test('is not acknowledged before it was opened, nor after it was resolved', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.fails('A');
     await desk.acknowledges('A');
@@ -125,7 +125,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect(received.at(-1)).toMatch(/resolve a$/);
   });
 
-  test('is not acknowledged once it is resolved, although a silence hides what fires', async () => {
+  test('is not acknowledged once it is resolved, although a silence mutes what fires', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.fails('A', 'B');
     await desk.pass(1);
@@ -137,7 +137,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@5 resolve a']);
   });
 
-  test('ends also where a silence hides the end, unless it is to be ended by hand', async () => {
+  test('also ends if a silence mutes the end, unless it must be ended by hand', async () => {
     for (const sendResolved of [true, false]) {
       const desk = await open({ receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })] });
       await desk.fails('A');
@@ -177,7 +177,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect(story(desk).slice(2)).toEqual(['ops@25 resolve a']);
   });
 
-  test('is acknowledged anew after something else in it was told to fire', async () => {
+  test('is acknowledged again after something else in it fired and was notified', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.fails('A');
     await desk.pass(1);
@@ -194,7 +194,7 @@ describe('an incident whose alert is acknowledged', () => {
     ]);
   });
 
-  test('is acknowledged at the receiver that was told last, too', async () => {
+  test('is also acknowledged at the receiver that was notified last', async () => {
     const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
     const desk = await open({ receivers: [pager(), pager('boss')], route });
     await desk.fails('A');
@@ -209,7 +209,7 @@ describe('an incident whose alert is acknowledged', () => {
     ]);
   });
 
-  test('tells nobody else: no mail, no webhook', async () => {
+  test('notifies nobody else: no mail, no webhook', async () => {
     const receivers = [{ ...hook('ops'), integrations: [...hook('ops').integrations, email(), pagerduty()] }];
     const desk = await open({ receivers });
     await desk.fails('A');
@@ -220,7 +220,7 @@ describe('an incident whose alert is acknowledged', () => {
     expect([desk.received.length, desk.mails.length]).toEqual([1, 1]);
   });
 
-  test('is acknowledged whatever dies between two steps, in order, behind a trigger that is not accepted', async () => {
+  test('is acknowledged in order, behind a trigger that is not accepted, whatever step the process dies after', async () => {
     const tell = async (dieAfter?: number) => {
       const answer = (_: string, minute: number) => (minute < 2 ? 503 : 200);
       const desk = await openDesk({ receivers: [pager()], answer, ...(dieAfter && { dieAfter }) });
@@ -260,7 +260,7 @@ describe('an incident that a fallback opened', () => {
     expect(desk.lines('ops').at(-1)).toContain('resolved');
   });
 
-  test('is over soon where the alert had ended, and its own receiver was told so', async () => {
+  test('is resolved soon if the alert had ended and its own receiver was notified', async () => {
     const answer = (name: string, _: number, tries: number) => (name === 'ops' && tries <= 3 ? 503 : 200);
     const desk = await open({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
     await desk.fails('A');
@@ -273,7 +273,7 @@ describe('an incident that a fallback opened', () => {
   });
 });
 
-test('what was held back, and then not accepted, opens an incident at the fallback that is over at once', async () => {
+test('what was held back, and then not accepted, opens an incident at the fallback that ends at once', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 ? 503 : 200);
   const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
   const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
@@ -284,7 +284,7 @@ test('what was held back, and then not accepted, opens an incident at the fallba
   expect(actions(desk)).toEqual(['trigger', 'resolve']);
 });
 
-test('what is not accepted, as one by some and by incident by others, is told once to a fallback', async () => {
+test('what some integrations send as one message and others by incident is given to a fallback once', async () => {
   const answer = (name: string, minute: number) => (name === 'ops' && minute > 3 ? 503 : 200);
   const integrations = [...hook('ops').integrations, pagerduty()];
   const own = { name: 'ops', integrations, foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' };
@@ -311,7 +311,7 @@ test('what is not accepted, as one by some and by incident by others, is told on
   expect(new Set(ofFlights.map(({ dedup_key }) => dedup_key)).size).toBe(4);
 });
 
-test('an incident that is to be ended by hand is not ended by a failure that was over by the time of telling', async () => {
+test('an incident that must be ended by hand is not ended by a failure that was over before it was notified', async () => {
   const byHand = (name: string, settings: Partial<Receiver> = {}): Receiver => ({
     ...settings,
     name,
@@ -350,8 +350,8 @@ test('an incident whose route is no longer configured ends, and what fires opens
   ]);
 });
 
-describe('what is told together with other groups', () => {
-  test('is told to each incident by itself where a cap held it back, and ends each', async () => {
+describe('what is notified together with other groups', () => {
+  test('goes to each incident separately if a cap held it back, and ends each', async () => {
     const receivers = [pager('ops', { maxNotificationsPerHour: 1 })];
     const desk = await open({ receivers, route: PER_BIRD });
     await desk.fails('A');
@@ -371,7 +371,7 @@ describe('what is told together with other groups', () => {
     expect(await desk.states()).toEqual({ delivered: 6 });
   });
 
-  test('ends no incident that is to be ended by hand', async () => {
+  test('ends no incident that must be ended by hand', async () => {
     const integrations = [pagerduty({ sendResolved: false })];
     const desk = await open({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
     await desk.fails('A');
@@ -396,7 +396,7 @@ describe('what is told together with other groups', () => {
     expect(actions(desk)).toEqual(['trigger', 'resolve']);
   });
 
-  test('is told to the incidents of what still fires where a summary tells old news, and nothing of the rest', async () => {
+  test('goes to the incidents of what still fires if a summary contains old news, and nothing else does', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const desk = await open({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
     await desk.failedLongAgo('A', 'B', 'C');
@@ -420,7 +420,7 @@ describe('what is told together with other groups', () => {
     expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(2);
   });
 
-  test('goes to others as one message all the same', async () => {
+  test('still goes to other receivers as one message', async () => {
     const integrations = [...hook('ops').integrations, pagerduty()];
     const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
     const desk = await open({ receivers, route: PER_BIRD });

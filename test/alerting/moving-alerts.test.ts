@@ -72,7 +72,7 @@ async function writesInARow(store: Store, work: (tx: Transaction) => Promise<unk
   return { most, all };
 }
 
-test('other work goes on while the alerts of a region are ended that is no longer watched', async () => {
+test('other work continues while the alerts of a region that is no longer watched are ended', async () => {
   const store = await openAlerts();
   const { most, all } = await writesInARow(store, async (tx) => {
     const { happenings } = await endRemovedRegions(tx, [{ name: 'us' }], base.rules, NOW_US);
@@ -84,7 +84,7 @@ test('other work goes on while the alerts of a region are ended that is no longe
   expect(counts).toMatchObject([{ state: 'resolved', count: ALERTS }]);
 });
 
-test('other work goes on while a large group is moved to other routes', async () => {
+test('other work continues while a large group is moved to other routes', async () => {
   const store = await openAlerts();
   const { route } = config;
   const moved = { ...config, route: { ...route, path: '1', key: '{moved}', groupBy: ['severity'] } };
@@ -98,7 +98,7 @@ test('other work goes on while a large group is moved to other routes', async ()
   expect(groups).toMatchObject([{ labels: { severity: 'critical' } }]);
 });
 
-test('other work goes on while groups go on from a large summary', async () => {
+test('other work continues while groups continue after a large summary', async () => {
   const store = await openAlerts();
   const { most, all } = await writesInARow(store, async (tx) => {
     const [group] = await tx.groups.due(Number.MAX_SAFE_INTEGER, 10);

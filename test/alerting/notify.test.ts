@@ -38,14 +38,14 @@ function silence(bird: string, startsAtUs: number, endsAtUs: number): Silence {
   };
 }
 
-describe('a big notification', () => {
+describe('a large notification', () => {
   const both = { name: 'ops', integrations: [email(), webhook({ url: hookUrl('ops') })] };
 
   function hookUrl(name: string) {
     return (hook(name).integrations[0] as ReturnType<typeof webhook>).url;
   }
 
-  test('comes to a webhook in parts, each alert in exactly one, in order; to people as one', async () => {
+  test('goes to a webhook in parts, each alert in exactly one, in order; to people as one', async () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(1_234));
     await desk.pass(1);
@@ -76,7 +76,7 @@ describe('a big notification', () => {
     expect(desk.mails).toHaveLength(2);
   });
 
-  test('that fits in one part is no part, and a mail lists fewer all the same', async () => {
+  test('that fits in one part is not split, and a mail still lists fewer', async () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(101));
     await desk.pass(1);
@@ -84,7 +84,7 @@ describe('a big notification', () => {
     expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
   });
 
-  test('of 100 alerts or fewer is one for all', async () => {
+  test('of 100 alerts or fewer is one for everybody', async () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(100));
     await desk.pass(1);
@@ -102,7 +102,7 @@ describe('a flood of alerts without `group_wait`', () => {
   }
   const told = (desk: Desk) => desk.received.map(({ minute, body }) => [minute, body.alerts.length]);
 
-  test('is in one notification, though it comes page by page', async () => {
+  test('becomes one notification, although it comes page by page', async () => {
     const desk = await open({ route: { groupWaitMs: 0 }, receivers: [hook('ops')] });
     await desk.failInPages(pages(12, 100));
     expect(told(desk)).toEqual([
@@ -114,7 +114,7 @@ describe('a flood of alerts without `group_wait`', () => {
     expect(desk.received).toHaveLength(3);
   });
 
-  test('makes no group wait that it brings a single alert', async () => {
+  test('does not make a group wait if it brings a single alert to it', async () => {
     let committed = 0;
     const committedAtSends: number[] = [];
     const desk = await open({
@@ -149,7 +149,7 @@ describe('a webhook that takes CloudEvents', () => {
       receiver === 'lake' ? [(body as unknown as { id: string }[]).map(({ id }) => id)] : [],
     );
 
-  test('gets every event once, also where there are more than others list', async () => {
+  test('gets every event once, even if there are more than others list', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
     await desk.fails(...Array<string>(30).fill('A'));
     await desk.pass(1);
@@ -164,7 +164,7 @@ describe('a webhook that takes CloudEvents', () => {
     expect(await desk.states()).toEqual({ delivered: 6 });
   });
 
-  test('gets old news as events, which others are told in a summary', async () => {
+  test('gets old news as events, while others get a summary', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
     await desk.failedLongAgo('A', ...birds(120), 'A');
     await desk.pass(1);
@@ -187,7 +187,7 @@ describe('a webhook that takes CloudEvents', () => {
     }
   });
 
-  test('that does not take old news leaves people of its fallback with the summary', async () => {
+  test('that does not take old news leaves the summary to people of its fallback', async () => {
     const receivers = [
       { name: 'ops', integrations: [{ ...lake, url: secret('http://ops.example/') }], fallback: 'backup' },
       { name: 'backup', integrations: [email()] },
@@ -205,7 +205,7 @@ describe('a webhook that takes CloudEvents', () => {
     );
   });
 
-  test('has the reason kept where there is no event to tell', async () => {
+  test('has the reason recorded if there is no event to send', async () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [{ ...lake, sendResolved: true }] }],
     });
@@ -222,7 +222,7 @@ describe('max_alerts', () => {
   const limited = (maxAlerts: number) => webhook({ url: secret('http://few.example/'), maxAlerts });
   const both = [...hook('ops').integrations, limited(2)];
 
-  test('lists the first alerts alone, and the others are known to be counted and not listed', async () => {
+  test('lists only the first alerts; the others are recorded as counted and not listed', async () => {
     const desk = await open({ receivers: [{ name: 'ops', integrations: both }] });
     await desk.fails('A', 'B', 'C');
     await desk.pass(1);
@@ -245,7 +245,7 @@ describe('max_alerts', () => {
     ]);
   });
 
-  test('cuts what is told in parts as a whole', async () => {
+  test('limits a notification in parts as a whole', async () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [...hook('ops').integrations, limited(600)] }],
     });
@@ -270,7 +270,7 @@ describe('escalation', () => {
   const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
   const receivers = [hook('ops'), hook('boss')];
 
-  test('tells the second receiver once of what still fires after the time, and of its end', async () => {
+  test('notifies the second receiver once of what still fires after the time, and of its end', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A', 'B');
     await desk.pass(10);
@@ -288,7 +288,7 @@ describe('escalation', () => {
     expect(notices).toEqual([['Nobody has acknowledged this yet, so you are notified as well.'], undefined]);
   });
 
-  test('tells it nothing of what is over in time', async () => {
+  test('does not notify of what is over in time', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');
     await desk.pass(14);
@@ -299,7 +299,7 @@ describe('escalation', () => {
     expect(await desk.store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
   });
 
-  test('tells it nothing of an episode that was over in time, though the next one fires then', async () => {
+  test('does not notify of an episode that was over in time, although the next one fires then', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');
     await desk.pass(2);
@@ -319,7 +319,7 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@17 firing: A firing +0']);
   });
 
-  test('waits for each alert from when that one was told, also over a restart', async () => {
+  test('waits for each alert from when that one was notified, even over a restart', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');
     await desk.pass(10);
@@ -329,7 +329,7 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@25 firing: B firing +1']);
   });
 
-  test('tells it nothing of what somebody has acknowledged', async () => {
+  test('does not notify of what somebody has acknowledged', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A', 'B');
     await desk.pass(5);
@@ -347,7 +347,7 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual([`boss@15 firing: ${other} firing +1`]);
   });
 
-  test('of several routes to the same receiver tells it of an alert once, when the first is due', async () => {
+  test('from several routes to the same receiver notifies of an alert once, when the first is due', async () => {
     const to = (receiver: string, matchers: string, minutes: number) =>
       node(matchers, {
         receiver,
@@ -378,7 +378,7 @@ describe('escalation', () => {
     ]);
   });
 
-  test('is not told before its time by who is in a hurry', async () => {
+  test('is not sent early by `run --once`', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');
     await desk.hurry();
@@ -408,7 +408,7 @@ describe("a receiver's cap", () => {
   const route = { groupBy: ['bird'] };
   const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
 
-  test('tells nothing past what is held back, though its turn comes late', async () => {
+  test('notifies of nothing before what is held back, even if its turn comes late', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('B');
     await desk.pass(4.75);
@@ -421,7 +421,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@61 firing: A firing +2']);
   });
 
-  test('tells an end once of what was acknowledged while it was held back', async () => {
+  test('notifies once of the end of what was acknowledged while it was held back', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('A');
     await desk.pass(2.2);
@@ -430,7 +430,7 @@ describe("a receiver's cap", () => {
     await desk.acknowledges('B');
     await desk.pass(60);
     await desk.fails('C');
-    // The group of B comes due before what is held back.
+    // The group of B becomes due before what is held back.
     await desk.pass(88.4);
     await desk.succeeds('B');
     await desk.pass(70);
@@ -441,7 +441,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('tells once that what was muted goes on, with each event once', async () => {
+  test('notifies once that what was muted still fires, with each event once', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })] });
     await desk.fails('A');
     await desk.pass(2);
@@ -461,7 +461,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('that is taken away has what it held back told at once, each event once', async () => {
+  test('that is removed makes what it held back due at once, each event once', async () => {
     const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
       route,
@@ -482,7 +482,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('of a second receiver tells the end once of what was escalated meanwhile', async () => {
+  test('of a second receiver notifies once of the end of what was escalated meanwhile', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
       route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
@@ -496,7 +496,7 @@ describe("a receiver's cap", () => {
     expect(desk.lines('boss')).toEqual(['boss@15 firing: B firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
-  test('holds back what is over it and tells all of it as one when there is room, each event once', async () => {
+  test('holds back what exceeds it and sends all of it as one when there is room, each event once', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(10));
     await desk.pass(20);
@@ -528,7 +528,7 @@ describe("a receiver's cap", () => {
     ).toHaveLength(8);
   });
 
-  test('tells an event once that came after the holding back and before the telling', async () => {
+  test('notifies once of an event that came after the holding back and before the sending', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('A');
     await desk.pass(20);
@@ -551,7 +551,7 @@ describe("a receiver's cap", () => {
     expect(new Set(desk.received.map(({ id }) => id)).size).toBe(desk.received.length);
   });
 
-  test('folds a storm: three by themselves, then one each time, and again by themselves when it is over', async () => {
+  test('folds a storm: three separately, then one each time, and separately again when it is over', async () => {
     const desk = await open({ receivers: [hook('ops', { foldStormsMs: 5 * MINUTE_MS })], route });
     await desk.fails(...birds(10));
     await desk.pass(1);
@@ -595,7 +595,7 @@ describe("a receiver's cap", () => {
     expect(events).toHaveLength(new Set(events).size);
   });
 
-  test('holds back what a renamed Bird has to tell, not that its old name has nothing more', async () => {
+  test('holds back what a renamed Bird has to report, not that its old name has nothing more', async () => {
     const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
     await desk.fails('7:Old');
     // Just before the old group is flushed again, which then comes before the new one.
@@ -630,7 +630,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('tells the end of what was held back once, as over', async () => {
+  test('notifies of the end of what was held back once, as resolved', async () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(4));
     await desk.pass(10);
@@ -641,7 +641,7 @@ describe("a receiver's cap", () => {
     ]);
   });
 
-  test('counts for one receiver alone', async () => {
+  test('counts only for one receiver', async () => {
     const routes = ['ops', 'boss'].map(
       (receiver, index): Node => node('', { receiver, continue: index === 0 }),
     );
@@ -655,7 +655,7 @@ describe("a receiver's cap", () => {
 });
 
 describe('a fallback', () => {
-  test('is told after five minutes of what was not even tried, because it waits behind another', async () => {
+  test('is given after five minutes what was not even attempted, because it waits behind another', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
@@ -683,7 +683,7 @@ describe('a fallback', () => {
     expect(await desk.states()).toEqual({ retry: 2 });
   });
 
-  test('is told once when two integrations of a receiver fail with the same notification', async () => {
+  test('is notified once when two integrations of a receiver fail with the same notification', async () => {
     const twice = [...hook('ops').integrations, ...hook('ops').integrations];
     const desk = await open({
       receivers: [{ name: 'ops', integrations: twice, fallback: 'backup' }, hook('backup')],
@@ -695,7 +695,7 @@ describe('a fallback', () => {
     expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
   });
 
-  test('is told once of what its receiver has for those who hear of ends, and for those who do not', async () => {
+  test('is notified once of what its receiver has for integrations with `send_resolved` and without', async () => {
     const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
     const desk = await open({
       receivers: [
@@ -714,7 +714,7 @@ describe('a fallback', () => {
     expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
   });
 
-  test('is told the rest where it got first what was meant for those who do not hear of ends', async () => {
+  test('gets the rest if it first got what was meant for integrations without `send_resolved`', async () => {
     const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
     const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
     const desk = await open({
@@ -733,7 +733,7 @@ describe('a fallback', () => {
     expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
   });
 
-  test('is told every part of what is big', async () => {
+  test('gets every part of a large notification', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
@@ -746,7 +746,7 @@ describe('a fallback', () => {
     expect(received.toSorted()).toEqual(birds(700));
   });
 
-  test('that does not hear of ends is told of what was over by the time of telling', async () => {
+  test('without `send_resolved` is notified of what was over before it was notified', async () => {
     const noEnds = (name: string, settings: Partial<Receiver> = {}) => ({
       ...settings,
       name,
@@ -777,7 +777,7 @@ describe('a fallback', () => {
     ]);
   });
 
-  test('that does not hear of ends is told nothing of an end alone', async () => {
+  test('without `send_resolved` is not notified of an end alone', async () => {
     const [own] = hook('backup').integrations as [ReturnType<typeof webhook>];
     const desk = await open({
       receivers: [
@@ -793,7 +793,7 @@ describe('a fallback', () => {
     expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
   });
 
-  test('for people is told of what is big as people are: once, with the first alerts and the count of the rest', async () => {
+  test('for people gets a large notification as people do: once, with the first alerts and a count of the rest', async () => {
     const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
     for (const [own, parts] of [
       [hook('ops').integrations[0]!, 2],
@@ -819,7 +819,7 @@ describe('a fallback', () => {
     }
   });
 
-  test('hears nothing of what is accepted in time', async () => {
+  test('is not notified of what is accepted in time', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver, _, tries) => (receiver === 'ops' && tries <= 2 ? 503 : 200),
@@ -849,7 +849,7 @@ describe('DeliveryFailing', () => {
     ]);
   });
 
-  test('says nothing of a short trouble, nor of one that a restart only seems to begin anew', async () => {
+  test('does not fire for a short trouble, nor for one that a restart only seems to begin anew', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss')],
       answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
@@ -866,7 +866,7 @@ describe('DeliveryFailing', () => {
     expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
-  test('is over when what failed is no longer one of its integrations', async () => {
+  test('ends when the failing integration is no longer one of its integrations', async () => {
     const [own, gone] = ['ops', 'gone'].flatMap((name) => hook(name).integrations);
     const receivers = [{ name: 'ops', integrations: [own!, gone!] }];
     const desk = await open({ receivers, answer: (receiver) => (receiver === 'gone' ? 410 : 200) });
@@ -882,7 +882,7 @@ describe('DeliveryFailing', () => {
     expect(await failing()).toBe('resolved');
   });
 
-  test('is over when the receiver is no longer configured', async () => {
+  test('ends when the receiver is no longer configured', async () => {
     const receivers = [hook('ops'), hook('boss')];
     const desk = await open({
       receivers,
@@ -904,7 +904,7 @@ describe('DeliveryFailing', () => {
 describe('members of Nests', () => {
   const toMembers = { name: 'ops', integrations: [email({ to: [], toNestMembers: true })] };
 
-  test('are told of their own Nest alone, in a thread of its own; without any the reason is kept', async () => {
+  test('are notified only of their own Nest, in a separate thread; without any, the reason is recorded', async () => {
     const desk = await open({ receivers: [toMembers] });
     await desk.store.transaction((tx) =>
       tx.inventory.putNestMembers([
@@ -933,7 +933,7 @@ describe('members of Nests', () => {
     expect(left).toMatchObject({ lastError: 'Nest nest-Empty has no active members' });
   });
 
-  test('that there are none of is told to the fallback, by whoever can be told there', async () => {
+  test('if there are none, the fallback is notified, by whichever integration can', async () => {
     const backup = {
       name: 'backup',
       integrations: [email({ to: [], toNestMembers: true }), ...hook('backup').integrations],
@@ -948,7 +948,7 @@ describe('members of Nests', () => {
     expect(desk.mails).toEqual([]);
   });
 
-  test('that there are none of is told to the receiver of the root route where there is no fallback', async () => {
+  test('if there are none and no fallback, the receiver of the root route is notified', async () => {
     const route = tree(node('', { receiver: 'root', groupWaitMs: 0 }, [node('', { receiver: 'ops' })]));
     const desk = await open({ receivers: [hook('root'), toMembers], route });
     await desk.fails('Empty/D');
@@ -966,7 +966,7 @@ describe('members of Nests', () => {
     ]);
   });
 
-  test('that there are none of, and nobody else, is counted as suppressed', async () => {
+  test('if there are none, and nobody else, it is counted as suppressed', async () => {
     const desk = await open({ receivers: [toMembers] });
     await desk.store.transaction((tx) =>
       tx.inventory.putNestMembers([{ region: 'eu', nestId: 'nest-Sales', addresses: ['a@example.com'] }]),
@@ -977,7 +977,7 @@ describe('members of Nests', () => {
     expect(desk.happenings).toContainEqual({ what: 'suppressed', reason: 'no_integration', count: 2 });
   });
 
-  test('are told beside the addresses that are given', async () => {
+  test('are notified in addition to the given addresses', async () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'], toNestMembers: true })] }],
     });
@@ -987,7 +987,7 @@ describe('members of Nests', () => {
   });
 });
 
-test('a notification says why it comes, and what the labels of its route say of the group', async () => {
+test('a notification says why it is sent, and has the labels of its route for the group', async () => {
   const desk = await open({
     receivers: [hook('ops')],
     route: {

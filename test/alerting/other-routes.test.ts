@@ -20,8 +20,8 @@ async function open(...children: Node[]): Promise<Desk> {
   return desk;
 }
 
-describe('a group whose route has another place in the tree', () => {
-  test('goes on: its end is told, with no event twice', async () => {
+describe('a group whose route is at another place in the tree', () => {
+  test('continues: its end is notified, with no event twice', async () => {
     await open(eu());
     await desk.fails('A');
     await desk.pass(2);
@@ -32,7 +32,7 @@ describe('a group whose route has another place in the tree', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@26 resolved: A resolved +0']);
   });
 
-  test('is told of what was over before it was looked at', async () => {
+  test('is notified of what was over before it was flushed', async () => {
     await open(eu());
     await desk.fails('A');
     await desk.pass(2);
@@ -53,7 +53,7 @@ describe('a group whose route has another place in the tree', () => {
   });
 });
 
-test('who was notified by an escalation is told of the end, although the route escalates nothing more', async () => {
+test('notifies an escalation receiver of the end, even if the route no longer escalates', async () => {
   await open(eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver: 'boss' } }));
   await desk.fails('A');
   await desk.pass(15);
@@ -67,7 +67,7 @@ test('who was notified by an escalation is told of the end, although the route e
 describe('a group whose route is no longer configured', () => {
   const perBird = { groupBy: ['bird'] };
 
-  test('is told of what is over before the next group is due', async () => {
+  test('notifies of what is over before the next group is due', async () => {
     await open(eu());
     await desk.fails('A', 'B');
     await desk.pass(2);
@@ -81,7 +81,7 @@ describe('a group whose route is no longer configured', () => {
     ]);
   });
 
-  test('is told of what was over before it was looked at', async () => {
+  test('notifies of what was over before it was flushed', async () => {
     await open(eu());
     await desk.fails('A');
     await desk.pass(2);
@@ -91,7 +91,7 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@6 resolved: A resolved +0']);
   });
 
-  test('is escalated by the one that goes on with its alerts', async () => {
+  test('is escalated by the group that continues with its alerts', async () => {
     const escalation = { afterMs: 10 * MINUTE_MS, receiver: 'boss' };
     await open(eu({ escalation }));
     await desk.fails('A');
@@ -101,7 +101,7 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines('boss')).toEqual(['boss@13 firing: A firing +1']);
   });
 
-  test('leaves a receiver that is new to its alerts with their present episode', async () => {
+  test('leaves to a receiver that is new to its alerts only their present episode', async () => {
     await open(eu());
     await desk.fails('A');
     await desk.pass(2);
@@ -110,7 +110,7 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'other@3 firing: A firing +1']);
   });
 
-  test('has told what came and went, also where it went back to a group that it had left', async () => {
+  test('has notified of what came and went, even if it went back to a group that it had left', async () => {
     await open();
     await desk.fails('A');
     await desk.pass(0.1);
@@ -122,7 +122,7 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@2 resolved: A resolved +1']);
   });
 
-  test('has each event told once, also where more come before it was looked at', async () => {
+  test('notifies of each event once, even if more come before it was flushed', async () => {
     await open(eu());
     await desk.fails('A');
     await desk.pass(2);
@@ -133,11 +133,11 @@ describe('a group whose route is no longer configured', () => {
   });
 });
 
-describe('what fires', () => {
+describe('an alert that fires', () => {
   const ofA = (settings: Partial<Node> = {}) =>
     node('bird="A"', { ...GROUPED, receiver: 'other', ...settings });
 
-  test('is told soon to the receiver of a new route', async () => {
+  test('is notified soon to the receiver of a new route', async () => {
     await open(eu());
     await desk.fails('A', 'B');
     await desk.pass(10);
@@ -146,7 +146,7 @@ describe('what fires', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +1; B firing +1', 'other@11 firing: A firing +1']);
   });
 
-  test('and goes to another receiver from now on, is told to both', async () => {
+  test('and goes to another receiver from now on, is notified to both', async () => {
     await open(eu());
     await desk.fails('A', 'B');
     await desk.pass(10);
@@ -164,7 +164,7 @@ describe('what fires', () => {
 });
 
 describe('a group whose route has another receiver', () => {
-  test('begins anew there, and its former receiver is told what was over by then', async () => {
+  test('begins anew there, and its former receiver is notified of what was over by then', async () => {
     await open(eu());
     await desk.fails('A', 'B');
     await desk.pass(2);

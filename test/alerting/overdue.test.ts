@@ -94,7 +94,7 @@ test.each([
 describe('a look', () => {
   const history = Array.from({ length: 20 }, (_, index) => landed(300 + index * 10, 10));
 
-  test('finds the Flights that are in the air for too long, each by its own Bird', async () => {
+  test('finds the Flights that have been active for too long, each by its own Bird', async () => {
     await world(
       {
         quick: [...history, { startedAtUs: ago(31) }, { startedAtUs: ago(29) }],
@@ -107,7 +107,7 @@ describe('a look', () => {
     expect(await firing()).toEqual(['FlightStuck quick-20']);
   });
 
-  test('is taken once a minute, and reads nothing that is not due', async () => {
+  test('happens once a minute, and reads nothing that is not due', async () => {
     await world({ quick: [...history, { startedAtUs: ago(16) }, { startedAtUs: ago(2) }] }, 'event');
     const step = begin();
     // The Flight that is older than a quarter of an hour, and the Bird.
@@ -136,7 +136,7 @@ describe('a look', () => {
     expect((await firing()).toSorted()).toEqual(['FlightStuck quick-20', 'FlightStuck slow-0']);
   });
 
-  test('judges nothing that was not read in this life, and does as soon as it is', async () => {
+  test('judges nothing that was not read in this life, until it is read', async () => {
     await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
     read = false;
     const step = begin();
@@ -148,7 +148,7 @@ describe('a look', () => {
     expect(await firing()).toEqual(['FlightStuck quick-20']);
   });
 
-  test('judges what is not read for long every 5 minutes', async () => {
+  test('judges what was not read for long every 5 minutes', async () => {
     await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
     read = false;
     const step = begin();
@@ -160,7 +160,7 @@ describe('a look', () => {
     expect(looked).toEqual([0, 1, 2, 4, 8, 13, 18, 23]);
   });
 
-  test('sees that a Flight is watched no longer', async () => {
+  test('notices that a Flight is no longer watched', async () => {
     await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
     const step = begin();
     await look(step);
@@ -177,7 +177,7 @@ describe('a look', () => {
     expect(await firing()).toEqual(['BirdStale known']);
   });
 
-  test('asks nothing of Birds that nothing is expected of', async () => {
+  test('queries nothing about Birds from which nothing is expected', async () => {
     const daily = Array.from({ length: 20 }, (_, day) => landed(9000 + day * 1440, 5));
     await world({ manual: daily }, 'manual');
     await look(begin());
@@ -206,7 +206,7 @@ describe('a look', () => {
     expect(await firing()).toEqual(['BirdStale late']);
   });
 
-  test('goes through many in small steps', async () => {
+  test('processes many in small steps', async () => {
     const names = Array.from({ length: 450 }, (_, index) => `b${index}`);
     await world(Object.fromEntries(names.map((name) => [name, [{ startedAtUs: ago(40) }]])));
     const step = begin(rule('FlightStuck', { maxDurationMs: 30 * MINUTE_MS }));

@@ -42,7 +42,7 @@ test('a summary of old news waits for the morning', async () => {
   expect(desk.lines()).toEqual(['ops@120 firing: A firing +0']);
 });
 
-test('what comes by another route as well, which is not muted, does not wait', async () => {
+test('what also comes by another route, which is not muted, does not wait', async () => {
   const awake = node('region="eu"', { groupBy: ['bird'] });
   await open({ maxNotificationsPerHour: 1 }, awake);
   await desk.fails('A');

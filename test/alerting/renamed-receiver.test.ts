@@ -46,7 +46,7 @@ async function explained(flight: number) {
   };
 }
 
-test('whoever asks about an event begins no watch of its region', async () => {
+test('a question about an event does not start watching its region', async () => {
   desk = await openDesk({ receivers: [hook('ops')] });
   await desk.fails('A');
   await explained(1);
@@ -54,7 +54,7 @@ test('whoever asks about an event begins no watch of its region', async () => {
 });
 
 describe('what is held back for a receiver that is renamed', () => {
-  test('by its cap is told to the new one by its own group, and its end once', async () => {
+  test('by its cap goes to the new one by its own group, and its end once', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
     await desk.fails('A');
     await desk.pass(2);
@@ -71,7 +71,7 @@ describe('what is held back for a receiver that is renamed', () => {
     expect(await desk.states()).toEqual({ delivered: 4 });
   });
 
-  test('is told once also where it goes to one with a cap, and was over by then', async () => {
+  test('is notified once even if it goes to one with a cap, and was over by then', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });
     await desk.fails('A');
     await desk.pass(2);
@@ -105,7 +105,7 @@ describe('what is held back for a receiver that is renamed', () => {
     ]);
   });
 
-  test('as old news, for a summary, is told to the new one instead of to nobody', async () => {
+  test('as old news, for a summary, goes to the new one instead of to nobody', async () => {
     const rename = await openRenaming();
     await desk.failedLongAgo('A');
     await desk.fails('B');

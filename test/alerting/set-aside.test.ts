@@ -26,7 +26,7 @@ function failing(isBroken: () => boolean): Matcher {
 const faults = () => desk.store.transaction((tx) => tx.faults.list(desk.clock.nowUs(), 100));
 const told = () => desk.lines('ops').map((line) => line.replace(/^.*?: /, ''));
 
-describe('is set aside, named, and tried again after a while and at a start:', () => {
+describe('is set aside, named, and retried after a while and at a start:', () => {
   test('a group that cannot be flushed', async () => {
     let isBroken = true;
     const route = tree(node('', GROUPED, [node('bird="Bad"', { receiver: 'bad', ...GROUPED })]));
@@ -125,7 +125,7 @@ describe('is set aside, named, and tried again after a while and at a start:', (
     expect(await faults()).toMatchObject([{ sort: 'rule', reason: 'TypeError: no answer' }]);
   });
 
-  test('a silence that cannot be matched, which hides nothing', async () => {
+  test('a silence that cannot be matched, which mutes nothing', async () => {
     desk = await openDesk({ route: tree(node('', GROUPED)), receivers: [hook('ops')] });
     const nowUs = desk.clock.nowUs();
     const silence = {

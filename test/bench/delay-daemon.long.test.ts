@@ -11,7 +11,7 @@ const OPTIONS = {
   requestsPerSecond: 1.2,
 };
 
-test('the daemon beside a uniform reader comes to the same figures each time, and they are its own', async () => {
+test('the daemon compared with a uniform reader gives the same figures each time', async () => {
   const figures = async () => {
     const outcome = await runDelayDaemon(OPTIONS);
     const windows = [

@@ -101,7 +101,7 @@ function bodyOf(
 const HEADLINE = `${WORDS.FlightFailed.firing}: Translate blog`;
 const RESOLVED = group({ alerts: [alert({ status: 'resolved', endsAtUs: 1 })], status: 'resolved' });
 
-describe('each service is asked as it documents it', () => {
+describe('each service gets requests as it documents them', () => {
   test('Discord', async () => {
     const { send, arrived, bodies } = await service('discord', 'username: watch');
     expect(await send()).toEqual({ kind: 'accepted' });
@@ -121,7 +121,7 @@ describe('each service is asked as it documents it', () => {
     });
   });
 
-  test("Discord, where the configuration's own text mentions somebody", async () => {
+  test("Discord, if the configuration's own text mentions somebody", async () => {
     const { send, bodies } = await service('discord', 'content: "<@&42> look"');
     await send();
     expect(bodies()[0]).toMatchObject({
@@ -141,7 +141,7 @@ describe('each service is asked as it documents it', () => {
     });
   });
 
-  test('Rocket.Chat, which says no with a status of 200', async () => {
+  test('Rocket.Chat, which refuses with a status of 200', async () => {
     let answer = '{"success":true}';
     const { send, arrived, bodies } = await service('rocketchat', '', () => ({ status: 200, body: answer }));
     expect(await send()).toEqual({ kind: 'accepted' });
@@ -160,7 +160,7 @@ describe('each service is asked as it documents it', () => {
     expect(await send()).toMatchObject({ kind: 'refused' });
   });
 
-  test('Telegram, whose entities lie where the text says', async () => {
+  test('Telegram, whose entities must match the text', async () => {
     const { send, arrived, bodies } = await service('telegram', 'message_thread_id: 7');
     expect(await send()).toEqual({ kind: 'accepted' });
     expect(arrived[0]!.url).toBe(`/bot1:${CANARY}/sendMessage`);
@@ -195,7 +195,7 @@ describe('each service is asked as it documents it', () => {
     });
   });
 
-  test('Pushover rings for what fires, and not for what is over', async () => {
+  test('Pushover makes a sound for what fires, and not for what is resolved', async () => {
     const { send, bodies } = await service('pushover', 'sound: siren');
     expect(await send()).toEqual({ kind: 'accepted' });
     await send(RESOLVED);
@@ -215,7 +215,7 @@ describe('each service is asked as it documents it', () => {
     expect(bodies()[1]).not.toHaveProperty('retry');
   });
 
-  test('Opsgenie hears of the beginning, that people know, and the end, under one alias', async () => {
+  test('Opsgenie gets the beginning, the acknowledgement and the end under one alias', async () => {
     const { send, arrived, bodies } = await service(
       'opsgenie',
       'responders: [{ name: "a, b", type: teams }, { username: anna, type: user }], tags: "x, y", priority: P1, details: { k: v }',
@@ -271,7 +271,7 @@ describe('each service is asked as it documents it', () => {
 
 describe('all of them', () => {
   test.each(KINDS)(
-    '%s: what is refused or fails says so, without the secrets that it repeats',
+    '%s: a refusal or failure is reported, without the secrets that it repeats',
     async (kind) => {
       let status = 400;
       const { send } = await service(kind, '', ({ url, body, headers }) => ({
@@ -287,7 +287,7 @@ describe('all of them', () => {
     },
   );
 
-  test.each(KINDS)('%s: a preview and a printed integration keep the secrets', (kind) => {
+  test.each(KINDS)('%s: a preview and a printed integration show no secrets', (kind) => {
     const { integration } = configured(kind, 'https://s.example');
     expect(bodyOf(kind, group())).not.toContain(CANARY);
     expect(JSON.stringify(integration)).not.toContain(CANARY);
@@ -319,7 +319,7 @@ describe('all of them', () => {
   });
 
   test.each(CHATS)(
-    "%s: people's own text stands in place of the built-in one, and a failing one costs itself",
+    "%s: a user's own text replaces the built-in one, and if it fails only it is lost",
     async (kind) => {
       const key = kind === 'mattermost' || kind === 'rocketchat' ? 'text' : 'message';
       const own = await service(kind, `${key}: "Own {{ status }} {{ commonLabels.bird }}"`);
@@ -382,7 +382,7 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
 const RUNS = amountOf('chats: notifications of each kind', 60, 15);
 
 describe('whatever a notification is made of', () => {
-  test.each(KINDS)('%s takes it', (kind) => {
+  test.each(KINDS)('%s accepts it', (kind) => {
     const limits = LIMITS[kind]!;
     fc.assert(
       fc.property(anyGroupNotification, (notification) => {

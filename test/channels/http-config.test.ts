@@ -98,7 +98,7 @@ const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
 describe('authorization', () => {
   test.each(['webhook', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'])(
-    '%s brings a token',
+    '%s sends a token',
     async (kind) => {
       const { url, arrived } = later(await serveHttp(demands('authorization', `Bearer ${CANARY}`)));
       const own = `{ authorization: { credentials: ${CANARY} } }`;
@@ -110,7 +110,7 @@ describe('authorization', () => {
   );
 
   test.each(['discord', 'mattermost', 'rocketchat', 'telegram', 'pushover', 'opsgenie', 'victorops'])(
-    '%s goes by a proxy, with headers of its own, to an authority of its own',
+    '%s uses a proxy, with its own headers, to a server with its own authority',
     async (kind) => {
       const proxy = later(await serveProxy(`user:${CANARY}`));
       const yes = '{"ok":true,"success":true,"status":1}';
@@ -128,7 +128,7 @@ describe('authorization', () => {
     },
   );
 
-  test('a scheme of its own, from a file that is read again', async () => {
+  test('another scheme, from a file that is read again', async () => {
     let expected = 'GenieKey first';
     const { url } = later(await serveHttp((request) => demands('authorization', expected)(request)));
     const file = write('token', 'first\n');
@@ -149,7 +149,7 @@ describe('authorization', () => {
     expect(await receiver(url, { own }).send()).toEqual({ kind: 'accepted' });
   });
 
-  test("an integration's own stands in place of global's, as a whole", async () => {
+  test("an integration's own settings replace those of global, as a whole", async () => {
     const { url, arrived } = later(await serveHttp(() => ({ status: 200 })));
     const global = `{ authorization: { credentials: global }, http_headers: { X-All: { values: [a] } } }`;
     await receiver(url, { global, own: '{ basic_auth: { username: me } }' }).send();
@@ -212,7 +212,7 @@ describe('oauth2', () => {
     };
   }
 
-  test.each(['header', 'body'] as const)('a server that wants the client in its %s', async (style) => {
+  test.each(['header', 'body'] as const)('a server that expects the client in its %s', async (style) => {
     const { tokens, service, own } = await oauth({ style });
     const { send } = receiver(service.url, { own });
     expect(await Promise.all([send(), send(), send()])).toEqual(Array(3).fill({ kind: 'accepted' }));
@@ -249,7 +249,7 @@ describe('oauth2', () => {
     expect(given()).toBe(2);
   });
 
-  test('without a token nothing is posted, and it is tried again; the reason has no secret', async () => {
+  test('without a token nothing is posted, and it is retried; the reason contains no secret', async () => {
     const { service, own, change } = await oauth();
     change('not ours');
     const outcome = await receiver(service.url, { own }).send();
@@ -271,7 +271,7 @@ describe('oauth2', () => {
     ['a token that is no header', 200, '{"access_token":"a\\nb","token_type":"bearer"}'],
     ['a failure', 503, '{"access_token":"x"}'],
     ['a list', 200, '[]'],
-  ])('an answer with %s is no token', async (_name, status, body) => {
+  ])('an answer with %s is not a token', async (_name, status, body) => {
     const tokens = later(await serveHttp(() => ({ status, body })));
     const service = later(await serveHttp(() => ({ status: 200 })));
     const own = `{ oauth2: { client_id: a, client_secret: b, token_url: "${tokens.url}" } }`;
@@ -286,7 +286,7 @@ describe('oauth2', () => {
 describe('tls_config', () => {
   const ok = () => ({ status: 200 });
 
-  test('an authority of its own is trusted, and no other', async () => {
+  test('its own authority is trusted, and no other', async () => {
     const { url } = later(await serveTls(folder.path, 'server', ok));
     const with_ = (name: string) =>
       receiver(url, { own: `{ tls_config: { ca_file: ${path(name)} } }` }).send();
@@ -345,7 +345,7 @@ describe('tls_config', () => {
     });
   });
 
-  test('check-config --online tries the way with the same certificates', async () => {
+  test('check-config --online tests the address with the same certificates', async () => {
     const { url } = later(await serveTls(folder.path, 'server', ok));
     const probe = (own?: string) => {
       const { integration } = receiver(url, own === undefined ? {} : { own });
@@ -359,7 +359,7 @@ describe('tls_config', () => {
 });
 
 describe('a proxy for SOCKS 5', () => {
-  test('carries what is asked, in plain and in TLS, and looks names up itself', async () => {
+  test('carries requests, plain and over TLS, and looks names up itself', async () => {
     const proxy = later(await serveSocks());
     const plain = later(await serveHttp(() => ({ status: 200 })));
     const tls = later(await serveTls(folder.path, 'server', () => ({ status: 200 })));
@@ -373,7 +373,7 @@ describe('a proxy for SOCKS 5', () => {
     expect(proxy.targets).toEqual([`pager.invalid:${plain.port}`, `localhost:${tls.port}`]);
   });
 
-  test('that asks for a user and password', async () => {
+  test('that requires a user and password', async () => {
     const proxy = later(await serveSocks(`user:${CANARY}`));
     const { url, arrived } = later(await serveHttp(() => ({ status: 200 })));
     const asking = (credentials: string) =>
@@ -387,13 +387,13 @@ describe('a proxy for SOCKS 5', () => {
     expect(arrived).toHaveLength(1);
   });
 
-  test('that is not there: nothing was sent', async () => {
+  test('that does not exist: nothing was sent', async () => {
     const { url } = later(await serveHttp(() => ({ status: 200 })));
     const outcome = await receiver(url, { own: '{ proxy_url: "socks5://localhost:1" }' }).send();
     expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
   });
 
-  test('does not make an answer larger than it may be', async () => {
+  test('does not make an answer larger than allowed', async () => {
     const proxy = later(await serveSocks());
     const { url } = later(await serveHttp(() => ({ status: 200, body: 'x'.repeat(2_000_000) })));
     const transport = later(
@@ -425,7 +425,7 @@ describe('a proxy', () => {
     expect(tls.arrived[0]!.client).toBe('nestwatch');
   });
 
-  test('that asks for a user and password', async () => {
+  test('that requires a user and password', async () => {
     const proxy = later(await serveProxy(`user:${CANARY}`));
     const plain = later(await serveHttp(() => ({ status: 200 })));
     const tls = later(await serveTls(folder.path, 'server', () => ({ status: 200 })));
@@ -447,13 +447,13 @@ describe('a proxy', () => {
     }
   });
 
-  test('that is not there', async () => {
+  test('that does not exist', async () => {
     const { url } = later(await serveHttp(() => ({ status: 200 })));
     const outcome = await receiver(url, { own: '{ proxy_url: "http://localhost:1" }' }).send();
     expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
   });
 
-  test('of the environment, but for this machine', async () => {
+  test('from the environment, but not for this machine', async () => {
     const proxy = later(await serveProxy());
     const { url } = later(await serveHttp(() => ({ status: 200 })));
     const own = '{ proxy_from_environment: true }';
@@ -480,7 +480,7 @@ describe('redirects', () => {
     expect(end.arrived).toEqual([]);
   });
 
-  test('keep the message, and leave the credentials behind', async () => {
+  test('keep the message, and drop the credentials', async () => {
     const end = later(await serveHttp(() => ({ status: 200 })));
     const start = later(await serveHttp(to(308, `${end.url}/there`)));
     expect(await receiver(start.url, { own }).send()).toEqual({ kind: 'accepted' });
@@ -497,7 +497,7 @@ describe('redirects', () => {
     expect(server.arrived[1]!.headers.authorization).toBe(`Bearer ${CANARY}`);
   });
 
-  test('without a host lead on from where they came', async () => {
+  test('without a host stay on the same server', async () => {
     const end = later(
       await serveHttp(({ url }) => (url === '/v2/there' ? to(307, 'here')() : { status: 200 })),
     );
@@ -554,7 +554,7 @@ describe('secrets', () => {
     expect(printed).not.toContain(Buffer.from(`u:${CANARY}`).toString('base64'));
   });
 
-  test('of an access token neither', async () => {
+  test('nor of an access token', async () => {
     const tokens = later(
       await serveHttp(() => ({ status: 200, body: `{"access_token":"${CANARY}","expires_in":99}` })),
     );

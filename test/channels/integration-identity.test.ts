@@ -30,7 +30,7 @@ test.each([
   ['two of the same address differ in format', 'aA', '@aA', 'aA'],
   ['all are taken out', 'a@', '', '--'],
   ['another kind stands in its place', 'a', '@', '-'],
-])('where %s, %s to %s, what waits goes to %s', (_, before, after, expected) => {
+])('where %s, %s to %s, pending messages go to %s', (_, before, after, expected) => {
   const [ways, present] = [waysOf(integrations(before)), integrations(after)];
   const found = [...before].map((_, position) => {
     const one = integrationAt(present, position, ways);
@@ -42,7 +42,7 @@ test.each([
 describe('an integration is the same', () => {
   const wayOf = (integration: Integration) => waysOf([integration])[0];
 
-  test('whatever else is said of it', () => {
+  test('whatever else changes', () => {
     const changed = webhook({ timeoutMs: 1, sendResolved: false, secret: secret('another'), maxAlerts: 3 });
     expect(wayOf(changed)).toBe(wayOf(webhook()));
     expect(wayOf(email({ password: secret('another'), hello: 'x' }))).toBe(wayOf(email()));
@@ -53,7 +53,7 @@ describe('an integration is the same', () => {
     expect(wayOf(webhook({ url: secret('https://hook.example/other') }))).not.toBe(wayOf(webhook()));
   });
 
-  test('and its way tells nobody its address', () => {
+  test('and its destination does not reveal its address', () => {
     expect(wayOf(webhook({ url: secret('https://hook.example/c4nary') }))).toMatch(/^webhook:[0-9a-f]{16}$/);
   });
 });

@@ -39,7 +39,7 @@ function sent(web: string): Map<string, string> {
 }
 
 describe('without web.external_url', () => {
-  test.each(['email', 'slack', 'msteamsv2', 'pagerduty'])('%s links nowhere', (kind) => {
+  test.each(['email', 'slack', 'msteamsv2', 'pagerduty'])('%s has no links', (kind) => {
     const text = sent('').get(kind)!;
     expect(text).not.toMatch(/127\.0\.0\.1|localhost|"\/alerts|Open nestwatch|Silence/);
     expect(text.length).toBeGreaterThan(200);
@@ -52,7 +52,7 @@ describe('without web.external_url', () => {
     );
   });
 
-  test('a digest links nowhere either, and says so', () => {
+  test('a digest has no links either, and says so', () => {
     const { links, footer } = digestView(digestNotification(), '');
     expect(links).toEqual([]);
     expect(footer).toContain('web.external_url');
@@ -61,7 +61,7 @@ describe('without web.external_url', () => {
     );
   });
 
-  test('programs get the address of this machine, where they may well be', () => {
+  test('programs get the address of this machine, which they may be able to reach', () => {
     const bodies = sent('');
     expect(bodies.get('webhook')).toContain('http://127.0.0.1:9465');
     expect(bodies.get('alertmanager')).toContain('http://127.0.0.1:9465/alerts');
@@ -69,7 +69,7 @@ describe('without web.external_url', () => {
   });
 });
 
-test('with web.external_url all link to the page, also on this machine', () => {
+test('with web.external_url all link to the page, even on this machine', () => {
   for (const [kind, text] of sent('web: { external_url: "http://127.0.0.1:9465" }\n')) {
     expect([kind, text.includes('http://127.0.0.1:9465')]).toEqual([kind, true]);
     expect(text).not.toContain('until web.external_url');

@@ -165,7 +165,7 @@ const own = fc.record({ title: anyText, text: anyText }, { requiredKeys: [] });
 const runs = { numRuns: amountOf('published limits: runs of each', 150, 20) };
 
 describe('whatever a notification is made of', () => {
-  test('Slack takes it', () => {
+  test('Slack accepts it', () => {
     const style = { channel: '#ops', username: 'nestwatch', iconEmoji: ':bird:', iconUrl: '' };
     fc.assert(
       fc.property(anyGroupNotification, own, fc.array(anyText, { maxLength: 2 }), (group, texts, notes) => {
@@ -175,7 +175,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test('Teams takes it, within 28 kB', () => {
+  test('Teams accepts it, within 28 kB', () => {
     fc.assert(
       fc.property(anyGroupNotification, own, fc.array(anyText, { maxLength: 2 }), (group, texts, notes) => {
         const body = teamsBody(group, URL, texts, notes);
@@ -186,7 +186,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test('PagerDuty takes it, within 512 kB', () => {
+  test('PagerDuty accepts it, within 512 kB', () => {
     const severity = fc.constantFrom(null, 'info' as const);
     fc.assert(
       fc.property(
@@ -209,7 +209,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test('readers of CloudEvents take it', () => {
+  test('readers of CloudEvents accept it', () => {
     fc.assert(
       fc.property(anyGroupNotification, anyText, anyText, (group, type, nestId) => {
         const events = group.alerts.flatMap((one) => one.events).slice(0, 100);
@@ -227,7 +227,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test("Alertmanager's API v2 takes it", () => {
+  test("Alertmanager's API v2 accepts it", () => {
     fc.assert(
       fc.property(anyGroupNotification, ({ alerts }) => {
         z.array(postableAlert).parse(sent(pushedAlerts(alerts, URL, NOW_US)));
@@ -236,7 +236,7 @@ describe('whatever a notification is made of', () => {
     );
   });
 
-  test('Slack, Teams and readers of CloudEvents take a digest of it', () => {
+  test('Slack, Teams and readers of CloudEvents accept a digest of it', () => {
     const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
     fc.assert(
       fc.property(anyText, fc.constantFrom(0, 1, 9, 10, 11, 60), (name, count) => {

@@ -42,7 +42,7 @@ const several = group({
   alerts: [alert({ events: [failedFlight(4, { message: said })] }), alert({ id: 'b' })],
 });
 
-test('a mail has no instant in UTC, but where somebody else said it', () => {
+test("a mail has no instant in UTC, except in somebody else's words", () => {
   for (const notification of [group({ alerts: [stuck] }), several, digestNotification()]) {
     const { text, html, subject } = mailMessage(notification, URL, undefined, ZONE);
     expect(text).toContain('CEST');
@@ -51,7 +51,7 @@ test('a mail has no instant in UTC, but where somebody else said it', () => {
   expect(mailMessage(several, URL, undefined, ZONE).text).toContain(said);
 });
 
-test('so have messages to Slack and Teams, and none changes without a zone', () => {
+test('nor have messages to Slack and Teams, and none changes without a zone', () => {
   const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
   const bodies = (zone?: string) => [
     JSON.stringify(slackBody(group(), URL, style, {}, [], zone)),

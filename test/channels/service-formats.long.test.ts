@@ -156,7 +156,7 @@ describe('Slack', () => {
     expect(blocks.filter(({ type }) => type === 'section')).toHaveLength(sections);
   });
 
-  test('a text of its own is cut between its words, never inside an escape or a pair', () => {
+  test('a custom text is cut between words, never inside an escape or a pair', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom('&amp;', '😀', 'word ', '\n', 'x'), { maxLength: 3_000, size: 'max' }),
@@ -177,7 +177,7 @@ describe('Slack', () => {
 });
 
 describe('Teams', () => {
-  test('is one card of texts that read no Markdown', () => {
+  test('is one card of texts without Markdown', () => {
     const [{ content, contentType }] = teamsBody(group(), URL).attachments;
     expect(contentType).toBe('application/vnd.microsoft.card.adaptive');
     expect(content).toMatchObject({
@@ -229,14 +229,14 @@ describe('Teams', () => {
     }
   });
 
-  test('says how much is left out', () => {
+  test('says how much is omitted', () => {
     const { body } = teamsBody(group(), URL, { text: 'line of text\n'.repeat(5_000) }).attachments[0].content;
     expect(body.at(-1)!.inlines[0]!.text).toMatch(/^… and 4\d{3} more lines/);
   });
 });
 
 describe('PagerDuty', () => {
-  test('triggers an incident under a key that the group makes', () => {
+  test('triggers an incident under a key derived from the group', () => {
     expect(pagerdutyEvent(group(), URL, KEY)).toEqual({
       routing_key: 'k',
       event_action: 'trigger',
@@ -289,7 +289,7 @@ describe('PagerDuty', () => {
     expect(fixed.payload.severity).toBe('info');
   });
 
-  test('only what is open counts for the severity', () => {
+  test('only open alerts count for the severity', () => {
     const over = alert({ status: 'resolved', endsAtUs: NOW_US });
     const open = alert({ labels: { ...alert().labels, severity: 'warning' } });
     expect(pagerdutyEvent(group({ alerts: [over, open] }), URL, KEY).payload.severity).toBe('warning');
@@ -315,7 +315,7 @@ describe('PagerDuty', () => {
 });
 
 describe('a push to Alertmanager', () => {
-  test('says of what fires that it ends unless it is told again, and of the rest when it ended', () => {
+  test('says that what fires ends unless it is repeated, and when the rest ended', () => {
     const over = alert({ status: 'resolved', endsAtUs: NOW_US - MINUTE_US });
     const [first, second] = pushedAlerts([alert(), over], URL, NOW_US);
     expect(first).toEqual({
@@ -330,7 +330,7 @@ describe('a push to Alertmanager', () => {
     expect(ENDS_AFTER_US).toBeLessThan(5 * MINUTE_US);
   });
 
-  test('says of nothing that it ends before it begins, though our clock is slow', () => {
+  test('never gives an end before the beginning, even if our clock is slow', () => {
     const [pushed] = pushedAlerts([alert({ startsAtUs: NOW_US + 10 * MINUTE_US })], URL, NOW_US);
     expect(pushed).toMatchObject({
       startsAt: formatInstant(NOW_US + 10 * MINUTE_US),
@@ -338,7 +338,7 @@ describe('a push to Alertmanager', () => {
     });
   });
 
-  test('leaves out what Alertmanager refuses', () => {
+  test('omits what Alertmanager refuses', () => {
     const [pushed] = pushedAlerts([alert({ labels: { a: '', b: 'half \uD83D', '': 'x' } })], URL, NOW_US);
     expect(pushed!.labels).toEqual({ b: 'half \uFFFD' });
   });
@@ -372,7 +372,7 @@ describe("templates' variables", () => {
 });
 
 describe('bounds', () => {
-  test('no escape and no pair is torn, and nothing that fits is cut', () => {
+  test('no escape and no pair is split, and nothing that fits is cut', () => {
     const text = fc.string({ unit: fc.constantFrom('&', '<', 'a', '😀'), maxLength: 60 });
     fc.assert(
       fc.property(text, fc.integer({ min: 1, max: 120 }), (one, max) => {
@@ -389,7 +389,7 @@ describe('bounds', () => {
     expect(within('abcde', 4)).toBe('abc…');
   });
 
-  test('a list says what is left out, within its limits', () => {
+  test('a list says what is omitted, within its limits', () => {
     const rest = (count: number) => `+${count}`;
     expect(listWithin(['a', 'b', 'c'], 3, 100, rest)).toEqual(['a', 'b', 'c']);
     expect(listWithin(['a', 'b', 'c', 'd'], 3, 100, rest)).toEqual(['a', 'b', '+2']);

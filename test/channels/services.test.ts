@@ -108,7 +108,7 @@ describe('each service', () => {
     }
   });
 
-  test('that says no with 200 is a failure where it does so', async () => {
+  test('that refuses with 200 is a failure if it does so', async () => {
     const answer = { body: '{"ok":false,"error":"channel_is_archived"}' };
     expect(await service(answer).send(SLACK)).toEqual({
       kind: 'refused',
@@ -118,12 +118,12 @@ describe('each service', () => {
     expect(await service(answer).send(TEAMS)).toEqual({ kind: 'accepted' });
   });
 
-  test('is asked to wait as it says', async () => {
+  test('is waited for as long as it asks', async () => {
     const outcome = await service({ status: 429, headers: { 'retry-after': '30' } }).send(SLACK);
     expect(outcome).toMatchObject({ kind: 'failed', retryAfterMs: 30_000 });
   });
 
-  test.each([429, 503])('with %i is asked to wait also where its words were cut off', async (status) => {
+  test.each([429, 503])('with %i is waited for even if its words were cut off', async (status) => {
     const facts = { status, headers: { 'retry-after': '30' } };
     const cut = new NestwatchError('not_json', 'cut', { facts });
     for (const integration of ALL) {
@@ -140,7 +140,7 @@ describe('each service', () => {
     }
   });
 
-  test('that judges by its words has accepted nothing where these were cut off', async () => {
+  test('that is judged by its words has accepted nothing if these were cut off', async () => {
     const cut = new NestwatchError('not_json', 'cut', { facts: { status: 200 } });
     expect(await service(cut).send(SLACK)).toMatchObject({ kind: 'unknown', reason: 'ambiguous' });
     expect(await service(cut).send(TEAMS)).toEqual({ kind: 'accepted' });
@@ -148,7 +148,7 @@ describe('each service', () => {
     expect(await service(refusal).send(SLACK)).toMatchObject({ kind: 'refused', reason: 'rejected' });
   });
 
-  test('that does not answer is tried again', async () => {
+  test('that does not answer is retried', async () => {
     for (const integration of ALL) {
       const outcome = await service(new NestwatchError('timeout', 'no')).send(integration);
       expect(outcome).toMatchObject({ kind: 'unknown', reason: 'timeout' });
@@ -165,7 +165,7 @@ describe('each service', () => {
 });
 
 describe('templates', () => {
-  test('stand in the place of the built-in texts', async () => {
+  test('replace the built-in texts', async () => {
     const { send, bodies } = service();
     await send({ ...SLACK, title: template('T {{ status }}'), text: template('B {{ alerts.size }}') });
     await send({ ...TEAMS, title: template('T {{ status }}') });
@@ -179,7 +179,7 @@ describe('templates', () => {
     expect(pagerduty.payload.summary).toBe('D firing');
   });
 
-  test('that fail cost nothing but themselves: the built-in text is sent, with a note', async () => {
+  test('that fail lose nothing but themselves: the built-in text is sent, with a note', async () => {
     const fails = template('{{ commonLabels.nobody }}');
     for (const integration of [
       { ...SLACK, text: fails },
@@ -200,7 +200,7 @@ describe('templates', () => {
   });
 });
 
-describe('another Alertmanager is told again what still fires', () => {
+describe('firing alerts are repeated to another Alertmanager', () => {
   async function watched(answer: Parameters<typeof service>[0] = {}) {
     const { channels, clock, requests, bodies } = service(answer);
     const store = await openSqliteStore({ path: ':memory:', clock });
@@ -250,7 +250,7 @@ describe('another Alertmanager is told again what still fires', () => {
     return { store, clock, requests, bodies, told, end, reload, fire, setAside };
   }
 
-  test('every minute, and nothing that was not told or is over', async () => {
+  test('every minute, but nothing that was not notified or is resolved', async () => {
     const { store, clock, requests, bodies, end } = await watched();
     await clock.advance(61_000);
     expect(requests).toEqual([]);
@@ -273,7 +273,7 @@ describe('another Alertmanager is told again what still fires', () => {
     await end();
   });
 
-  test('and where that fails it is told as a trouble, and tried again with the next round', async () => {
+  test('and if that fails it is reported, and retried in the next round', async () => {
     const { store, clock, requests, told, end } = await watched({ status: 503, body: 'starting' });
     await store.transaction(async (tx) => {
       await tx.alerts.put([storedAlert('a')]);
@@ -307,7 +307,7 @@ describe('another Alertmanager is told again what still fires', () => {
         ),
     );
 
-  test('also where one of them is refused, and that is said once it lasts', async () => {
+  test('even if one of them is refused, and that is reported once it lasts', async () => {
     const accepts = ({ body }: HttpRequest) => !body!.includes('alert-7"');
     const { clock, requests, end, fire, setAside } = await watched((request) =>
       accepts(request) ? {} : { status: 500, body: 'a label' },
@@ -325,7 +325,7 @@ describe('another Alertmanager is told again what still fires', () => {
     await end();
   });
 
-  test('also where a request of all of them is too large', async () => {
+  test('even if a request with all of them is too large', async () => {
     const accepts = ({ body }: HttpRequest) => body!.length < 20_000;
     const { clock, requests, told, end, fire } = await watched((request) =>
       accepts(request) ? {} : { status: 413 },
@@ -337,7 +337,7 @@ describe('another Alertmanager is told again what still fires', () => {
     await end();
   });
 
-  test('in few requests where it refuses everything, and until it accepts that is said', async () => {
+  test('in few requests if it refuses everything, which is reported until it accepts them', async () => {
     let isBack = false;
     const { clock, requests, end, fire, setAside } = await watched(() => ({ status: isBack ? 200 : 503 }));
     await fire(1_200);
@@ -350,7 +350,7 @@ describe('another Alertmanager is told again what still fires', () => {
     await end();
   });
 
-  test('no further than to its third request without an answer', async () => {
+  test('only up to the third request without an answer', async () => {
     const { clock, requests, end, fire } = await watched(new NestwatchError('timeout', 'no'));
     await fire(3_000);
     await clock.advance(61_000);

@@ -19,7 +19,7 @@ const several = () => {
   return group({ ...rest, alerts: [alerts[0]!, { ...alerts[0]!, id: 'another' }] });
 };
 
-test('the templates of one message have one limit together', () => {
+test('the templates of one message share one limit', () => {
   const { texts, notes } = filled({ title: slow('text'), text: quick }, several(), URL);
   expect(texts).toEqual({});
   expect(notes).toEqual(
@@ -29,14 +29,14 @@ test('the templates of one message have one limit together', () => {
   expect(filled({ text: quick }, several(), URL).texts).toEqual({ text: 'quick' });
 });
 
-test('a template of JSON that takes too long is not given as long once more', () => {
+test('a slow JSON template is not given the same time again', () => {
   const ways = [slow('json'), compileTemplate('{% if true %}"y"{% endif %}', 'json', SAMPLE_VARIABLES)];
   const body: Template = { use: 'json', render: (...given) => ways.shift()!.render(...given) };
   const { texts, notes } = filled({ body }, several(), URL);
   expect([texts, notes.length, ways]).toEqual([{}, 1, []]);
 });
 
-test('the headers of a mail have the limit of its parts', () => {
+test('the headers of a mail share the limit of its parts', () => {
   const [subject, text] = [slow('text'), slow('text')];
   const mail = mailMessage(several(), URL, { subject, text, headers: { 'X-Own': quick } });
   expect(mail.headers).toEqual({});

@@ -37,7 +37,7 @@ async function daemon(options: Parameters<typeof serve>[0] = {}) {
 }
 
 describe('alerts', () => {
-  test('lists what fires and nothing hides, as a table or as the API gives it', async () => {
+  test('lists what fires and is not muted, as a table or as the API returns it', async () => {
     const { run, ask } = await daemon();
     const { exit, stdout } = await run('alerts');
     expect(exit).toBe(0);
@@ -70,7 +70,7 @@ describe('alerts', () => {
     expect(list.map((one: { labels: { alertname: string } }) => one.labels.alertname)).toEqual(expected);
   });
 
-  test('shows silenced ones where they are asked for', async () => {
+  test('shows silenced ones if asked for', async () => {
     const { run } = await daemon();
     await run('silence', 'add', 'FlightFailed', '-c', 'x');
     expect((await run('alerts')).stdout).not.toContain('FlightFailed');
@@ -90,7 +90,7 @@ describe('alerts', () => {
 });
 
 describe('alerts resolve', () => {
-  test('ends each alert that matches, in the name of who says so, and prints its id', async () => {
+  test('ends each alert that matches, in the name of the author, and prints its id', async () => {
     const { run, store } = await daemon();
     const { exit, stdout } = await run('alerts', 'resolve', 'FlightFailed', '-c', 'mended');
     expect([exit, stdout]).toEqual([0, 'a\n']);
@@ -112,7 +112,7 @@ describe('alerts resolve', () => {
     ]);
   });
 
-  test('says of what would fire again why not, ends the rest, and fails', async () => {
+  test('says why it does not end what would fire again, ends the rest, and fails', async () => {
     const { run, store } = await daemon();
     const labels = { alertname: 'FeedIncomplete', severity: 'warning', region: 'us', feed: 'flight' };
     await putAlert(store, anAlert({ id: 'gap', labels }));
@@ -124,7 +124,7 @@ describe('alerts resolve', () => {
     });
   });
 
-  test('finds all that fire, the oldest as well, and ends more than the daemon takes at once', async () => {
+  test('finds all that fire, even the oldest, and ends more than the daemon takes at once', async () => {
     const { run, store } = await daemon();
     const labels = { alertname: 'FlightFailed', severity: 'warning', region: 'eu' };
     await store.transaction((tx) =>
@@ -148,7 +148,7 @@ describe('alerts resolve', () => {
     expect((await run('alerts', 'resolve', 'bird=~"Bird .*"')).exit).toBe(1);
   });
 
-  test('of nothing fails, and asks who says so', async () => {
+  test('without a match fails, and requires an author', async () => {
     const { run } = await daemon();
     expect(await run('alerts', 'resolve', 'nest=elsewhere')).toEqual({
       exit: 1,
@@ -174,7 +174,7 @@ describe('silence', () => {
     expect((await run('alerts')).stdout).not.toContain('FlightFailed');
   });
 
-  test('acknowledge of nothing fails, and asks who takes care', async () => {
+  test('acknowledge without a match fails, and requires an author', async () => {
     const { run, silences } = await daemon();
     expect(await run('silence', 'acknowledge', 'nest=elsewhere')).toEqual({
       exit: 1,
@@ -260,7 +260,7 @@ describe('silence', () => {
     expect((await run('silence', 'list')).stdout).toContain('4h at 0 2 * * 6 Europe/Amsterdam');
   });
 
-  test('add --dry-run only shows what it would hide', async () => {
+  test('add --dry-run only shows what it would mute', async () => {
     const { run, silences } = await daemon();
     const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run');
     expect(exit).toBe(0);
@@ -283,7 +283,7 @@ describe('silence', () => {
       ['--start', '2026-07-03T03:30:00Z', '-d', '1d', '--cron', '0 3 * * *', '--window', '1h'],
       '03:30:00',
     ],
-  ])('add --dry-run says from when on it hides: %s', async (_, args, time) => {
+  ])('add --dry-run says from when on it mutes: %s', async (_, args, time) => {
     const { run } = await daemon();
     const first = `Hides nothing now; from 2026-07-03 ${time} UTC on it would hide, of what fires now:`;
     const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run', ...args);
@@ -294,7 +294,7 @@ describe('silence', () => {
     expect(JSON.parse(json.stdout)).toHaveLength(1);
   });
 
-  test('add --dry-run knows a window that is open, and one that the silence does not live to see', async () => {
+  test('add --dry-run knows a window that is open, and one that comes after the silence ends', async () => {
     const { run } = await daemon();
     const shown = async (cron: string) => {
       const args = ['--cron', cron, '--window', '1h', '-d', '2h'];
@@ -343,7 +343,7 @@ describe('silence', () => {
     expect(await silences()).toEqual([]);
   });
 
-  test('the token of the daemon is needed for it', async () => {
+  test('the token of the daemon is required', async () => {
     const config = {
       host: '127.0.0.1',
       port: 0,
@@ -468,7 +468,7 @@ describe('deliveries', () => {
     });
   });
 
-  test('retry puts back what was given up, and names what was not', async () => {
+  test('retry queues what was given up again, and names what was not', async () => {
     const { run, store, changes } = await withDeliveries();
     const result = await run('deliveries', 'retry', 'd2', 'd1');
     expect(result).toEqual({
@@ -505,7 +505,7 @@ describe('explain', () => {
     );
   });
 
-  test('names who of a mail was refused, and what was put off and told later', async () => {
+  test('names the refused recipients of a mail, and what was postponed and sent later', async () => {
     const { run, store } = await daemon();
     const event = anEvent({ id: 'f1/failed' });
     await putAlert(store, anAlert({ id: 'c' }), [event]);
@@ -540,7 +540,7 @@ describe('explain', () => {
     ]);
   });
 
-  test('says of an escalation whom it is for, and that it may not come', async () => {
+  test('says whom an escalation is for, and that it may not come', async () => {
     const alerting = anAlertingConfig();
     const escalation = { afterMs: 1_800_000, receiver: 'boss' };
     const { run, store } = await daemon({
@@ -576,7 +576,7 @@ describe('explain', () => {
     );
   });
 
-  test('of what has no event, an alert about the watch or a Flight in the air, it shows all that is known', async () => {
+  test('without an event, it shows all that is known about an alert of the watch or an active Flight', async () => {
     const { run, store } = await daemon();
     await putDeliveries(store, [aDelivery({ id: 'd1' })]);
     const place = { region: 'eu', nestId: '682' };
@@ -604,7 +604,7 @@ describe('explain', () => {
     }
   });
 
-  test('of what is not kept is wrong usage', async () => {
+  test('of something unknown is wrong usage', async () => {
     const { run } = await daemon();
     expect(await run('explain', 'eu/flight/x')).toEqual({
       exit: 2,
@@ -615,8 +615,8 @@ describe('explain', () => {
   });
 });
 
-describe('silences that are there', () => {
-  test('query is another name of list, and picks by author and id', async () => {
+describe('existing silences', () => {
+  test('query is another name for list, and filters by author and id', async () => {
     const { run } = await daemon();
     const first = (await run('silence', 'add', 'bird=a', '-c', 'x', '-a', 'ann')).stdout.trim();
     const second = (await run('silence', 'add', 'bird=b', '-c', 'x', '-a', 'ben')).stdout.trim();
@@ -627,7 +627,7 @@ describe('silences that are there', () => {
     ]);
   });
 
-  test('update changes what is named and leaves the rest', async () => {
+  test('update changes what is given and leaves the rest', async () => {
     const { run, silences } = await daemon();
     const id = (await run('silence', 'add', 'bird=a', '-d', '1h', '-c', 'why')).stdout.trim();
     const [before] = await silences();
@@ -665,7 +665,7 @@ describe('silences that are there', () => {
     );
   });
 
-  test('export and import carry them to another daemon', async () => {
+  test('export and import transfer them to another daemon', async () => {
     const { run } = await daemon();
     await run('silence', 'add', 'bird=~"a.*"', 'nest!=x', '-c', 'why', '-a', 'ann');
     await run('silence', 'add', 'bird=b', '--cron', '0 2 * * 6', '--window', '2h', '-d', '9d', '-c', 'w');
@@ -680,7 +680,7 @@ describe('silences that are there', () => {
     expect(await listed(other.run)).toEqual(await listed(run));
   });
 
-  test('update, export and import leave annotations as they are', async () => {
+  test('update, export and import leave annotations unchanged', async () => {
     const { run, silences } = await daemon();
     await run('silence', 'add', 'bird=a', '-c', 'why');
     const [added] = JSON.parse((await run('silence', 'export')).stdout);
@@ -708,7 +708,7 @@ describe('silences that are there', () => {
     expect(stderr).toContain(message);
   });
 
-  test('import says which one was refused, and which were taken before it', async () => {
+  test('import says which one was refused, and which were accepted before it', async () => {
     const { run, silences } = await daemon();
     await run('silence', 'add', 'bird=a', '-c', 'why');
     const [good] = JSON.parse((await run('silence', 'export')).stdout);

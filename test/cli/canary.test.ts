@@ -76,7 +76,7 @@ async function outputOf(config: string, args: readonly string[]): Promise<string
   return text;
 }
 
-test('what the other side repeats of a secret stands in no log, page, answer, metric or file', async () => {
+test('a secret that the other side repeats is in no log, page, answer, metric or file', async () => {
   const service = await listen(answerWithToken);
   const hook = await listen((request, response) => {
     response.statusCode = 400;

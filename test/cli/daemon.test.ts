@@ -62,7 +62,7 @@ describe('status', () => {
     expect([exit, stdout.split('\n')[1]]).toEqual([0, 'All quiet.']);
   });
 
-  test('shows which configuration is in force where it is not the one of the file', async () => {
+  test('shows which configuration is in force if it is not the one in the file', async () => {
     const inForce = aStatus().configuration;
     let configuration = { ...inForce, mistakes: ['n.yaml:4:1: receiver: unknown key'] };
     const { web, clock, ask } = await serve({ status: () => aStatus({ configuration }) });
@@ -76,7 +76,7 @@ describe('status', () => {
     expect((await ask('/')).body).toContain('<code>store.url</code> <code>web</code>');
   });
 
-  test('lists the replicas that share the store, as page and API do', async () => {
+  test('lists the replicas that share the store, as the page and the API do', async () => {
     const { web, store, clock, ask } = await serve({ status: () => aStatus({ replica: 2 }) });
     const shown = async () => (await nestwatch(['status', '--url', web.url], { clock })).stdout;
     expect(await shown()).not.toContain('REPLICA');
@@ -119,7 +119,7 @@ describe('status', () => {
     expect(page).toContain('<bdi>host-b &lt;b&gt;</bdi> <span class="pill quiet">this one</span>');
   });
 
-  test('nothing to tell is said in words', async () => {
+  test('an empty list is said in words', async () => {
     const { web, clock } = await serve({ status: () => aStatus({ regions: [] }) });
     const { stdout } = await nestwatch(['status', '--url', web.url], { clock });
     expect(stdout).toContain('No active alerts.\n');
@@ -154,7 +154,7 @@ describe('status', () => {
     });
   });
 
-  test('over TLS it is the very certificate of the configuration, and the token that may do most', async () => {
+  test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     makeAuthority(folder.path, 'authority');
@@ -188,7 +188,7 @@ describe('status', () => {
     expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 1 });
   });
 
-  test('of tokens that may each do one thing, the one that may do what is asked', async () => {
+  test('with several limited tokens it uses the one that may do what is asked', async () => {
     const tokens = [
       { name: 'a', token: secret('only-scrapes'), scopes: new Set(['metrics'] as const) },
       { name: 'b', token: secret('only-reads'), scopes: new Set(['read'] as const) },
@@ -213,13 +213,13 @@ describe('status', () => {
     expect(await nestwatch(words)).toMatchObject({ exit: 0, stderr: '' });
   });
 
-  test('the token of the configuration does not go to another address', async () => {
+  test('the token of the configuration is not sent to another address', async () => {
     const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
     const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer } }');
     expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(1);
   });
 
-  test('where none runs, the command has failed: it is no delivery and no test of the service', async () => {
+  test('if none runs, the exit code is 1, not that of a failed delivery or test', async () => {
     const { web, close } = await serve();
     await close();
     const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url]);
@@ -237,7 +237,7 @@ describe('status', () => {
     expect(stderr).toContain(message);
   });
 
-  test('what is no daemon has ended no silence', async () => {
+  test('an answer of another program is not taken for an ended silence', async () => {
     const url = await answering(200, '{"status":"ok"}');
     const { exit, stderr } = await nestwatch(['silence', 'expire', 'some-id', '--url', url]);
     expect(exit).toBe(1);
@@ -254,7 +254,7 @@ describe('status', () => {
     ['is not served by this name', 421, '{"error":"Not served here."}', 'Not served here.'],
     ['failed', 500, '"This could not be answered."', 'This could not be answered.'],
     ['says it hostilely', 500, '{"error":"a\\u001b[2Jb"}', 'a [2Jb'],
-  ])('a daemon that %s is heard in its own words', async (_what, code, body, words) => {
+  ])('a daemon that %s is quoted in its own words', async (_what, code, body, words) => {
     const { exit, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
     expect(exit).toBe(1);
     expect(stderr).toContain(`nestwatch: the daemon answered ${code}: ${words}\n`);
@@ -266,7 +266,7 @@ describe('status', () => {
       ['--config.file', 'PORT0'],
       '`web.listen` has port 0, so only the log says where it listens: give --url',
     ],
-  ])('an address that is not known is wrong usage: %j', async (args, message) => {
+  ])('an unknown address is wrong usage: %j', async (args, message) => {
     const file = tempFile('n.yaml', 'web: { listen: "127.0.0.1:0" }');
     const { exit, stderr } = await nestwatch([
       'status',
@@ -325,7 +325,7 @@ describe('healthcheck', () => {
     );
   });
 
-  test('needs nothing of the configuration but where the daemon listens', async () => {
+  test('needs nothing of the configuration but the address of the daemon', async () => {
     const { web } = await serve();
     const file = tempFile(
       'n.yaml',

@@ -27,7 +27,7 @@ function service(nests: number, birdsEach: number) {
 const inspect = (client: ServiceClient, include: string[] = ['*'], requestsPerSecond = 5) =>
   inspectRegion(client, { nests: { include, exclude: [] }, requestsPerSecond }, POLL);
 
-test('tells how many Birds would be watched, and how often', async () => {
+test('says how many Birds would be watched, and how often', async () => {
   expect(await inspect(service(3, 4).client)).toEqual({
     note: '12 Birds in 3 Nests, each is read about every 30 s',
   });
@@ -36,7 +36,7 @@ test('tells how many Birds would be watched, and how often', async () => {
   });
 });
 
-test('warns of globs that fit no Nest, and asks for no Birds', async () => {
+test('warns of globs that match no Nest, and requests no Birds', async () => {
   const { client, asked } = service(3, 4);
   expect(await inspect(client, ['Prdo*', 'x"y'])).toEqual({
     note: 'no Nest is watched',
@@ -51,7 +51,7 @@ test('warns of a token that sees no Nest, and of Nests without Birds', async () 
   expect((await inspect(service(2, 0).client)).warning).toContain('its Nests have no Birds');
 });
 
-test('warns where poll.max_interval cannot be kept, with the rate that would', async () => {
+test('warns if poll.max_interval cannot be kept, with the rate that could', async () => {
   const { note, warning } = await inspect(service(4, 250).client);
   expect(note).toBe('1000 Birds in 4 Nests');
   expect(warning).toBe(
@@ -60,7 +60,7 @@ test('warns where poll.max_interval cannot be kept, with the rate that would', a
   expect((await inspect(service(4, 250).client, ['*'], 10)).warning).toBeUndefined();
 });
 
-test('counts the Birds of some Nests where there are many', async () => {
+test('counts the Birds of some Nests if there are many', async () => {
   const { client, asked } = service(200, 2);
   expect((await inspect(client)).note).toMatch(/^about 400 Birds in 200 Nests/);
   expect(asked()).toBe(50);

@@ -68,7 +68,7 @@ describe('birds', () => {
     );
   });
 
-  test('a name that is none, or of several', async () => {
+  test('a name of none, or of several', async () => {
     const { run } = await daemon();
     const none = await run('birds', 'show', 'nobody');
     expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('no Bird nobody is known')]);

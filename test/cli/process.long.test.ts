@@ -117,19 +117,19 @@ describe('the process', () => {
     },
   );
 
-  test('writes all of a long answer into a pipe', async () => {
+  test('writes a long answer into a pipe completely', async () => {
     const { exit, stdout } = await run(['schema']);
     expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
   });
 
-  test('a reader that has seen enough is no failure', async () => {
+  test('a reader that stops early is no failure', async () => {
     const child = start(['schema']);
     child.stdout!.destroy();
     const [[exit], stderr] = await Promise.all([once(child, 'exit'), textOf(child.stderr!)]);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   });
 
-  test('a daemon that nobody reads any more ends when it is asked to', async () => {
+  test('a daemon whose output nobody reads any more still ends when asked to', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -155,7 +155,7 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  test('a daemon does not end where nobody reads its log any more', async () => {
+  test('a daemon keeps running if nobody reads its log any more', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -177,7 +177,7 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  test.runIf(existsSync('/dev/full'))('nor where the disk has no room for it', async () => {
+  test.runIf(existsSync('/dev/full'))('and if the disk has no room for it', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const full = openSync('/dev/full', 'w');
@@ -190,7 +190,7 @@ describe('the process', () => {
     expect((await once(child, 'exit'))[0]).toBe(4);
   });
 
-  test('init writes a good configuration once, and never over another', async () => {
+  test('init writes a valid configuration once, and never over an existing file', async () => {
     const cwd = tempFolder();
     const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
     expect(await run(['init'], { cwd })).toMatchObject({ exit: 0, stdout: '' });
@@ -229,7 +229,7 @@ describe('the process', () => {
     );
   });
 
-  test('reads its configuration again at SIGHUP and when the file changes; SIGTERM ends it', async () => {
+  test('reloads its configuration at SIGHUP and when the file changes; SIGTERM ends it', async () => {
     const cwd = tempFolder();
     const file = join(cwd, 'nestwatch.yaml');
     const configured = (more: string) => `${QUIET}${more}
@@ -258,7 +258,7 @@ describe('the process', () => {
   ] as const;
   // SIGTERM below and `held-signals.test.ts` show that signals are held meanwhile.
   test.each(casesOf('process: signals that are followed once it has started', followed, []))(
-    '%s before it has started is followed afterwards',
+    '%s before it has started is handled afterwards',
     async (signal, line) => {
       const { child, configure } = await startBeforeConfig(['run']);
       child.kill(signal);
@@ -282,7 +282,7 @@ describe('the process', () => {
     },
   );
 
-  test('a command that goes on for nobody ends at a signal at once', async () => {
+  test('a command without an output to finish ends at a signal at once', async () => {
     const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
     child.kill('SIGHUP');
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);

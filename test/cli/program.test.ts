@@ -31,13 +31,13 @@ describe('the command line', () => {
     for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
   });
 
-  test.each(COMMANDS)('%s --help says how it is used', async (command) => {
+  test.each(COMMANDS)('%s --help prints its usage', async (command) => {
     const { exit, stdout, stderr } = await nestwatch([command, '--help']);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(stdout).toContain(`Usage: nestwatch ${command}`);
   });
 
-  test('--version names the version, the revision where one is known, and Node', async () => {
+  test('--version prints the version, the revision if known, and Node', async () => {
     expect((await nestwatch(['--version'])).stdout).toBe(`nestwatch ${VERSION} (Node ${process.version})\n`);
     expect((await nestwatch(['--version'], { environment: { NESTWATCH_REVISION: 'abc' } })).stdout).toBe(
       `nestwatch ${VERSION} (revision abc, Node ${process.version})\n`,
@@ -67,7 +67,7 @@ describe('the command line', () => {
     expect(stderr).toContain(message);
   });
 
-  test('a foreseen failure is one sentence and what to do, with the exit code of its table', async () => {
+  test('an expected failure is one sentence and what to do, with the exit code of its table', async () => {
     expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual({
       exit: 2,
       stdout: '',
@@ -78,14 +78,14 @@ describe('the command line', () => {
   test.each([
     [['status', '\u001b[2J\u202efdp\u0085.exe'], 'Expected 0 arguments but got 1:  [2Jfdp\n.exe.\n'],
     [['completion', '\u009b31mred'], 'there is no completion for  31mred;'],
-  ])('an argument that is repeated steers no terminal: %j', async (args, message) => {
+  ])('a repeated argument cannot steer the terminal: %j', async (args, message) => {
     const { exit, stderr } = await nestwatch(args);
     expect(exit).toBe(2);
     expect(stderr).toContain(message);
     expect(stderr).not.toMatch(/[[\p{Cc}\u202e]--\n]/v);
   });
 
-  test('a wrong configuration is told place by place', async () => {
+  test('mistakes of a configuration are printed one by one with their places', async () => {
     const file = tempFile('n.yaml', 'regions: {}\nwebb: 1\nweb: { listen: x }');
     expect(await nestwatch(['status', '--config.file', file])).toEqual({
       exit: 2,
@@ -99,7 +99,7 @@ Correct the mistakes; \`nestwatch check-config\` lists them all.
   test.each([
     [['schema'], ''],
     [['--log.level', 'debug', 'schema'], 'Error: the pipe burst\n    at '],
-  ])('an unforeseen failure is one sentence, and its stack with the level debug: %j', async (args, stack) => {
+  ])('an unexpected failure is one sentence, and its stack with the level debug: %j', async (args, stack) => {
     const { edge, stderr } = createTestEdge();
     const stdout = Object.assign(new Writable(), {
       write() {

@@ -84,7 +84,7 @@ test('run --once exits 4 when a region refuses the token', async () => {
   expect(stderr()).not.toContain('5xx');
 });
 
-test('run --once goes on at a SIGHUP and says that it is ignored, and logs everything from a SIGUSR2 on', async () => {
+test('run --once continues at a SIGHUP and says that it is ignored, and logs everything from a SIGUSR2 on', async () => {
   const { exit, stderr, signal, listeners } = await open(200);
   while (listeners() === 0) await new Promise((resolve) => setImmediate(resolve));
   signal('SIGHUP');
@@ -95,7 +95,7 @@ test('run --once goes on at a SIGHUP and says that it is ignored, and logs every
   expect(listeners()).toBe(0);
 });
 
-test('run goes on where its file is broken as soon as it was read', async () => {
+test('run continues if its file is broken right after it was read', async () => {
   const text = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
 store: { url: "sqlite::memory:" }
 web: { listen: 127.0.0.1:0 }

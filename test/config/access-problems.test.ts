@@ -58,7 +58,7 @@ describe('web.auth', () => {
     expect(problems(auth)).toEqual(expected);
   });
 
-  test('what is configured is asked for, also beyond loopback', () => {
+  test('configured access is required, also beyond loopback', () => {
     const { web } = load(`${REGION}web:
   listen: ":9465"
   auth:

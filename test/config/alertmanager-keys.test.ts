@@ -20,7 +20,7 @@ tracing: { endpoint: x }
 `;
 
 describe("Alertmanager's older forms", () => {
-  test('mean what they mean there', () => {
+  test('mean what they mean in Alertmanager', () => {
     const { route, inhibitRules } = load(OLD);
     const receivers = (labels: Record<string, string>) =>
       routesFor(route, labels).map(({ receiver, path }) => [receiver, path]);
@@ -46,7 +46,7 @@ describe("Alertmanager's older forms", () => {
     ]);
   });
 
-  test('are warned of, with what to write', () => {
+  test('cause a warning, with what to write instead', () => {
     expect(warningsOf(OLD).map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual(
       expect.arrayContaining([
         'global.resolve_timeout: has no effect here: alerts resolve by their rules (`resolve_after`)',
@@ -69,7 +69,7 @@ describe("Alertmanager's older forms", () => {
     expect(warnings).not.toContain('s3cret');
   });
 
-  test('keys about looks alone are read, and named', () => {
+  test('keys that only concern looks are read, and named', () => {
     const text = `${REGION}global: { smtp_auth_username: '', smtp_auth_password: '', smtp_hello: '', smtp_smarthost: ':25', smtp_from: a@b.c }
 route: { receiver: a }
 receivers:
@@ -91,7 +91,7 @@ receivers:
     });
   });
 
-  test('a time interval of the machine, and lists that restrict nothing', () => {
+  test('a time interval in local time, and lists that restrict nothing', () => {
     const { timeIntervals } = load(`${REGION}time_intervals:
   - { name: here, time_intervals: [{ location: Local, times: [], weekdays: [] }] }
   - { name: never, time_intervals: [] }

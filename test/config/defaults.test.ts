@@ -114,7 +114,7 @@ test.each([
   ['BirdStale', { flapping: { changes: 4, withinMs: 3_600_000, calmMs: 1_800_000 } }],
   ['SchemaDrift', { resolveAfterMs: 86_400_000 }],
   ['WatchImpaired', { forMs: 10_000, resolveAfterMs: null }],
-])('a rule of kind %s that says no more is the default rule', (kind, values) => {
+])('a rule of kind %s without anything else is the default rule', (kind, values) => {
   const { rules } = load(`${REGION}rules: [{ kind: ${kind} }]`);
   // Rules have different ids: the one that can decide anything has the plain one.
   expect({ ...rules[0], id: `${rules[0]!.id}-2` }).toEqual(rules.findLast((rule) => rule.kind === kind));

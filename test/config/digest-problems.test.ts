@@ -18,7 +18,7 @@ describe('digests and the heartbeat', () => {
     expect(JSON.stringify(config.heartbeat)).not.toContain('hc.example');
   });
 
-  test('take everything', () => {
+  test('accept every setting', () => {
     const config = load(
       `${digest('{ name: d, cron: "0 8 * * *", timezone: Europe/Amsterdam, receiver: ops, skip_empty: true }')}\nheartbeat: { url_file: /u, interval: 30s }`,
       { files: { '/u': 'https://hc.example/secret\n' } },

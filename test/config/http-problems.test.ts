@@ -146,7 +146,7 @@ describe('http_config', () => {
     expect(problems(http)).toEqual(expected);
   });
 
-  test('a key that is not of its certificate, or has none', () => {
+  test('a key that does not belong to its certificate, or has none', () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     for (const name of ['own', 'other']) makeAuthority(folder.path, name);
@@ -164,14 +164,14 @@ describe('http_config', () => {
     ]);
   });
 
-  test('a proxy of the environment that is none is named, and not quoted', () => {
+  test('an invalid proxy from the environment is named, and not quoted', () => {
     const environment = { HTTPS_PROXY: 'socks4://user:canary@x' };
     expect(problems('{ proxy_from_environment: true }', { environment })).toEqual([
       '….proxy_from_environment: HTTPS_PROXY of the environment must be the URL of a proxy, which begins with http://, https:// or socks5://',
     ]);
   });
 
-  test('the same stands at global, a region and the heartbeat', () => {
+  test('the same applies to global, a region and the heartbeat', () => {
     const text = `regions: { eu: { base_url: https://x, token: t, proxy_url: "ftp://x", tls_config: { ca: x } } }
 global: { http_config: { no_proxy: x } }
 heartbeat: { url: https://x, http_config: { basic_auth: { username: "a:b" } } }
@@ -184,7 +184,7 @@ heartbeat: { url: https://x, http_config: { basic_auth: { username: "a:b" } } }
     ]);
   });
 
-  test('nothing is changed by an empty one', () => {
+  test('an empty one changes nothing', () => {
     const text = (http: string) =>
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: https://x, http_config: ${http} }] }]\n`;
     expect(load(text('{}')).receivers[0]!.integrations[0]).toMatchObject({

@@ -247,7 +247,7 @@ describe('templates', () => {
   ]);
 });
 
-describe('templates where plain text stands', () => {
+describe('templates where plain text is expected', () => {
   const go = 'this is a Go template, and this key takes plain text: ';
   const byRoute =
     'write it as it is; where it depends on a label, give each value a receiver and a route of its own';

@@ -23,7 +23,7 @@ describe('a matcher of a route', () => {
     ],
     ['region="us"', 'region="us" matches no alert; there are eu, all'],
     ['constructor="x"', expect.stringMatching(/^no alert has a label "constructor"; there are alertname, /)],
-  ])('%s is a slip', (matcher, message) => {
+  ])('%s gets a warning', (matcher, message) => {
     const [only, ...others] = routed(matcher);
     expect(only?.slice(0, AT.length + 2)).toBe(`${AT}: `);
     expect(only?.slice(AT.length + 2)).toEqual(message);
@@ -38,16 +38,16 @@ describe('a matcher of a route', () => {
     'nest=~"Anything.*"',
     'entity_type="Connection"',
     'flight_id!=""',
-  ])('%s is none', (matcher) => expect(routed(matcher)).toEqual([]));
+  ])('%s gets none', (matcher) => expect(routed(matcher)).toEqual([]));
 
-  test('may ask for what rules add', () => {
+  test('may ask for labels that rules add', () => {
     const rules = 'rules: [{ kind: FlightFailed, severity: page, labels: { team: docs } }]';
     expect(routed('severity="page"', rules)).toEqual([]);
     expect(routed('team="docs"', rules)).toEqual([]);
   });
 });
 
-test('a label that groups are made by, or that inhibit rules compare', () => {
+test('a label in group_by, or compared by inhibit rules', () => {
   const text = `route: { receiver: a, group_by: [alertnam, nest, region], routes: [{ receiver: a, group_by: ['...'] }] }
 receivers: [{ name: a }]
 inhibit_rules: [{ source_matchers: [alertname=FlightStuk], target_matchers: [sevrity=warning], equal: [brid, nest] }]
@@ -60,7 +60,7 @@ inhibit_rules: [{ source_matchers: [alertname=FlightStuk], target_matchers: [sev
   ]);
 });
 
-test('a matcher of what is forwarded', () => {
+test('a matcher of forward', () => {
   const warnings = (matcher: string) =>
     slipsOf(`receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }]
 forward: [{ matchers: ['${matcher}'], receiver: lake }]

@@ -59,13 +59,13 @@ describe('inhibit_rules', () => {
     expect(inhibit(rule)).toEqual([problem]);
   });
 
-  test('that are no list', () => {
+  test('that are not a list', () => {
     expect(problemsOf(`${REGION}inhibit_rules: { a: b }`)).toEqual(['2:16: inhibit_rules: must be a list']);
   });
 });
 
 describe('time_intervals', () => {
-  test('are read from both lists, and their names may stand on routes', () => {
+  test('are read from both lists, and routes can use their names', () => {
     const config = load(`${REGION}${ROUTE}time_intervals:
   - name: night
     time_intervals:
@@ -176,7 +176,7 @@ mute_time_intervals:
     ]);
   });
 
-  test('that a route names and nobody knows', () => {
+  test('that a route uses but nobody defines', () => {
     const route = (settings: string) =>
       problemsOf(`${REGION}route:
   receiver: ops

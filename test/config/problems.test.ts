@@ -5,7 +5,7 @@ import { load, problemsOf, REGION, testProblems } from './load.ts';
 /** As files are decoded. */
 const asUtf8 = (bytes: Buffer) => bytes.toString('utf8');
 
-describe('text that is not YAML is told once, without quoting it', () => {
+describe('text that is not YAML is reported once, without quoting it', () => {
   testProblems([
     [
       'a value after a closing quote',
@@ -283,7 +283,7 @@ describe('forward and web', () => {
   ]);
 });
 
-test('every mistake is told at once, in the order of the file', () => {
+test('all mistakes are reported at once, in the order of the file', () => {
   const lines = problemsOf(`regions: { EU: { base_url: x } }
 poll: { page_size: 0 }
 rules: [{ kind: X }]
@@ -326,7 +326,7 @@ test('the problems can be read one by one', () => {
   );
 });
 
-describe('a secret that is written and has no value', () => {
+describe('a secret that is given without a value', () => {
   test.each([
     ['web: { auth: { bearer_token: } }', 'web.auth.bearer_token'],
     ['web: { auth: { bearer_token_file: null } }', 'web.auth.bearer_token_file'],

@@ -28,7 +28,7 @@ test.each([
   ['with a hook', `receivers: [{ name: default, ${HOOK} }]`, []],
 ])('a configuration %s', (_, text, expected) => expect(reached(text)).toEqual(expected));
 
-test('a route that leads to nobody, unless that is meant', () => {
+test('a route that leads to nobody, unless that is intended', () => {
   const text = `route:
   receiver: a
   routes:
@@ -41,7 +41,7 @@ receivers: [{ name: a, ${HOOK} }, { name: blackhole }, { name: later }]
   ]);
 });
 
-test('an escalation and a fallback that lead to nobody, where they are named', () => {
+test('an escalation and a fallback that lead to nobody are reported where they are named', () => {
   const text = `route:
   receiver: a
   escalate_to: later
@@ -57,7 +57,7 @@ receivers: [{ name: a, fallback: later, ${HOOK} }, { name: later }, { name: blac
   ]);
 });
 
-test('who only forwards events hears of the route alone', () => {
+test('a configuration that only forwards events is warned only about the route', () => {
   const lake = 'receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }';
   const forward = 'forward: [{ receiver: lake }]\n';
   expect(reached(`${forward}${lake}]`)).toEqual([
@@ -67,7 +67,7 @@ test('who only forwards events hears of the route alone', () => {
   expect(reached(`${forward}${meant}${lake}, { name: 'null' }]`)).toEqual([]);
 });
 
-test('a message for people that could link nowhere', () => {
+test('a message for people that could not link anywhere', () => {
   expect(reached(`receivers: [{ name: default, ${MAIL} }]`)).toEqual([`1:1: web.external_url${LINKS}`]);
   const web = 'web: { external_url: "https://watch.example.com" }\n';
   expect(reached(`${web}receivers: [{ name: default, ${MAIL} }]`)).toEqual([]);

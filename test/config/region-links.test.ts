@@ -55,7 +55,7 @@ describe('links', () => {
 
   const linksOf = (links: string) => createServiceLinks(load(region(links)).regions);
 
-  test('are made of what is known, encoded for an address', () => {
+  test('are built from what is known, encoded for an address', () => {
     const links = linksOf(
       'nest: "https://app.example.com/{{ region }}/{{ nest_id }}"\n      flight: "https://app.example.com/?f={{ flight_id }}&n={{ nest }}#x"',
     );
@@ -71,7 +71,7 @@ describe('links', () => {
     expect(links({ ...PLACE, region: 'constructor' })).toEqual({});
   });
 
-  test('that would be endless are none', () => {
+  test('that would be endless are left out', () => {
     const links = linksOf('bird: "https://app.example.com/{{ bird }}"');
     expect(links({ ...PLACE, bird: 'ü'.repeat(500) })).toEqual({});
   });

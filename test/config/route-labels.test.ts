@@ -26,7 +26,7 @@ describe('labels of a route', () => {
     expect(written('{ receiver: a }')).toBeUndefined();
   });
 
-  test('are inherited one by one, and what is said otherwise below is said so in what uses it', () => {
+  test('are inherited one by one; a route below can replace a label, also where another label uses it', () => {
     const route = `{ receiver: a, labels: { reason: '{{ groupLabels.alertname }}', text: 'because {{ routeLabels.reason }}' },
       routes: [{ matchers: ['nest="Docs"'], labels: { reason: 'of {{ groupLabels.nest }}' } }, { matchers: ['nest="x"'] }] }`;
     expect(written(route)).toEqual({ reason: 'FlightFailed', text: 'because FlightFailed' });
@@ -34,7 +34,7 @@ describe('labels of a route', () => {
     expect(written(route, '0.1')).toEqual(written(route));
   });
 
-  test('what stands in a label of the group stays text, of a length that can be shown', () => {
+  test('text from a label of the group stays text, of a length that can be shown', () => {
     const nest = '{{ commonLabels.severity }}\u202e<b>';
     const labels = "{ receiver: a, labels: { text: '{{ groupLabels.nest }}' } }";
     const text = written(labels, '0', { ...GROUP, groupLabels: { ...GROUP.groupLabels, nest } })!.text!;
@@ -44,7 +44,7 @@ describe('labels of a route', () => {
     expect(written(labels, '0', long)!.text!.length).toBeLessThan(2_100);
   });
 
-  test('one that goes beyond a limit for a group is left out, with what uses it, and no other', () => {
+  test('one that exceeds a limit for a group is left out, with the labels that use it, and no other', () => {
     const labels = `{ receiver: a, labels: { a: '{{ routeLabels.b }}', b: '{% for n in (1..groupLabels.nest) %}{{ n }}{% endfor %}', c: c } }`;
     const group = { ...GROUP, groupLabels: { ...GROUP.groupLabels, nest: '99999999' } };
     expect(written(labels, '0', group)).toEqual({ c: 'c' });

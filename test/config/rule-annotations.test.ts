@@ -28,7 +28,7 @@ test('what stands in a label stays text', () => {
   expect(annotationsOf('{{ labels.bird }}', { bird: 'x'.repeat(100_000) })!.length).toBeLessThan(2_100);
 });
 
-test('one that goes beyond a limit for an alert is left out, and the alert fires', () => {
+test('one that exceeds a limit for an alert is left out, and the alert still fires', () => {
   expect(
     annotationsOf('{% for a in (1..labels.bird) %}{{ a }}{{ description }}{% endfor %}', {
       bird: '99999999',
@@ -48,7 +48,7 @@ test.each([
   ]);
 });
 
-test('a label that the rule adds may be used, also that of another kind may not', () => {
+test('a label that the rule adds may be used, but not one of another kind', () => {
   const rule = (kind: string) =>
     `${REGION}rules: [{ kind: ${kind}, labels: { team: a }, annotations: { a: '{{ labels.team }} {{ labels.bird }}' } }]`;
   expect(problemsOf(rule('FlightFailed'))).toEqual([]);

@@ -137,7 +137,7 @@ describe('rules', () => {
     ],
   ]);
 
-  test('a matcher that is none is told with the reason', () => {
+  test('an invalid matcher is reported with the reason', () => {
     const [problem, ...others] = problemsOf(`${REGION}rules: [{ kind: RegionDown, match: ['region=~"("'] }]`);
     expect(problem).toMatch(/^2:37: rules\[0\]\.match\[0\]: .*\(/);
     expect(others).toEqual([]);

@@ -31,7 +31,7 @@ const SURROUNDINGS = {
 };
 
 describe('secrets', () => {
-  test('none shows when the configuration is printed', () => {
+  test('none is shown when the configuration is printed', () => {
     const config = load(EVERY_SECRET, SURROUNDINGS);
     const printed = [
       JSON.stringify(config),
@@ -70,13 +70,13 @@ describe('secrets', () => {
     ['a secret in a store', `${EVERY_SECRET}\nstore: { url: "postgres://u:${CANARY}@h/d" }`],
     ['a secret of two lines', EVERY_SECRET.replace('token: "${SECRET}"', `token: "${CANARY}\\n${CANARY}"`)],
     ['a secret in a webhook that is none', EVERY_SECRET.replace('https://hooks', 'hooks')],
-  ])('none shows in the messages about %s', (_what, text) => {
+  ])('none is shown in the messages about %s', (_what, text) => {
     const problems = problemsOf(text, SURROUNDINGS);
     expect(problems).not.toEqual([]);
     expect(problems.join('\n')).not.toContain(CANARY);
   });
 
-  test('a secret file is found from the folder of the configuration, and its line end does not count', () => {
+  test('a secret file is found relative to the folder of the configuration, and its line end is removed', () => {
     const text = 'regions: { eu: { base_url: https://x, token_file: secrets/eu } }';
     for (const end of ['', '\n', '\r\n']) {
       const { regions } = load(text, { files: { '/etc/nestwatch/secrets/eu': `\uFEFF a$#[ ${end}` } });
@@ -84,7 +84,7 @@ describe('secrets', () => {
     }
   });
 
-  test('a secret file that changes is read again, and the last good text outlives a failing one', () => {
+  test('a secret file that changes is read again; if that fails, the last good text is used', () => {
     let content: string | undefined = 'first\n';
     const { regions } = loadConfig({
       file: '/n.yaml',
@@ -107,7 +107,7 @@ describe('secrets', () => {
     expect(token.reveal()).toBe('third');
   });
 
-  test('a secret file that changes to what cannot be one leaves the last good text', () => {
+  test('a secret file with an invalid new content leaves the last good text in use', () => {
     let content = 'https://hooks.example.com/a';
     const { receivers } = loadConfig({
       file: '/n.yaml',

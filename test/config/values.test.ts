@@ -21,7 +21,7 @@ describe('values', () => {
     ]);
   });
 
-  test('text from the environment stays text, also when it looks like a number or like YAML', () => {
+  test('text from the environment stays text, even if it looks like a number or YAML', () => {
     const tokens = ['12', 'true', '#a', '[b', '{c: d}', '$e', '${F}', '*g', ' h ', '"i"'];
     for (const token of tokens) {
       const { regions } = load('regions:\n  eu:\n    base_url: https://x\n    token: ${T}', {
@@ -37,7 +37,7 @@ describe('values', () => {
     ).toEqual(['1:12: regions["${R}"]: a region name has only lower-case letters, digits and hyphens']);
   });
 
-  test('anchors, aliases and merges bring their values with their places', () => {
+  test('anchors, aliases and merges keep the places of their values', () => {
     const text = `regions:
   eu: &base { base_url: https://x, token: "\${T}", concurrency: "\${N}" }
   us: { <<: *base, base_url: https://y }`;
@@ -73,7 +73,7 @@ describe('values', () => {
     expect(load(`${REGION}web: { listen: "${listen}" }`).web).toMatchObject(web);
   });
 
-  test('a rule keeps what it says', () => {
+  test('a rule keeps its settings', () => {
     const { rules } = load(`${REGION}
 rules:
   - kind: FlightFailed
@@ -107,7 +107,7 @@ rules:
     });
   });
 
-  test('the id of a rule is its name, or says its kind and what it matches, wherever it stands', () => {
+  test('the id of a rule is its name, or made from its kind and matchers, whatever its position', () => {
     const idsOf = (...rules: string[]) =>
       load(`${REGION}rules: [${rules.join(', ')}]`).rules.map(({ id }) => id);
     const prod = '{ kind: FlightFailed, match: [\'nest="Prod"\', \'bird!=""\'] }';
@@ -139,7 +139,7 @@ rules:
     expect(load(`${REGION}rules: [{ kind: ${text} }]`).rules[0]).toMatchObject(values);
   });
 
-  test('a mail takes from global what it does not say itself', () => {
+  test('a mail takes from global what it does not set itself', () => {
     const { receivers } = load(
       `${REGION}
 global:
@@ -200,7 +200,7 @@ receivers:
 });
 
 describe('integrations', () => {
-  test('that post keep what they say, in the order of their kinds', () => {
+  test('that post keep their settings, in the order of their kinds', () => {
     const { receivers } = load(
       `${REGION}
 global: { slack_api_url_file: /slack, pagerduty_url: https://pd.example.com }
@@ -248,7 +248,7 @@ receivers:
     ]);
   });
 
-  test('a mail keeps how it logs in, signs and reads', () => {
+  test('a mail keeps how it logs in, signs and is shown', () => {
     const { receivers } = load(
       `${REGION}
 global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }
@@ -295,7 +295,7 @@ route:
 
   const all = (route: Route): Route[] => [route, ...route.routes.flatMap(all)];
 
-  test('a child inherits what it does not say', () => {
+  test('a child inherits what it does not set', () => {
     expect(
       all(tree).map((one) => [
         one.path,
@@ -313,7 +313,7 @@ route:
     ]);
   });
 
-  test('of an escalation a child inherits what it does not say, or says that it has none', () => {
+  test('a child inherits the settings of an escalation that it does not set, or sets none', () => {
     const { route } = load(`${REGION}
 receivers: [{ name: ops }, { name: boss }, { name: chief }]
 route:
@@ -369,13 +369,13 @@ route:
 });
 
 describe('files', () => {
-  test('a file that is not there is told at its place', () => {
+  test('a missing file is reported at its place', () => {
     expect(() =>
       loadConfig({ file: '/no/such.yaml', environment: {}, readFile: (path) => readFileSync(path, 'utf8') }),
     ).toThrow('/no/such.yaml:1:1: the file does not exist');
   });
 
-  test('where the daemon listens can be read while other sections are wrong', () => {
+  test('the address of the daemon can be read while other sections are wrong', () => {
     const text = 'regions: 5\nrules: "${UNSET}"\nweb: { listen: "127.0.0.1:${PORT}" }';
     const source = { file: 'n.yaml', text, readFile: () => '' };
     expect(loadWebConfig({ ...source, environment: { PORT: '81' } })).toMatchObject({

@@ -9,7 +9,7 @@ test.each([
   'http://127.9.9.9',
   'http://[::1]:1',
   'http://localhost',
-])('a token to %s is no cause for concern', (url) => expect(warningsOf(regionAt(url))).toEqual([]));
+])('a token to %s is no concern', (url) => expect(warningsOf(regionAt(url))).toEqual([]));
 
 test.each([
   'http://eu.example.com',
@@ -22,7 +22,7 @@ test.each([
   ]),
 );
 
-test('a token to a region of which any certificate is taken can be read by whoever is between', () => {
+test('a token to a region whose certificate is not checked can be read by a man in the middle', () => {
   const region = (url: string) =>
     `regions: { eu: { base_url: "${url}", token: t0, tls_config: { insecure_skip_verify: true } } }`;
   expect(warningsOf(region('https://eu.example.com'))).toEqual([
@@ -55,7 +55,7 @@ test.each([
   expect(warningsOf(mails(global, own))).toEqual(expected);
 });
 
-test('receivers of which any certificate is taken', () => {
+test('receivers whose certificate is not checked', () => {
   const http = '{ tls_config: { insecure_skip_verify: true } }';
   const receivers = `[{ name: a, webhook_configs: [{ url: "https://h.x" }, { url: "https://h.x", http_config: ${http} }] }]`;
   expect(
@@ -93,7 +93,7 @@ forward: [{ receiver: lake }]
   ]);
 });
 
-test('a receiver of which nobody hears where a Nest has no active members', () => {
+test('a receiver that notifies nobody of a Nest without active members', () => {
   const text = (root: string, rest = '') => `${REGION}global: { smtp_smarthost: "m:25", smtp_from: a@b.c }
 receivers:
   - { name: team, email_configs: [{ to: nest_members }]${rest} }
@@ -110,7 +110,7 @@ route: { receiver: ${root}, routes: [{ receiver: team, matchers: [nest=a] }, { r
   expect(warningsOf(text('both', ', fallback: both'))).toEqual([]);
 });
 
-test('a time interval that no route names', () => {
+test('a time interval that no route uses', () => {
   const week = 'time_intervals: [{ weekdays: [sunday] }]';
   expect(
     warningsOf(`${REGION}receivers: [{ name: a }]
@@ -164,7 +164,7 @@ describe('a rule that never acts', () => {
   const rules = (...list: string[]) =>
     warningsOf(`${REGION}rules:\n${list.map((one) => `  - ${one}\n`).join('')}`);
 
-  test('stands behind one of its kind that takes all', () => {
+  test('follows one of its kind that matches everything', () => {
     expect(
       rules(
         '{ kind: FlightFailed, match: [nest=a] }',
@@ -179,7 +179,7 @@ describe('a rule that never acts', () => {
     ]);
   });
 
-  test('stands behind one whose matchers it repeats', () => {
+  test('follows one whose matchers it repeats', () => {
     expect(
       rules(
         '{ kind: FlightFailed, match: [nest=a] }',
@@ -219,11 +219,11 @@ describe('a rule that never acts', () => {
     'region=~"e."',
     'error=~".*quota.*"',
     'alertname=FlightFailed',
-  ])('%s fits something', (matcher) => {
+  ])('%s matches something', (matcher) => {
     expect(rules(`{ kind: FlightFailed, match: ['${matcher}'] }`)).toEqual([]);
   });
 
-  test.each(['eu', 'all'])('what impairs the watch may be of region %s', (region) => {
+  test.each(['eu', 'all'])('an impairment of the watch may have region %s', (region) => {
     expect(rules(`{ kind: WatchImpaired, match: ['region=${region}', 'reason=disk_low'] }`)).toEqual([]);
   });
 });

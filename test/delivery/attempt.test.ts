@@ -10,7 +10,7 @@ import { alert, group, NOW_US } from '../channels/sample-notifications.ts';
 
 const links = createAcknowledgeLinks(secret('a key'), 'http://watch.example.com');
 
-test('a mail about one alert that fires has a link that names this episode of it', () => {
+test('a mail about one firing alert has a link for this episode of it', () => {
   const notification = group({ alerts: [alert()] });
   const reported = withAcknowledgeUrls(notification, links);
   const view = mailView(reported as typeof notification, 'http://watch.example.com');
@@ -38,7 +38,7 @@ test('a mail about several has one for each that fires, in text and HTML', () =>
   }
 });
 
-test('of a storm the first have one, so that the mail stays small', () => {
+test('in a storm the first ones have one, so that the mail stays small', () => {
   const alerts = Array.from({ length: 100 }, (_, at) => alert({ id: `FlightFailed/93f7e433/eu/bird/${at}` }));
   const reported = withAcknowledgeUrls(group({ alerts, firingTotal: 100 }), links) as GroupNotification;
   expect(reported.alerts.filter(({ acknowledgeUrl }) => acknowledgeUrl !== undefined)).toHaveLength(20);
@@ -52,7 +52,7 @@ test.each([
   expect(withAcknowledgeUrls(notification, links)).toBe(notification);
 });
 
-test('there is none where nobody signs', () => {
+test('there is none if nobody signs', () => {
   const notification = group({ alerts: [alert()] });
   expect(withAcknowledgeUrls(notification, undefined)).toBe(notification);
   const view = mailView(notification, 'http://watch.example.com');

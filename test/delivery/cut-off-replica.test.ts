@@ -38,7 +38,7 @@ async function settled({ clock, stateOf }: World, ids: readonly string[]): Promi
 describe.each(['first', 'second'])('where the %s of two replicas is cut off', (which) => {
   const order = (cut: Send, whole: Send) => (which === 'first' ? [cut, whole] : [whole, cut]);
 
-  test('what it cannot send is sent by the other one soon', async () => {
+  test('what it cannot send is soon sent by the other one', async () => {
     const home = await world();
     const { wakeAll } = await replicas(
       home,
@@ -55,7 +55,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
     }
   });
 
-  test('it does not hold many of which it waits for the end of each', async () => {
+  test('it does not hold many while it waits for each to end', async () => {
     const home = await world();
     const hang: Send = async () => {
       await new Promise((resolve) => void home.clock.setTimer(10_000, () => resolve(undefined)));
@@ -72,7 +72,7 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
   });
 });
 
-test('a receiver that is away for all hears of it soon after it is back', async () => {
+test('a receiver that is away for all is notified soon after it is back', async () => {
   const home = await world();
   let isBack = false;
   const send: Send = async () => (isBack ? accepted : cutOff);
@@ -88,7 +88,7 @@ test('a receiver that is away for all hears of it soon after it is back', async 
   expect(await settled(home, ids)).toBeLessThanOrEqual(20);
 });
 
-test('one whose others do nothing looks for what it has left to them now and then', async () => {
+test('a replica whose others do nothing checks now and then what it left to them', async () => {
   const home = await world();
   let looks = 0;
   const store: Store = {
@@ -112,7 +112,7 @@ test('one whose others do nothing looks for what it has left to them now and the
   expect((await home.stateOf('d-1')).attempts).toBeGreaterThan(2);
 });
 
-test('one that is alone leaves nothing to others', async () => {
+test('a single replica leaves nothing to others', async () => {
   const home = await world();
   const tries: number[] = [];
   const { wakeAll } = await replicas(home, [

@@ -37,7 +37,7 @@ async function beating(answer: () => number = () => 200) {
 }
 
 describe('the heartbeat', () => {
-  test('asks the address at once and then at its interval, until it is stopped', async () => {
+  test('calls the address at once and then at its interval, until it is stopped', async () => {
     const { clock, requests, lastOf, stop, ended } = await beating();
     expect(requests).toEqual([{ method: 'GET', url: URL, headers: {} }]);
     await clock.advance(3 * MINUTE_MS);
@@ -48,7 +48,7 @@ describe('the heartbeat', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('stays out while something impairs the watch gravely, and says what', async () => {
+  test('stops while something impairs the watch gravely, and says what', async () => {
     const { clock, requests, state, lastOf } = await beating();
     const small = { title: 'only 90 MiB free for the store', stopsHeartbeat: false };
     state.impairments = [small, { title: 'EU is down', stopsHeartbeat: true }];
@@ -61,14 +61,14 @@ describe('the heartbeat', () => {
     expect(lastOf()).toBe('sent');
   });
 
-  test('follows no redirect, and does not say where it goes', async () => {
+  test('follows no redirect, and does not say where it leads', async () => {
     const { requests, lastOf, happenings } = await beating(() => 302);
     expect(lastOf()).toBe('failed it answered 302');
     expect(requests).toHaveLength(1);
     expect(JSON.stringify(happenings)).not.toContain('secret-key');
   });
 
-  test('goes on after a call that failed', async () => {
+  test('continues after a failed call', async () => {
     let isBroken = true;
     const { clock, lastOf } = await beating(() => {
       if (isBroken) throw new NestwatchError('unreachable', 'no answer from hc.example: ECONNREFUSED');

@@ -56,8 +56,8 @@ const setAside = ({ store, clock }: World) =>
     (await tx.faults.list(clock.nowUs(), 10)).map(({ sort, name, reason }) => `${sort} ${name}: ${reason}`),
   );
 
-describe('a message that a receiver alone does not accept', () => {
-  test('holds up what is behind it for some minutes, and is said to be set aside until it is accepted', async () => {
+describe('a message that only this receiver does not accept', () => {
+  test('delays later ones for some minutes, and is reported as set aside until it is accepted', async () => {
     const mendedMs = 4 * HOUR_MS;
     const { home, acceptedAtMs, minutesPass } = await receiver(
       (id, atMs) => id !== 'poison' || atMs >= mendedMs,
@@ -77,7 +77,7 @@ describe('a message that a receiver alone does not accept', () => {
     expect(await setAside(home)).toEqual([]);
   });
 
-  test('is known as that although the configuration is read again and again', async () => {
+  test('is recognised although the configuration is read again and again', async () => {
     const home = await world();
     const learned = createLearned();
     const acceptedIds = new Set<string>();
@@ -100,7 +100,7 @@ describe('a message that a receiver alone does not accept', () => {
     expect(await setAside(home)).toHaveLength(1);
   });
 
-  test('keeps its order where it opens an incident, and is said to be set aside all the same', async () => {
+  test('keeps its order if it opens an incident, and is still reported as set aside', async () => {
     const pager = { name: 'ops', integrations: [{ kind: 'pagerduty', sendResolved: true }] };
     const { home, acceptedAtMs, minutesPass } = await receiver((id) => id !== 'poison', {
       receivers: [pager],
@@ -111,7 +111,7 @@ describe('a message that a receiver alone does not accept', () => {
     expect(await setAside(home)).toHaveLength(1);
   });
 
-  test('keeps its order where the receiver accepts nothing for hours', async () => {
+  test('keeps its order if the receiver accepts nothing for hours', async () => {
     const { home, acceptedAtMs, minutesPass } = await receiver((_, atMs) => atMs >= 2 * HOUR_MS);
     await minutesPass(150);
     expect([...acceptedAtMs.keys()].filter((id) => id === 'poison' || id === 'behind')).toEqual([
@@ -121,7 +121,7 @@ describe('a message that a receiver alone does not accept', () => {
     expect(await setAside(home)).toEqual([]);
   });
 
-  test('keeps its order where the receiver still fails now and then when it is back', async () => {
+  test('keeps its order if the receiver still fails now and then when it is back', async () => {
     let backs = 0;
     const { acceptedAtMs, minutesPass } = await receiver((id, atMs) => {
       if (atMs < 2 * HOUR_MS) return false;
@@ -135,7 +135,7 @@ describe('a message that a receiver alone does not accept', () => {
     ]);
   });
 
-  test('is none that fails by chance, as most tries do', async () => {
+  test('is not assumed for random failures, even if most attempts fail', async () => {
     const random = seededRandom(1);
     const { home, acceptedAtMs, minutesPass } = await receiver(
       (_, atMs) => atMs > 10 * HOUR_MS || random() < 0.3,

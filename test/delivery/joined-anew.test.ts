@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { accepted, OPS, stage, start, world } from './outbox-world.ts';
 
-test('it waits for the end of the try that is under way, and that counts', async () => {
+test('it waits for the attempt in flight to end, and that result counts', async () => {
   const home = await world();
   const join = () => home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000));
   let holder = await join();

@@ -20,7 +20,7 @@ async function replica(home: World, receivers: readonly Receiver[], sent: string
   return stage(home, send, receivers, { senders });
 }
 
-test('what goes to a receiver that a replica does not know yet waits for one that does', async () => {
+test('messages for a receiver that a replica does not know yet wait for one that does', async () => {
   const home = await world();
   const sent: string[] = [];
   start(await replica(home, [OPS], []));
@@ -33,7 +33,7 @@ test('what goes to a receiver that a replica does not know yet waits for one tha
   expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', lastError: '' });
 });
 
-test('so does what goes to a new way of a receiver', async () => {
+test('so do messages for a new integration of a receiver', async () => {
   const home = await world();
   const sent: string[] = [];
   const more = { name: 'ops', integrations: [webhook(), webhook({ url: secret('https://new.example/') })] };

@@ -20,7 +20,7 @@ describe('stopping', () => {
     expect(home.clock.pending()).toBe(0);
   });
 
-  test('asks nothing of the store while what is in flight goes on', async () => {
+  test('makes no query while what is in flight continues', async () => {
     const home = await world();
     const open = Promise.withResolvers<Outcome>();
     let transactions = 0;
@@ -43,7 +43,7 @@ describe('stopping', () => {
     expect(await home.states()).toEqual({ delivered: 1 });
   });
 
-  test('in the moment of a look at what is due claims nothing of it', async () => {
+  test('while due deliveries are looked up claims none of them', async () => {
     const home = await world();
     const look = Promise.withResolvers<void>();
     const store: Store = {
@@ -63,7 +63,7 @@ describe('stopping', () => {
     expect(await home.states()).toEqual({ pending: 1 });
   });
 
-  test('is at once when nothing is in flight', async () => {
+  test('is immediate when nothing is in flight', async () => {
     const home = await world();
     const { stop } = start(stage(home, async () => accepted));
     await home.clock.advance(10);
@@ -73,7 +73,7 @@ describe('stopping', () => {
 });
 
 describe('draining', () => {
-  test('tries everything that is due once, whole lanes in order, and leaves what must wait', async () => {
+  test('attempts everything that is due once, whole lanes in order, and leaves what must wait', async () => {
     const home = await world();
     const tries: string[] = [];
     for (const id of ['a1', 'a2', 'x']) await home.queue({ id, lane: id[0]! });

@@ -18,7 +18,7 @@ describe('a store that fails for a while', () => {
     return { ...home, store };
   }
 
-  test('loses no end of a try: it is settled when the store works again, and not sent twice', async () => {
+  test('loses no result of an attempt: it is settled when the store works again, and not sent twice', async () => {
     const home = await world();
     let isBroken = false;
     let tries = 0;
@@ -42,7 +42,7 @@ describe('a store that fails for a while', () => {
     expect(tries).toBe(1);
   });
 
-  test('is looked at again each second, and what is due is sent as soon as it works', async () => {
+  test('is tried again each second, and what is due is sent as soon as it works', async () => {
     const home = await world();
     let isBroken = true;
     await home.queue({ id: 'd-1' });
@@ -59,7 +59,7 @@ describe('a store that fails for a while', () => {
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 1 });
   });
 
-  test('holds up no stop: what is not settled by then is sent again by the next life', async () => {
+  test('delays no stop: what is not settled by then is sent again by the next life', async () => {
     const home = await world();
     let isBroken = false;
     const seen: Delivery[] = [];
@@ -82,7 +82,7 @@ describe('a store that fails for a while', () => {
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
   });
 
-  test('is tried again each second by a stop that waits for a try anyway', async () => {
+  test('is tried again each second by a stop that waits for an attempt anyway', async () => {
     const home = await world();
     const slow = Promise.withResolvers<Outcome>();
     let isBroken = false;
@@ -114,7 +114,7 @@ describe('a store that fails for a while', () => {
     expect(await home.states()).toEqual({ delivered: 2 });
   });
 
-  test('makes a drain reject also after a try, which the next life repeats', async () => {
+  test('makes a drain reject even after an attempt, which the next life repeats', async () => {
     const home = await world();
     let isBroken = false;
     await home.queue({ id: 'd-1' });

@@ -13,7 +13,7 @@ import { countProcessorMs } from '../processor-time.ts';
 import { accepted, HOUR_MS, receiverOf, type Send, stage, start, world } from './outbox-world.ts';
 
 describe('the stage', () => {
-  test('records the attempt before it sends, and what came of it after', async () => {
+  test('records the attempt before it sends, and the result afterwards', async () => {
     const home = await world();
     const seen: Delivery[] = [];
     await home.queue({ id: 'd-1' });
@@ -28,7 +28,7 @@ describe('the stage', () => {
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', settledAtUs: expect.any(Number) });
   });
 
-  test('tells how long it took from the oldest event to its acceptance', async () => {
+  test('reports the time from the oldest event to its acceptance', async () => {
     const home = await world();
     const events = [failedFlight(1), failedFlight(5)];
     await home.store.transaction((tx) =>
@@ -53,7 +53,7 @@ describe('the stage', () => {
     [10, 5 * 60_000],
     [3, 60_000],
     [0, undefined],
-  ])('leaves history out of that: watched since %d minutes', async (minutes, latencyMs) => {
+  ])('without history: watched since %d minutes', async (minutes, latencyMs) => {
     const home = await world();
     const events = [failedFlight(1), failedFlight(5)];
     const [receiver, id] = ['ops', 'forward-1'];
@@ -70,7 +70,7 @@ describe('the stage', () => {
     expect((home.reported[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
   });
 
-  test('tells no latency of a digest, which is about no one instant', async () => {
+  test('reports no latency of a digest, which is not about one instant', async () => {
     const home = await world();
     const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
     await home.store.transaction((tx) => tx.outbox.enqueue(digestNotification(), [row]));
@@ -84,7 +84,7 @@ describe('the stage', () => {
     ['holds no alerts', { alerts: [5] }],
     ['has none', { alerts: null }],
     ['has events that are none', { alerts: [{ ...alert(), events: [null, 7] }] }],
-  ])('sends the others where a message in the store %s', async (_, broken) => {
+  ])('sends the others if a message in the store %s', async (_, broken) => {
     const home = await world();
     await home.store.transaction(async (tx) => {
       const whole = group({ id: 'broken' });
@@ -106,7 +106,7 @@ describe('the stage', () => {
     });
   });
 
-  test('sleeps until something is queued, and is woken at once', async () => {
+  test('sleeps until something is queued, and wakes up at once', async () => {
     const home = await world();
     const sent: string[] = [];
     const one = stage(home, async ({ id }) => {
@@ -123,7 +123,7 @@ describe('the stage', () => {
     expect(sent).toEqual(['d-1']);
   });
 
-  test('sends at once what is queued while another try of its integration hangs', async () => {
+  test('sends what is queued at once while another attempt of its integration hangs', async () => {
     const home = await world();
     const hanging = Promise.withResolvers<Outcome>();
     const sent: string[] = [];
@@ -143,7 +143,7 @@ describe('the stage', () => {
     expect(await home.states()).toEqual({ delivered: 2 });
   });
 
-  test('sends at once what is queued just as the work on its integration ends', async () => {
+  test('sends what is queued at once just as the work on its integration ends', async () => {
     const home = await world();
     const sent: string[] = [];
     const slow = Promise.withResolvers<void>();
@@ -177,7 +177,7 @@ describe('the stage', () => {
     expect(sent).toEqual(['d-1', 'd-2']);
   });
 
-  test('finds what was queued within a minute when the wake is lost', async () => {
+  test('finds what was queued within a minute if the wake-up is lost', async () => {
     const home = await world();
     const sent: string[] = [];
     start(
@@ -192,7 +192,7 @@ describe('the stage', () => {
     expect(sent).toEqual(['d-1']);
   });
 
-  test('keeps the order within a lane, also when the first has to be tried again', async () => {
+  test('keeps the order within a lane, even if the first must be retried', async () => {
     const home = await world();
     const tries: string[] = [];
     for (const id of ['a1', 'b1', 'a2', 'b2', 'a3']) await home.queue({ id, lane: id[0]! });
@@ -210,7 +210,7 @@ describe('the stage', () => {
     expect(tries.indexOf('b2')).toBeLessThan(tries.lastIndexOf('a1'));
   });
 
-  test('one full mailbox holds up no later message of its group, and is tried again alone', async () => {
+  test('one full mailbox delays no later message of its group, and only it is retried', async () => {
     const w = await world();
     const sent: string[] = [];
     let isFull = true;
@@ -233,7 +233,7 @@ describe('the stage', () => {
     expect(await w.states()).toEqual({ delivered: 2 });
   });
 
-  test('a receiver that hangs delays no other, nor the other integration of its own', async () => {
+  test('a receiver that hangs delays no other, nor its own other integration', async () => {
     const home = await world();
     const hanging = Promise.withResolvers<Outcome>();
     const sent: string[] = [];
@@ -275,41 +275,38 @@ describe('the stage', () => {
     [60, 'webhook', 0],
     [700, 'webhook', 10_000],
     [30, 'slack', 10_000],
-  ])(
-    'sends what is new soon beside %i that hang at each of their tries (%s)',
-    async (count, kind, mostMs) => {
-      const home = await world();
-      const acceptedAtMs: number[] = [];
-      const send: Send = async ({ id }) => {
-        if (id !== 'new') {
-          await sleep(home.clock, 10_000);
-          return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
-        }
-        acceptedAtMs.push(home.clock.monotonicMs());
-        return accepted;
-      };
-      const channel = {
-        send: (_: unknown, one: Delivery, message: Notification) => send(one, message),
-        close: async () => {},
-      };
-      const ops = { name: 'ops', integrations: [{ kind, sendResolved: true }] };
-      const one = stage(home, { [kind]: channel }, [ops]);
-      const { abort } = start(one);
-      const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
-      await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
-      one.wake();
-      // Each is attempted for the first time.
-      await home.clock.advance((count + 20) * 10_000);
-      const queuedAtMs = home.clock.monotonicMs();
-      await home.queue({ id: 'new', lane: 'new', integration: kind });
-      one.wake();
-      await home.clock.advance(120_000);
-      abort();
-      await home.clock.advance(10_000);
-      expect((acceptedAtMs[0] ?? Number.POSITIVE_INFINITY) - queuedAtMs).toBeLessThanOrEqual(mostMs + 500);
-      expect((await home.states()).delivered).toBe(1);
-    },
-  );
+  ])('sends new messages soon beside %i that hang in every attempt (%s)', async (count, kind, mostMs) => {
+    const home = await world();
+    const acceptedAtMs: number[] = [];
+    const send: Send = async ({ id }) => {
+      if (id !== 'new') {
+        await sleep(home.clock, 10_000);
+        return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
+      }
+      acceptedAtMs.push(home.clock.monotonicMs());
+      return accepted;
+    };
+    const channel = {
+      send: (_: unknown, one: Delivery, message: Notification) => send(one, message),
+      close: async () => {},
+    };
+    const ops = { name: 'ops', integrations: [{ kind, sendResolved: true }] };
+    const one = stage(home, { [kind]: channel }, [ops]);
+    const { abort } = start(one);
+    const hanging = Array.from({ length: count }, (_, at) => ({ id: `hangs-${at}`, lane: `${at}` }));
+    await home.queue(...hanging.map((row) => ({ ...row, integration: kind })));
+    one.wake();
+    // Each is attempted for the first time.
+    await home.clock.advance((count + 20) * 10_000);
+    const queuedAtMs = home.clock.monotonicMs();
+    await home.queue({ id: 'new', lane: 'new', integration: kind });
+    one.wake();
+    await home.clock.advance(120_000);
+    abort();
+    await home.clock.advance(10_000);
+    expect((acceptedAtMs[0] ?? Number.POSITIVE_INFINITY) - queuedAtMs).toBeLessThanOrEqual(mostMs + 500);
+    expect((await home.states()).delivered).toBe(1);
+  });
 
   test('never has more than five mails of an integration in flight', async () => {
     const home = await world();
@@ -349,7 +346,7 @@ describe('the stage', () => {
     expect(await home.states()).toEqual({ delivered: 10_000 });
   });
 
-  test('shares a commit among many, and settles a single one at once', async () => {
+  test('many share one commit, and a single one is settled at once', async () => {
     const home = await world();
     const ids = Array.from({ length: 400 }, (_, index) => `d-${index}`);
     await home.queue(...ids.map((id) => ({ id })));
@@ -372,7 +369,7 @@ describe('the stage', () => {
     expect((await home.stateOf('single')).state).toBe('delivered');
   });
 
-  test('settles within a moment what has ended while others hang', async () => {
+  test('settles soon what has ended while others hang', async () => {
     const home = await world();
     await home.queue(...Array.from({ length: 5 }, (_, index) => ({ id: `d-${index}` })));
     const open = Promise.withResolvers<Outcome>();
@@ -384,7 +381,7 @@ describe('the stage', () => {
     open.resolve(accepted);
   });
 
-  test('a message that nobody is left to get is suppressed with the reason', async () => {
+  test('a message without any remaining recipient is suppressed with the reason', async () => {
     const home = await world();
     await home.queue({ id: 'd-1', receiver: 'gone' }, { id: 'd-2', integration: 'email', position: 3 });
     start(stage(home, async () => accepted));
@@ -397,7 +394,7 @@ describe('the stage', () => {
     }
   });
 
-  test('a template that failed is told once, with the message that went without it', async () => {
+  test('a template that failed is reported once, with the message that was sent without it', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     let tries = 0;
@@ -447,7 +444,7 @@ describe('the stage', () => {
     expect(sent.sort()).toEqual(kinds.map((kind) => `${kind} by ${kind}`).sort());
   });
 
-  test('a webhook that moved behind a new email in the configuration still gets its messages', async () => {
+  test('a webhook that moved behind a new mail in the configuration still gets its messages', async () => {
     const home = await world();
     const moved: Receiver = { name: 'ops', integrations: [email(), webhook()] };
     await home.queue({ id: 'd-1', integration: 'webhook', position: 0 });
@@ -464,7 +461,7 @@ describe('the stage', () => {
     expect(kinds).toEqual(['webhook']);
   });
 
-  test('what another life left leased is tried again under the same id', async () => {
+  test('what another life left leased is attempted again under the same id', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     await home.store.transaction((tx) => tx.outbox.claim('ops', 0, home.clock.nowUs(), 1));
@@ -479,7 +476,7 @@ describe('the stage', () => {
     expect(seen).toMatchObject([{ id: 'd-1', attempts: 2 }]);
   });
 
-  test('a bug in a channel is reported, and the delivery is tried again', async () => {
+  test('a bug in a channel is reported, and the delivery is retried', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     const bug = new TypeError('oops');
@@ -497,7 +494,7 @@ describe('the stage', () => {
     ]);
   });
 
-  test('a secret that cannot be read is a failure that may pass', async () => {
+  test('a secret that cannot be read is a temporary failure', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
     start(

@@ -9,7 +9,7 @@ import { NOW_US, webhook } from '../channels/sample-notifications.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 import { accepted, HOUR_MS, stage, start, world } from './outbox-world.ts';
 
-describe('a receiver with moods', () => {
+describe('a receiver that fails in several ways', () => {
   /** The real webhook channel with a transport that answers as `answer` says. */
   function moody(clock: VirtualClock, answer: (nowUs: number, tries: number) => number | 'timeout') {
     const requests: (HttpRequest & { readonly atUs: number })[] = [];
@@ -33,7 +33,7 @@ describe('a receiver with moods', () => {
   const KEY = 'whsec_bmVzdHdhdGNoIHNpZ25zIHdpdGggdGhpcw==';
   const SIGNED: Receiver = { name: 'ops', integrations: [webhook({ secret: secret(KEY) })] };
 
-  test('that is down for two hours is told when it is back, always under the same signed id', async () => {
+  test('that is down for two hours is notified when it is back, always under the same signed id', async () => {
     const home = await world();
     const backAtUs = NOW_US + 2 * HOUR_MS * 1000;
     const { requests, channels } = moody(home.clock, (nowUs) => (nowUs < backAtUs ? 503 : 204));

@@ -59,22 +59,25 @@ const isWhole = (keys: readonly string[]) => !keys.includes(keyOf('poison'));
 test.each([
   ['refuses', REFUSED, 40],
   ['fails at', FAILED, 150],
-])('what it %s is sent in halves, until only that one is left', async (_, outcome, minutes) => {
-  const { home, took, forward, minutesPass } = await lake(outcome, isWhole);
-  await forward('batch', ...KEYS);
-  await minutesPass(minutes);
-  expect(took().toSorted()).toEqual(
-    KEYS.filter((key) => key !== 'poison')
-      .map(keyOf)
-      .toSorted(),
-  );
-  const { dead = 0, retry = 0, suppressed } = await home.states();
-  expect([dead + retry, suppressed]).toEqual([1, 3]);
-  const sent = await home.store.transaction((tx) => tx.outbox.notificationsOfEvent(keyOf('a')));
-  expect(sent.flatMap(({ deliveries }) => deliveries.map(({ state }) => state))).toContain('delivered');
-});
+])(
+  'a batch that it %s is sent in halves, until only the refused event is left',
+  async (_, outcome, minutes) => {
+    const { home, took, forward, minutesPass } = await lake(outcome, isWhole);
+    await forward('batch', ...KEYS);
+    await minutesPass(minutes);
+    expect(took().toSorted()).toEqual(
+      KEYS.filter((key) => key !== 'poison')
+        .map(keyOf)
+        .toSorted(),
+    );
+    const { dead = 0, retry = 0, suppressed } = await home.states();
+    expect([dead + retry, suppressed]).toEqual([1, 3]);
+    const sent = await home.store.transaction((tx) => tx.outbox.notificationsOfEvent(keyOf('a')));
+    expect(sent.flatMap(({ deliveries }) => deliveries.map(({ state }) => state))).toContain('delivered');
+  },
+);
 
-test('a receiver that refuses everything is sent no halves', async () => {
+test('a receiver that refuses everything gets no halves', async () => {
   const { home, forward, minutesPass } = await lake(REFUSED, () => false);
   await forward('batch', ...KEYS);
   await minutesPass(40, false);

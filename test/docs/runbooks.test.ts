@@ -36,20 +36,20 @@ describe('a runbook', () => {
     expect(rest.join('\n')).toMatch(/^- Look: .{5}[\s\S]*^- Do: .{5}/m);
   });
 
-  test('is about an alert that there is', () => {
+  test('is about an existing alert', () => {
     expect([...ENTRIES.keys()].filter((name) => !names.includes(name))).toEqual([]);
   });
 });
 
 describe('a rule', () => {
-  test.each(ALERTS)('$alert has a severity, a summary and the link to its runbook', (rule) => {
+  test.each(ALERTS)('$alert has a severity, a summary and a link to its runbook', (rule) => {
     expect(rule.labels?.severity).toMatch(/^(critical|warning|info)$/);
     expect(rule.annotations?.summary).toBeTruthy();
     const base = '{{ or $externalLabels.nestwatch_runbooks "config/runbooks.md" }}';
     expect(rule.annotations?.runbook_url).toBe(`${base}#${rule.alert.toLowerCase()}`);
   });
 
-  test('asks for metrics that there are', () => {
+  test('queries metrics that exist', () => {
     const metrics = [...Object.values(METRICS), ...Object.values(BIRD_METRICS)];
     const there = new Set<string>(metrics.map(({ name }) => name));
     const asked = RULES.flatMap(({ expr }) => expr.match(/(?<![:\w])nestwatch_\w+/g) ?? []);

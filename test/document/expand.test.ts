@@ -35,7 +35,7 @@ describe('expansion', () => {
     expect(expand(text, ENVIRONMENT)).toEqual({ ok: false, message });
   });
 
-  test('what comes from the environment arrives untouched, whatever it is', () => {
+  test('what comes from the environment arrives unchanged, whatever it is', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (value) => {
         expect(expand('${X}', { X: value })).toEqual({ ok: true, text: value, isExpanded: true });

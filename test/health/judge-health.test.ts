@@ -316,7 +316,7 @@ const CASES: readonly [
 ];
 
 describe('the health answer', () => {
-  test('is empty where all is well, up to each bound', () => {
+  test('is empty if all is well, up to each limit', () => {
     expect(judgeHealth(aWell())).toEqual([]);
     const bounds = inRegion({
       clockAheadUs: -60e6,
@@ -362,7 +362,7 @@ describe('the health answer', () => {
     ]);
   });
 
-  test('names each replica that refuses for another reason, since when the first of those with the same does', () => {
+  test('names each replica that refuses for another reason, with the first beginning among those with the same', () => {
     const refused = { mistakes: 1, first: 'n.yaml:9:1: c: d', sinceUs: NOW_US - MINUTE_US };
     const all = judgeHealth(
       aWell({
@@ -391,13 +391,13 @@ describe('the health answer', () => {
     expect(all).toEqual([]);
   });
 
-  test('says of a replica that refuses its file no more than that', () => {
+  test('says nothing else about a replica that refuses its file', () => {
     const refusing = aReplica({ name: 'host-b', refused: REFUSED, config: { digest: 'c0', sinceUs: 1 } });
     const all = judgeHealth(aWell({ replicas: [aReplica(), refusing] }));
     expect(all.map(({ reason }) => reason)).toEqual(['config_refused']);
   });
 
-  test('finds that no Bird is watched where all Nests are left out, though their Birds are still known', () => {
+  test('finds that no Bird is watched if all Nests are excluded, even if their Birds are still known', () => {
     const reasons = (change: Partial<RegionSnapshot>) =>
       judgeHealth(inRegion(change)).map(({ reason }) => reason);
     expect(reasons({ nests: 0, excludedNests: 9, birds: 12 })).toEqual(['no_birds']);
@@ -406,7 +406,7 @@ describe('the health answer', () => {
     expect(reasons({ nests: 0, excludedNests: 0, birds: 0 })).toEqual(['no_birds']);
   });
 
-  test('says of a region that does not answer nothing else', () => {
+  test('says nothing else about a region that does not answer', () => {
     const down = { health: 'down', reason: 'no answer', sinceUs: NOW_US } as const;
     const found = judgeHealth(
       inRegion({ health: down, reads: [{ ...late, overdue: 12 }], started: false, birds: 0 }),
@@ -420,7 +420,7 @@ describe('the health answer', () => {
     ['a small disk', 10 * MIB, 100 * MIB, false],
     ['a small disk', 10 * MIB - 1, 100 * MIB, true],
     ['no disk', 1, 0, false],
-  ])('finds %s with %i bytes free of %i low: %s', (_, free, whole, isLow) => {
+  ])('finds %s low with %i of %i bytes free: %s', (_, free, whole, isLow) => {
     expect(isDiskLow({ used: 1, free, whole })).toBe(isLow);
   });
 });

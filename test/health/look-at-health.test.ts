@@ -50,7 +50,7 @@ test.each([
   await close();
 });
 
-test('whoever asks again and again hears what the store said within the last ten seconds', async () => {
+test('frequent questions get what the store said within the last ten seconds', async () => {
   const { clock, health, looks, close } = await openHealth();
   await health.read();
   for (let asked = 0; asked < 30; asked += 1) {
@@ -64,7 +64,7 @@ test('whoever asks again and again hears what the store said within the last ten
   await close();
 });
 
-test('whoever asks again and again hears of a server that is away, and that it is back', async () => {
+test('frequent questions learn that a server is away, and that it is back', async () => {
   const { clock, health, looks, close } = await openHealth({ isAway: true });
   for (let asked = 0; asked < 5; asked += 1) {
     expect((await health.readOften()).impairments).toMatchObject([{ finding: { sort: 'store_away' } }]);
@@ -74,7 +74,7 @@ test('whoever asks again and again hears of a server that is away, and that it i
   await close();
 });
 
-test('alerting is woken while an impairment is new or says something else, not as long as it lasts', async () => {
+test('alerting is woken up while an impairment is new or changes, not as long as it lasts', async () => {
   const wakes: number[] = [];
   const { clock, health, close } = await openHealth({ changed: () => void wakes.push(1) });
   const refuse = (mistakes: readonly string[]) =>

@@ -49,6 +49,6 @@ test.each<[string, Record<string, string>, readonly Receiver[], boolean]>([
   ['only events are accepted, which call nobody', { both: '-+' }, [BOTH], true],
   ['who takes events alone accepts', { one: '-', lake: '+' }, [ONE, LAKE], true],
   ['who takes events alone fails', { one: '+', lake: '-' }, [ONE, LAKE], false],
-])('where %s: %j', async (_, tries, receivers, expected) => {
+])('if %s: %j', async (_, tries, receivers, expected) => {
   expect(await isNobodyReached(tries, receivers)).toBe(expected);
 });

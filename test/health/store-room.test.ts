@@ -14,8 +14,8 @@ const written: Happening = {
   alertId: 'a',
 };
 
-describe('the room of the store', () => {
-  test('is there until a write is refused', () => {
+describe('the space of the store', () => {
+  test('is available until a write is refused', () => {
     const room = createStoreRoom(createVirtualClock());
     expect(room.refusal(true)).toBeUndefined();
     room.hear(trouble(new NestwatchError('unreachable', 'no answer')));
@@ -25,7 +25,7 @@ describe('the room of the store', () => {
     expect(room.refusal(true)).toBeDefined();
   });
 
-  test('is there again when a write was accepted, whatever else is said', () => {
+  test('is available again when a write was accepted, whatever else is reported', () => {
     const room = createStoreRoom(createVirtualClock());
     room.hear({
       what: 'poll',
@@ -45,7 +45,7 @@ describe('the room of the store', () => {
   test.each([
     ['a minute where there is room', true, 60_000],
     ['ten minutes where that cannot be seen', false, 600_000],
-  ])('is there again when nobody was refused for %s', async (_, hasRoom, quietMs) => {
+  ])('is available again when nobody was refused for %s', async (_, hasRoom, quietMs) => {
     const clock = createVirtualClock();
     const room = createStoreRoom(clock);
     room.hear(trouble(full));
@@ -59,13 +59,13 @@ describe('the room of the store', () => {
     expect(room.refusal(hasRoom)).toBeUndefined();
   });
 
-  test('knows a store that fails from one that is full', () => {
+  test('distinguishes a store that fails from one that is full', () => {
     const room = createStoreRoom(createVirtualClock());
     room.hear(trouble(new NestwatchError('store_corrupt', 'The store is damaged.')));
     expect(room.refusal(true)).toMatchObject({ why: 'fails', message: 'The store is damaged.' });
   });
 
-  test('is there again as soon as a server that was away answers', () => {
+  test('is available again as soon as a server that was away answers', () => {
     const room = createStoreRoom(createVirtualClock());
     room.hear(trouble(new NestwatchError('store_down', 'no answer')));
     expect(room.refusal(false)).toMatchObject({ why: 'away', message: 'no answer' });

@@ -25,8 +25,8 @@ const inRegion = (change: Partial<RegionSnapshot>) => ({ regions: [aRegion(chang
 const low = { space: { used: 1, free: 1, whole: 1000 }, refusal: undefined };
 const unproven = [{ feed: 'flight', verifiedUntilUs: NOW_US - 100 * MINUTE_US }] as const;
 
-describe('where all is well', () => {
-  test('each reason without an alert of its own is seen to be over, in each region where it is of regions', () => {
+describe('if all is well', () => {
+  test('each reason without its own alert is seen to be over, in each region if it is about regions', () => {
     const regions = [aRegion(), aRegion({ region: 'us' })];
     const ofRegions = ['inventory_failing', 'no_birds', 'feed_unproven', 'clock_wrong'];
     const reasons = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
@@ -39,7 +39,7 @@ describe('where all is well', () => {
 });
 
 describe('what impairs the watch', () => {
-  test('is said with its title, its sentences and what to do', () => {
+  test('is reported with its title, its sentences and what to do', () => {
     const refusedConfig = { mistakes: 1, first: 'n.yaml:3:1: rout: unknown key', sinceUs: NOW_US };
     expect(impaired(facts({ refusedConfig }))).toEqual([
       {
@@ -58,7 +58,7 @@ describe('what impairs the watch', () => {
     ]);
   });
 
-  test('is one fact for all of one reason', () => {
+  test('is one fact for everything with one reason', () => {
     const dead = [
       { receiver: 'ops', count: 2 },
       { receiver: 'pager', count: 1 },
@@ -81,7 +81,7 @@ describe('what impairs the watch', () => {
     expect(impaired(facts(inRegion(change)))).toEqual([]);
   });
 
-  test('lasts since it was first seen, also where that is found later, or the clock was set back', () => {
+  test('lasts since it was first seen, even if it is found later or the clock was set back', () => {
     const look = looks();
     const sinceOf = (nowUs: number, store: HealthSnapshot['store']) =>
       impaired(look({ nowUs, store }))[0]?.sinceUs;
@@ -94,14 +94,14 @@ describe('what impairs the watch', () => {
     expect(sinceOf(NOW_US, low)).toBe(NOW_US);
   });
 
-  test('ends by itself mostly where proof is late', () => {
+  test('usually ends by itself if proof is late', () => {
     expect(impaired(facts(inRegion({ proofs: unproven })))).toMatchObject([
       { reason: 'feed_unproven', region: 'eu', endsByItself: true, severity: 'warning' },
     ]);
   });
 });
 
-describe('what cannot be seen is neither', () => {
+describe('what cannot be seen is neither impaired nor well', () => {
   test.each([
     ['of a region that is away', { health: { health: 'down', reason: 'no', sinceUs: 1 } }, []],
     ['of a region that was not read yet', { started: false, firstPass: { streams: 0, read: 0 } }, []],
@@ -128,7 +128,7 @@ describe('what cannot be seen is neither', () => {
     ).toEqual(seen.toSorted());
   });
 
-  test('of a route to nobody while nobody at all is notified, since nobody would hear of it', () => {
+  test('a route to nobody while nobody at all is notified, since the alert would reach nobody', () => {
     const routes = [{ path: 'route', receiver: 'lake' }];
     for (const isForwarded of [false, true]) {
       const all = facts({ route: { isAnybodyNotified: false, isForwarded, routes } });
@@ -138,13 +138,13 @@ describe('what cannot be seen is neither', () => {
     expect(impaired(some)).toMatchObject([{ reason: 'nobody_notified', severity: 'warning' }]);
   });
 
-  test('of the disk while its room is not known, or the store fails', () => {
+  test('the disk while its space is not known, or the store fails', () => {
     const refusal = { why: 'full' as const, message: 'm', sinceUs: NOW_US };
     expect(over(facts({ store: { space: undefined, refusal: undefined } }))).not.toContain('disk_low');
     expect(over(facts({ store: { space: aWell().store.space, refusal } }))).not.toContain('disk_low');
   });
 
-  test('of what the store keeps before it answered', () => {
+  test('what the store contains before it answered', () => {
     const seen = over(facts({ kept: NOTHING_KEPT }));
     expect(seen).not.toContain('deliveries_dead');
     expect(seen).not.toContain('faults_set_aside');

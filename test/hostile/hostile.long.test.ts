@@ -16,12 +16,12 @@ async function failuresOf(seeds: readonly number[], options: RunOptions): Promis
   return failures;
 }
 
-test('whatever comes from outside, the others are watched, and what leaves is text', async () => {
+test('whatever comes from outside, the others are watched, and only text leaves', async () => {
   const seeds = casesOf('hostile worlds', SEEDS, upTo(5));
   expect(await failuresOf(seeds, { isLarge: false })).toEqual([]);
 });
 
-test('so it is where texts have megabytes and pages millions of items', async () => {
+test('also with texts of megabytes and pages of millions of items', async () => {
   const seeds = casesOf('large hostile worlds', upTo(100), upTo(1));
   expect(await failuresOf(seeds, { isLarge: true })).toEqual([]);
 });

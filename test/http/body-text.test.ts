@@ -5,7 +5,7 @@ import { countTurns } from '../count-turns.ts';
 const MIB = 2 ** 20;
 
 test.each([0, 1, 2, 3])(
-  'a large body is decoded as at once, also where a part ends within a character: %s',
+  'a large body is decoded like a small one, even if a part ends within a character: %s',
   async (before) => {
     const parts = [Buffer.from(`\ufeff${'x'.repeat(MIB - 3 - before)}😀`), Buffer.alloc(MIB, 0xff)];
     const body = Buffer.concat([...parts, Buffer.from('😀').subarray(0, before)]);
@@ -13,7 +13,7 @@ test.each([0, 1, 2, 3])(
   },
 );
 
-test('other work goes on after each MiB of what is no UTF-8', async () => {
+test('other work continues after each MiB of what is not UTF-8', async () => {
   const turns = countTurns();
   expect(await bodyText(Buffer.alloc(16 * MIB, 0xff))).toHaveLength(16 * MIB);
   expect(turns()).toBeGreaterThanOrEqual(15);

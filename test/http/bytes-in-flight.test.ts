@@ -13,7 +13,7 @@ async function hasEnded(promise: Promise<void> | undefined): Promise<boolean> {
   return ended;
 }
 
-test('below and at the bound answers go on, above it only the first one and small ones', async () => {
+test('up to the limit answers continue, above it only the first one and small ones', async () => {
   let waits = 0;
   const bytes = createBytesInFlight(4 * MIB, () => {
     waits += 1;
@@ -36,7 +36,7 @@ test('below and at the bound answers go on, above it only the first one and smal
   expect(await hasEnded(thirdGoesOn)).toBe(true);
 });
 
-test('whoever gives up waiting holds nothing any more', async () => {
+test('a request that stops waiting holds nothing any more', async () => {
   const bytes = createBytesInFlight(MIB, () => {});
   const [first, second] = [{}, {}];
   await bytes.take(first, MIB);

@@ -19,7 +19,7 @@ function openPools() {
   return pools;
 }
 
-test('those to the server that was asked longest ago end when there are too many', () => {
+test("the least recently used server's connections end when there are too many", () => {
   const pools = openPools();
   const all = Array.from({ length: MOST }, (_, at) => pools.to(origin(at)) as Pool);
   expect(pools.to(origin(0))).toBe(all[0]);
@@ -29,7 +29,7 @@ test('those to the server that was asked longest ago end when there are too many
   expect(all.flatMap(({ closed }, at) => (closed ? [at] : []))).toEqual([1, 2]);
 });
 
-test('what is under way then still ends as it should', async () => {
+test('requests in flight still end as they should', async () => {
   const { url, close } = await serveHttp(() => ({ status: 200, body: 'late' }));
   onTestFinished(close);
   const pools = openPools();

@@ -39,7 +39,7 @@ function resolver() {
 }
 
 describe('looking up names', () => {
-  test('whoever asks for the same name shares one question', () => {
+  test('requests for the same name share one query', () => {
     const { find, underWay, answer, found } = resolver();
     for (let tries = 0; tries < 8; tries += 1) find('silent.example');
     expect(underWay()).toEqual(['silent.example']);
@@ -47,7 +47,7 @@ describe('looking up names', () => {
     expect(found).toEqual(Array.from({ length: 8 }, () => 'silent.example: none'));
   });
 
-  test('names that are silent leave room for one that was looked up quickly', () => {
+  test('silent names leave room for one that was looked up quickly', () => {
     const world = resolver();
     world.prove('eu.example');
     for (const name of ['silent-1.example', 'silent-2.example', 'silent-3.example']) world.find(name);
@@ -70,7 +70,7 @@ describe('looking up names', () => {
     expect(world.underWay()).toEqual(['b.example', 'c.example']);
   });
 
-  test('what was slow is kept for a minute, since whoever asked for it has given up', async () => {
+  test('a slow result is kept for a minute, since whoever asked for it has given up', async () => {
     const world = resolver();
     world.find('slow.example');
     await world.clock.advance(12_000);
@@ -84,7 +84,7 @@ describe('looking up names', () => {
     expect(world.underWay()).toEqual(['slow.example']);
   });
 
-  test('what is asked for in another way is another question', () => {
+  test('another kind of look-up is a separate query', () => {
     const questions: unknown[] = [];
     const lookUp = createLookUp({
       clock: createVirtualClock(),
@@ -95,7 +95,7 @@ describe('looking up names', () => {
     expect(questions).toEqual([{ all: true }, { all: false }]);
   });
 
-  test('a transport connects where it says', async () => {
+  test('a transport connects to the address found', async () => {
     const { url, close } = await serveHttp(() => ({ status: 200, body: 'here' }));
     onTestFinished(close);
     const transport = openTransport({

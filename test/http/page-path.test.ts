@@ -17,7 +17,7 @@ test.each([
   expect(path).toBe(expected);
 });
 
-test('every id comes back from its address, which leads nowhere else', () => {
+test('every id is read back from its address, which leads nowhere else', () => {
   fc.assert(
     fc.property(fc.string({ unit: anyCharacter, minLength: 3 }), (id) => {
       const { pathname } = new URL(`http://watch.example.com/${eventPath(`eu/${id}`)}`);
@@ -27,6 +27,6 @@ test('every id comes back from its address, which leads nowhere else', () => {
   );
 });
 
-test('what is not encoded as an address is stands for nothing', () => {
+test('an address that is not properly encoded stands for nothing', () => {
   expect(idOfPath('100%')).toBeUndefined();
 });

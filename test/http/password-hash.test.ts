@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { hashPassword, isPasswordOf, mistakeInPasswordHash } from '../../src/http/password-hash.ts';
 
 describe('a hash of a password', () => {
-  test('fits its password and no other', async () => {
+  test('matches its password and no other', async () => {
     const hash = await hashPassword('correct horse', randomBytes);
     expect(hash).toMatch(/^\$scrypt\$ln=14,r=8,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/);
     expect(mistakeInPasswordHash(hash)).toBeUndefined();
@@ -14,7 +14,7 @@ describe('a hash of a password', () => {
   });
 
   // RFC 7914, section 12: P="password", S="NaCl", N=1024, r=8, p=16.
-  test('is that of the RFC', async () => {
+  test('equals that of the RFC', async () => {
     const derived =
       'fdbabe1c9d3472007856e7190d01e9fe7c6ad7cbc8237830e77376634b3731622eaf30d92e22a3886ff109279d9830dac727afb94a83ee6d8360cbdfa2cc0640';
     const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');
@@ -39,7 +39,7 @@ describe('a hash of a password', () => {
       'too little or too much',
     ],
     ['no salt', `$scrypt$ln=14,r=8,p=1$AA$${'A'.repeat(43)}`, 'too little or too much'],
-  ])('%s is none', async (_name, text, mistake) => {
+  ])('%s is not a hash', async (_name, text, mistake) => {
     expect(mistakeInPasswordHash(text)).toContain(mistake);
     if (!text.startsWith('$scrypt$ln=14,r=8,p=1$AA$') && !text.includes('ln=2')) {
       expect(await isPasswordOf(text, 'hunter2').catch(() => false)).toBe(false);

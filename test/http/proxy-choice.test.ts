@@ -49,7 +49,7 @@ describe('the proxy of a request', () => {
     ['[fd00::1]:80', 'http://[fd00::1]', 'direct'],
     ['[fd00::1]:81', 'http://[fd00::1]', 'proxy'],
     [',,', 'http://a.example', 'proxy'],
-  ])('beside no_proxy "%s" %s goes %s', (noProxy, url, way) => {
+  ])('with no_proxy "%s" %s is reached %s', (noProxy, url, way) => {
     expect(proxyFor(new URL(url), { http, https, noProxy })).toBe(
       way === 'direct'
         ? undefined

@@ -34,7 +34,7 @@ const get = (url: string): HttpRequest => ({ method: 'GET', url, headers: {} });
 const failsWith = (code: ErrorCode) => expect.objectContaining({ name: 'NestwatchError', code });
 
 describe('an exchange', () => {
-  test('carries method, path, query, headers and body, and brings back status, headers and text', async () => {
+  test('sends method, path, query, headers and body, and returns status, headers and text', async () => {
     const seen: unknown[] = [];
     const url = await serve(async (request, response) => {
       const body = Buffer.concat(await request.toArray()).toString();
@@ -53,7 +53,7 @@ describe('an exchange', () => {
     expect(answer).toMatchObject({ status: 201, body: 'grüß', headers: { 'x-twice': 'a, b' } });
   });
 
-  test('sends header text beyond ASCII as its bytes in UTF-8', async () => {
+  test('sends non-ASCII header text as its UTF-8 bytes', async () => {
     let token = '';
     const url = await serve((request, response) => {
       token = Buffer.from(request.headers.authorization ?? '', 'latin1').toString('utf8');
@@ -86,7 +86,7 @@ describe('an exchange', () => {
     ['deflate', deflateSync],
     ['br', brotliCompressSync],
     ['zstd', zstdCompressSync],
-  ])('reads what a gateway compressed unasked as %s', async (encoding, compress) => {
+  ])('reads what a gateway compressed without being asked, as %s', async (encoding, compress) => {
     const url = await serve((_request, response) => {
       response
         .writeHead(429, { 'content-encoding': encoding, 'retry-after': '7' })
@@ -107,7 +107,7 @@ describe('an exchange', () => {
     ['gzip', '{}'],
     ['gzip, br', '{}'],
     ['gzip', ''],
-  ])('what is not compressed as %s says stays as it came: %j', async (encoding, body) => {
+  ])('what is not compressed as %s says is unchanged: %j', async (encoding, body) => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-encoding': encoding }).end(body);
     });
@@ -118,7 +118,7 @@ describe('an exchange', () => {
     });
   });
 
-  test('uses as many connections as it may, and no more', async () => {
+  test('uses as many connections as allowed, and no more', async () => {
     const sockets = new Set<unknown>();
     const held: ServerResponse[] = [];
     const url = await serve((request, response) => {
@@ -134,7 +134,7 @@ describe('an exchange', () => {
 });
 
 describe('failures', () => {
-  test('a connection that is refused is unreachable, and the message holds no path', async () => {
+  test('a refused connection is unreachable, and the message contains no path', async () => {
     const url = await serve(() => {});
     await closing.pop()!();
     const failure = await open()
@@ -164,7 +164,7 @@ describe('failures', () => {
   test.each([
     ['by its length', { 'content-length': '1000' }],
     ['by its chunks', { 'transfer-encoding': 'chunked' }],
-  ])('a body cut short, known %s, is not_json', async (_how, headers) => {
+  ])('a body cut off, known %s, is not_json', async (_how, headers) => {
     const url = await serve((request, response) => {
       response.writeHead(200, headers);
       response.write('{"items":[', () => request.socket.destroy());
@@ -172,7 +172,7 @@ describe('failures', () => {
     await expect(open().send(get(url))).rejects.toEqual(failsWith('not_json'));
   });
 
-  test('of a refusal that was cut short, what it asks for is known', async () => {
+  test('a refusal that was cut off still shows how long to wait', async () => {
     const url = await serve((request, response) => {
       const date = 'Thu, 02 Jul 2026 15:00:00 GMT';
       response.writeHead(429, { date, 'content-length': '1000', 'retry-after': '30', 'x-canary': 'c' });
@@ -186,7 +186,7 @@ describe('failures', () => {
     await expect(open().send(get(url))).rejects.not.toHaveProperty('facts.headers.x-canary');
   });
 
-  test('a body over the limit is too_large and its connection is given up', async () => {
+  test('a body over the limit is too_large and its connection is closed', async () => {
     const closed = Promise.withResolvers<void>();
     const url = await serve((request, response) => {
       request.socket.on('close', () => closed.resolve());
@@ -200,7 +200,7 @@ describe('failures', () => {
     await closed.promise;
   });
 
-  test('a small body that unpacks to more than the limit is too_large', async () => {
+  test('a small body that decompresses to more than the limit is too_large', async () => {
     const url = await serve((_request, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(50_001)));
     });
@@ -208,7 +208,7 @@ describe('failures', () => {
     expect((await open({ maxBodyBytes: 50_001 }).send(get(url))).body).toHaveLength(50_001);
   });
 
-  test('no answer, and a body that trickles for ever, end with timeout', async () => {
+  test('no answer, and a body that trickles forever, end with timeout', async () => {
     const url = await serve((request, response) => {
       if (request.url === '/silent') return;
       response.writeHead(200);
@@ -235,7 +235,7 @@ describe('failures', () => {
     await expect(transport.send(bad)).rejects.toEqual(failsWith('unreachable'));
   });
 
-  test('closing ends what is under way and refuses what comes after', async () => {
+  test('closing ends requests in flight and refuses later ones', async () => {
     const arrived = Promise.withResolvers<void>();
     const url = await serve(() => arrived.resolve());
     const transport = open();

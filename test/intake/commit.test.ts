@@ -42,7 +42,7 @@ async function triggerFailed(minute: number): Promise<void> {
 const firing = async () =>
   (await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }))).length;
 
-test('a Flight that was read before the failed triggers around it parts them all the same', async () => {
+test('a Flight that was read before the failed triggers around it still separates them', async () => {
   const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '7'));
   const flight = { stream, flightId: 'f', startedAtUs: TEST_START_US + 2 * MINUTE_US, status: 'active' };
   await commit({

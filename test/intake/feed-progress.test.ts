@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createVerifiedUntil } from '../../src/intake/feed-progress.ts';
 
-test('a feed is verified up to where all its streams are, from the moment on at which all of them are at all', () => {
+test('a feed is verified up to where all its streams are, once all of them are verified at all', () => {
   const verifiedUntil = createVerifiedUntil();
   expect(verifiedUntil([])).toBe(0);
   expect(verifiedUntil([0, 0])).toBe(0);
@@ -9,7 +9,7 @@ test('a feed is verified up to where all its streams are, from the moment on at 
   expect(verifiedUntil([50, 40])).toBe(40);
 });
 
-test('a new stream does not take back what is known of the others', () => {
+test('a new stream does not reduce what is known about the others', () => {
   const verifiedUntil = createVerifiedUntil();
   verifiedUntil([50, 40]);
   expect(verifiedUntil([60, 45, 0])).toBe(45);

@@ -56,7 +56,7 @@ test.each([
   ['nothing', {}, {}],
   ['a duration without end', { duration_seconds: 1e308 }, {}],
   ['a start after its end', { started_at_us: TEST_START_US + 1 }, {}],
-])('a failed Flight that says %s', async (_, attributes, expected) => {
+])('a failed Flight with %s', async (_, attributes, expected) => {
   expect(await reportsOf({ attributes })).toEqual([
     { ...END, error: expect.stringMatching(/^HTTP ?# from https:\/\/tms.example.com\/…$/), ...expected },
   ]);

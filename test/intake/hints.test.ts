@@ -48,7 +48,7 @@ const notified = (birdId: string) => event('notification', 'notification.FlowDea
 const birds = (count: number) => Array.from({ length: count }, (_, at) => `${at}`);
 
 describe('news of a Bird', () => {
-  test('brings its streams forward where it failed, and has it read where its status may be another', async () => {
+  test('brings its streams forward if something failed, and has it read if its status may have changed', async () => {
     await hints.follow([
       event('flight', 'flight.failed', '1'),
       event('flight', 'flight.succeeded', '2'),
@@ -61,27 +61,27 @@ describe('news of a Bird', () => {
     expect(read).toEqual(['4', '5']);
   });
 
-  test('that one of its Flights failed brings nothing forward where the rate is too low for every interval', async () => {
+  test('about a failed Flight brings nothing forward if the rate is too low for every interval', async () => {
     hasRoom = false;
     await hints.follow([event('flight', 'flight.failed', '1'), notified('5')]);
     expect(hinted).toEqual(['logs/5', 'flights/5']);
   });
 
-  test('has it read once, however much there is, and is no trouble where it is gone', async () => {
+  test('has it read once, however much there is, and is no problem if it is deleted', async () => {
     await hints.follow([notified('gone'), notified('gone'), deactivated('gone'), deactivated('1')]);
     expect(read).toEqual(['gone', '1']);
   });
 });
 
 describe('news of many Birds at once', () => {
-  test('has the inventory read instead of each of them', async () => {
+  test('has the inventory read instead of each Bird', async () => {
     await hints.follow(birds(20).map(deactivated));
     expect([read.length, hinted]).toEqual([20, []]);
     await hints.follow(birds(21).map(deactivated));
     expect([read.length, hinted]).toEqual([20, ['inventory']]);
   });
 
-  test('has no Bird read before that reading, and those after it that are hinted at once it has begun', async () => {
+  test('has no Bird read before that reading, but those that are hinted at after it began', async () => {
     await hints.follow(birds(300).map(deactivated));
     await hints.follow([deactivated('1')]);
     expect(read).toEqual([]);

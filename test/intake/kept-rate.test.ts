@@ -11,7 +11,7 @@ const refusedSince = (count: number) =>
   stage!.happenings.slice(count).filter((one) => one.what === 'request' && one.failure === 'rate_limited')
     .length;
 
-test('a restart at a tight limit begins near it and is not refused anew', async () => {
+test('a restart at a tight limit begins near it and is not refused again', async () => {
   stage = await openStage({
     regions: ['eu'],
     behaviours: { eu: { requestsPerSecond: 4 } },
@@ -31,7 +31,7 @@ test('a restart at a tight limit begins near it and is not refused anew', async 
   expect(stage.daemon().regions()[0]!.requestsPerSecond).toBeGreaterThan(3);
 });
 
-test('what is kept is written when it has changed, and now and then; a clock that was set back makes it no younger than now', async () => {
+test('the rate is stored when it has changed, and now and then; after a clock was set back it is no younger than now', async () => {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const remembered: [number, number][] = [];

@@ -74,7 +74,7 @@ function regionOf() {
   };
 }
 
-test('says once that a region is polled too rarely, with what would be needed, and once that this is over', async () => {
+test('reports once that a region is polled too rarely, with what would be needed, and once that this is over', async () => {
   const region = regionOf();
   await region.minutesPass(6);
   await region.minutesPass(1);
@@ -92,7 +92,7 @@ test('says once that a region is polled too rarely, with what would be needed, a
   expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
 });
 
-test('says that a backlog is read, though each poll succeeds, until it is read to its end', async () => {
+test('reports a backlog, although each poll succeeds, until it is read to its end', async () => {
   const region = regionOf();
   for (let minute = 0; minute < 6; minute += 2) {
     region.pollsPart();
@@ -110,7 +110,7 @@ test('says that a backlog is read, though each poll succeeds, until it is read t
   expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
 });
 
-test('says of an earlier life that its trouble is over, but not before a whole round was possible', async () => {
+test("reports an earlier life's trouble as over, but not before a whole round was possible", async () => {
   const region = regionOf();
   region.poll();
   await region.minutesPass(4);
@@ -119,14 +119,14 @@ test('says of an earlier life that its trouble is over, but not before a whole r
   expect(region.reported.map(({ kept }) => kept)).toEqual([true]);
 });
 
-test('says nothing of a region that is away', async () => {
+test('reports nothing about a region that is away', async () => {
   const region = regionOf();
   region.become('down');
   await region.minutesPass(60);
   expect(region.reported).toEqual([]);
 });
 
-test('says that reading fails where that is why, however much the rate allows', async () => {
+test('reports that reading fails if that is why, however much the rate allows', async () => {
   const region = regionOf();
   region.poll();
   for (let minute = 0; minute < 6; minute += 1) {
@@ -139,7 +139,7 @@ test('says that reading fails where that is why, however much the rate allows', 
   );
 });
 
-test('reports a pause that is longer than streams may wait at once, until when it lasts, and that it is over', async () => {
+test('reports a pause that is longer than streams may wait, at once, with its end, and that it is over', async () => {
   const region = regionOf();
   region.poll();
   region.isPaused(60 * MINUTE);
@@ -159,7 +159,7 @@ test('reports a pause that is longer than streams may wait at once, until when i
   ]);
 });
 
-test('says nothing of a pause that is shorter than streams may wait', async () => {
+test('does not report a pause that is shorter than streams may wait', async () => {
   const region = regionOf();
   region.poll();
   region.isPaused(4 * MINUTE);

@@ -32,13 +32,13 @@ describe('the overlap', () => {
     expect(start(120).overlapUs(DAY_MS)).toBe(10 * SECOND_US);
   });
 
-  test('is twice what was late, as soon as that is more', () => {
+  test('is twice the lateness, as soon as that is more', () => {
     const lateness = start(120);
     lateness.late(90 * SECOND_US, HOUR_MS);
     expect(lateness.overlapUs(HOUR_MS)).toBe(180 * SECOND_US);
   });
 
-  test('never exceeds 10 minutes, but where more is configured', () => {
+  test('never exceeds 10 minutes, unless more is configured', () => {
     const lateness = start(120);
     lateness.late(7 * HOUR_MS * 1000, 0);
     expect(lateness.overlapUs(0)).toBe(600 * SECOND_US);
@@ -49,7 +49,7 @@ describe('the overlap', () => {
     expect(start(0).overlapUs(0)).toBe(10 * SECOND_US);
   });
 
-  test('leaves the rarest aside among thousands, but not while they are recent', () => {
+  test('ignores the rarest among thousands, unless they are recent', () => {
     const lateness = start(0);
     lateness.late(200 * SECOND_US, 0);
     for (let count = 0; count < 5_000; count += 1) lateness.late(15 * SECOND_US, 0);

@@ -12,7 +12,7 @@ test.each([
   [most, most, 0],
   [most + 1, most, 1],
   [20 * most, most, 1],
-])('of %d malformed entries in one answer %d are set aside', async (given, kept, reached) => {
+])('of %d malformed entries in one answer, %d are set aside', async (given, kept, reached) => {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   onTestFinished(() => store.close());

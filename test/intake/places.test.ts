@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Places } from '../../src/intake/places.ts';
 
-test('so many polls may be under way at once', () => {
+test('a limited number of polls may run at once', () => {
   const places = new Places(2);
   places.take('flight', 0);
   expect(places.isFull()).toBe(false);
@@ -12,7 +12,7 @@ test('so many polls may be under way at once', () => {
 });
 
 describe('a feed', () => {
-  test('of which polls are quick may hold all places', () => {
+  test('with quick polls may use all places', () => {
     const places = new Places(8);
     for (let at = 0; at < 7; at += 1) places.take('bird_log', 0);
     expect(places.fullFeed(2_000)).toBeUndefined();
@@ -24,7 +24,7 @@ describe('a feed', () => {
     [3, 2],
     [8, 6],
     [64, 48],
-  ])('of which polls are slow leaves some of %i places to others', (count, most) => {
+  ])('with slow polls leaves some of %i places to others', (count, most) => {
     const places = new Places(count);
     for (let at = 1; at < most; at += 1) places.take('bird_log', 0);
     expect(places.fullFeed(60_000)).toBeUndefined();
@@ -32,7 +32,7 @@ describe('a feed', () => {
     expect([places.fullFeed(2_000), places.fullFeed(2_001)]).toEqual([undefined, 'bird_log']);
   });
 
-  test('counts as slow until a poll of it was quick', () => {
+  test('counts as slow until one of its polls was quick', () => {
     const places = new Places(4);
     places.take('flight', 0)(2_001);
     const ends = [1, 2, 3].map((at) => places.take('flight', 3_000 + at));

@@ -38,7 +38,7 @@ async function life() {
   return { schedule, reads, follow, poll, of };
 }
 
-test('of a feed the stream counts that was read longest ago', async () => {
+test('of a feed, the stream that was read longest ago counts', async () => {
   const { schedule, follow, poll, of } = await life();
   follow('2');
   poll();
@@ -54,7 +54,7 @@ test('of a feed the stream counts that was read longest ago', async () => {
   expect(of('notification')).toEqual({ feed: 'notification', streams: 0, overdue: 0, oldestReadUs: 0 });
 });
 
-test('a stream that was never read is never counted as read, and overdue when its time has come', async () => {
+test('a stream that was never read does not count as read, and is overdue when its time has come', async () => {
   const { poll, of } = await life();
   expect(of('flight')).toMatchObject({ overdue: 0, oldestReadUs: 0 });
   poll('flights/1');
@@ -62,7 +62,7 @@ test('a stream that was never read is never counted as read, and overdue when it
   expect(of('flight')).toMatchObject({ overdue: 1, oldestReadUs: 0 });
 });
 
-test('what an earlier life has kept counts until a stream is read', async () => {
+test('what an earlier life stored counts until a stream is read', async () => {
   const first = await life();
   first.poll();
   await first.reads.keep();
@@ -73,7 +73,7 @@ test('what an earlier life has kept counts until a stream is read', async () => 
   expect(of('flight')!.oldestReadUs).toBe(TEST_START_US + 600e6);
 });
 
-test('the first pass is over when each stream was read, and no Bird that comes later begins another', async () => {
+test('the first pass is over when each stream was read, and no later Bird begins another', async () => {
   const { reads, follow, poll } = await life();
   expect(reads.firstPass()).toEqual({ streams: 2, read: 0 });
   poll('flights/1');

@@ -34,13 +34,13 @@ function life(of: Store = store) {
   return createServiceClock('eu', { getNotifications } as unknown as ServiceClient, of, clock);
 }
 
-test('before it is known since when a region is watched nothing is guessed', async () => {
+test('before it is known since when a region is watched, nothing is guessed', async () => {
   const first = life();
   await first.load();
   expect(() => first.watchedSinceUs()).toThrow('not known yet');
 });
 
-test('what asks first finds out by the least question, and a later life knows it without one', async () => {
+test('the first to need it finds out by the smallest request, and a later life knows it without one', async () => {
   const first = life();
   await first.load();
   await first.begun();
@@ -77,7 +77,7 @@ test('a first answer from a clock that was ahead makes no history of what happen
   expect(later.watchedSinceUs()).toBe(TEST_START_US - 10e6);
 });
 
-test('a stored beginning that has yet to come is put right at the next start', async () => {
+test('a stored beginning that is in the future is corrected at the next start', async () => {
   await store.transaction((tx) => tx.inventory.regionSince('eu', TEST_START_US + 100 * HOUR_US));
   aheadUs = 0;
   const later = life();
@@ -135,7 +135,7 @@ test('a clock that disagrees with the service says nothing of earlier lives', as
   expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 30e6);
 });
 
-test('by how much the service is ahead is what two answers in a row show', async () => {
+test('how far the service is ahead is what two answers in a row show', async () => {
   const one = life();
   await one.load();
   expect(one.aheadUs()).toBe(0);
@@ -152,7 +152,7 @@ test('by how much the service is ahead is what two answers in a row show', async
 
 const DECADES_US = 30 * 365 * 24 * HOUR_US;
 
-test('one answer with a time long ago, the first of all, makes no news of history', async () => {
+test('one answer with a time long ago, the first of all, does not make news of history', async () => {
   const first = life();
   await first.load();
   aheadUs = -DECADES_US;
@@ -163,7 +163,7 @@ test('one answer with a time long ago, the first of all, makes no news of histor
   expect(first.watchedSinceUs()).toBe(TEST_START_US - 10e6);
 });
 
-test('so it is where the first minutes show such times, as soon as both clocks agree', async () => {
+test('also if the first minutes show such times, as soon as both clocks agree', async () => {
   const first = life();
   await first.load();
   aheadUs = -DECADES_US;
@@ -178,7 +178,7 @@ test('so it is where the first minutes show such times, as soon as both clocks a
   expect(later.watchedSinceUs()).toBe(TEST_START_US);
 });
 
-test('what a full store did not take of that is written once it does', async () => {
+test('what a full store did not take of it is written once it does', async () => {
   let isFull = false;
   const full = () => Promise.reject(new NestwatchError('disk_full', 'the store is full'));
   const first = life({ ...store, transaction: (work) => (isFull ? full() : store.transaction(work)) });

@@ -9,7 +9,7 @@ const beat = (outcome: 'sent' | 'failed' | 'silent', reason = ''): Happening => 
   ...{ what: 'heartbeat', outcome, reason, atUs: TEST_START_US },
 });
 
-test('the log tells of the heartbeat once for each change, with the reason', () => {
+test('the log reports the heartbeat once for each change, with the reason', () => {
   const lines: { level: string; message: string; reason?: string }[] = [];
   const stream = { write: (line: string) => lines.push(JSON.parse(line)) };
   const log = createLog({ level: 'info', format: 'json', stream, clock: createVirtualClock() });

@@ -23,7 +23,7 @@ function logTo(options: Partial<LogOptions> = {}) {
 const DELIVERY = { what: 'delivery', receiver: 'pager', integration: 'webhook', attempt: 1 } as const;
 
 describe('a log that nobody reads', () => {
-  test('leaves lines out beyond a bound, says so elsewhere, and says how many once it is read again', () => {
+  test('drops lines beyond a limit, reports it elsewhere, and says how many once it is read again', () => {
     let isRead = false;
     let text = '';
     const told: string[] = [];
@@ -92,7 +92,7 @@ describe('a line', () => {
     expect(lines().map((line) => line.message)).toEqual(['c']);
   });
 
-  test('for people is short, and in colour only when asked', () => {
+  test('for people is short, and in colour only if asked for', () => {
     const { report, text } = logTo({ format: 'pretty' });
     report({ what: 'notified', receiver: 'ops', groupKey: '{}:{}', reason: 'first', alerts: 2 });
     expect(text()).toBe(
@@ -103,7 +103,7 @@ describe('a line', () => {
     expect(coloured.text()).toContain('\u001b[32mINFO');
   });
 
-  test.each(['json', 'pretty'] as const)('in %s carries no control characters of others', (format) => {
+  test.each(['json', 'pretty'] as const)('in %s contains no control characters from others', (format) => {
     const { warn, text } = logTo({ format });
     warn('x', { reason: 'a\u001b[2Jb\nc\u202ed', error: new Error('e\u001b[2Jf') });
     for (const control of ['\u001b', '\u202e']) expect(text()).not.toContain(control);
@@ -111,7 +111,7 @@ describe('a line', () => {
   });
 });
 
-describe('what becomes a line, and how loud', () => {
+describe('what becomes a line, and at which level', () => {
   const trouble = { what: 'trouble', stage: 'intake' } as const;
   const table: [Happening, string, string][] = [
     [{ what: 'request', region: 'eu', operation: 'getBird', durationMs: 3 }, 'debug', 'A request ended'],
@@ -194,7 +194,7 @@ describe('what becomes a line, and how loud', () => {
     expect(lines()).toMatchObject([{ level, message }]);
   });
 
-  test('the health of a region is told when it changes', () => {
+  test('the health of a region is reported when it changes', () => {
     const { report, lines } = logTo();
     const health = { what: 'region_health', region: 'eu', reason: 'no connection' } as const;
     for (const one of ['up', 'up', 'down', 'down', 'up'] as const) report({ ...health, health: one });
@@ -202,10 +202,10 @@ describe('what becomes a line, and how loud', () => {
   });
 });
 
-describe('trouble that repeats', () => {
+describe('repeated trouble', () => {
   const late = () => new NestwatchError('timeout', 'No answer');
 
-  test('is told once a minute with how often it was held back', async () => {
+  test('is reported once a minute with how often it was held back', async () => {
     const { report, lines, clock } = logTo();
     const happen = () => report({ what: 'trouble', stage: 'intake', region: 'eu', error: late() });
     for (let index = 0; index < 100; index += 1) happen();
@@ -261,7 +261,7 @@ describe('errors', () => {
     expect((bug!.stack as string[])[1]).toContain('log.test.ts');
   });
 
-  test('that name themselves as their cause end', () => {
+  test('that are their own cause end', () => {
     const { warn, lines } = logTo();
     const error = new Error('loop');
     error.cause = error;
@@ -333,13 +333,13 @@ describe('secrets', () => {
     'unreachable: no access token: connect ECONNREFUSED 127.0.0.1:1',
     'no access token: the server answered 400',
     'smtp_auth_password: cannot be read',
-  ])('a sentence about one stays: %s', (text) => {
+  ])('a sentence about one is unchanged: %s', (text) => {
     const { info, lines } = logTo();
     info('x', { text });
     expect(lines()).toMatchObject([{ text }]);
   });
 
-  test('what only resembles one stays', () => {
+  test('what only resembles one is unchanged', () => {
     const { info, lines } = logTo();
     info('x', { bird: 'Token of thanks', url: 'https://eu-1.blackbird.io/api-rest', region: 'eu' });
     expect(lines()).toMatchObject([
@@ -347,7 +347,7 @@ describe('secrets', () => {
     ]);
   });
 
-  test('data without end is cut', () => {
+  test('endless data is cut off', () => {
     const { info, text } = logTo();
     const loop: Record<string, unknown> = { name: 'a'.repeat(100_000) };
     loop.self = loop;

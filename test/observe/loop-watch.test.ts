@@ -38,7 +38,7 @@ test('the longest of several turns is shown once, and then the longest since', a
   expect(watch.longestTurnMs()).toBe(0);
 });
 
-test('the turn in which one asks counts up to then, and its rest afterwards', async () => {
+test('the turn in which it is asked counts up to then, and the rest of it afterwards', async () => {
   const { clock, advance, isBusyFor } = busyLoop();
   const watch = createLoopWatch(clock);
   await advance(1000);

@@ -64,7 +64,7 @@ function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird 
   };
 }
 
-test('when a Flight of a Bird last failed is known from an earlier life', async () => {
+test("a Bird's last failure is known from an earlier life", async () => {
   const failedUs = 1_700_000_000_000_000;
   const { report, value } = world({ lastFailureUs: (_, birdId) => (birdId === '1' ? failedUs : 0) });
   report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2')] });
@@ -107,7 +107,7 @@ describe('before anything has happened', () => {
     expect(await world().value(series)).toBe(expected);
   });
 
-  test('a rate limit is not claimed before the pace tells one', async () => {
+  test('a rate limit is not shown before one is known', async () => {
     const { report, series } = world();
     expect(await series('nestwatch_api_rate_limit')).toEqual([]);
     report({ what: 'rate_limit', region: 'eu', requestsPerSecond: 2.5 });
@@ -128,7 +128,7 @@ describe('before anything has happened', () => {
   });
 });
 
-test('is one text where it is short, and in parts where it is long', async () => {
+test('is one text if it is short, and in parts if it is long', async () => {
   const { render, report } = world({ maxBirds: 2_000, regions: ['eu'] });
   const parts = async () => Array.fromAsync((await render('openmetrics')).body);
   expect(await parts()).toHaveLength(1);
@@ -181,7 +181,7 @@ describe('reading', () => {
     expect(await value('nestwatch_event_delay_seconds_sum{region="eu",feed="flight"}')).toBe(4);
   });
 
-  test('new types of the service get a series, until there are too many or they are no words', async () => {
+  test('new types of the service get a series, until there are too many or they are not words', async () => {
     const { report, value, series } = world({ regions: ['eu'] });
     const event = {
       what: 'event',
@@ -202,7 +202,7 @@ describe('reading', () => {
     expect((await series('nestwatch_events_total')).length).toBeLessThan(40);
   });
 
-  test('entries that came twice, were recovered, are missing or malformed add up', async () => {
+  test('entries that were repeated, recovered, missing or malformed add up', async () => {
     const { report, value } = world();
     report({ what: 'duplicates', region: 'eu', feed: 'bird_log', count: 37 });
     report({ what: 'recovered', region: 'eu', feed: 'bird_log', count: 5 });
@@ -259,7 +259,7 @@ describe('Birds', () => {
     expect(await value(`nestwatch_flights_active{${LABELS}}`)).toBe(3);
   });
 
-  test('show a new status, also one that is not known today, and drop it when it ends', async () => {
+  test('show a new status, even an unknown one, and drop it when it ends', async () => {
     const { report, value, series } = world();
     report({ what: 'inventory', region: 'eu', birds: [bird('1', { status: 'archived' })] });
     expect(await value(`nestwatch_bird_status{${LABELS},status="archived"}`)).toBe(1);
@@ -280,7 +280,7 @@ describe('Birds', () => {
     expect(await value(`nestwatch_flights_total{${LABELS},status="failed"}`)).toBe(1);
   });
 
-  test('that vanish lose every series, in their own region only', async () => {
+  test('that vanish lose every series, only in their own region', async () => {
     const { report, text } = world();
     for (const region of ['eu', 'us']) {
       report({ what: 'inventory', region, birds: [bird('1'), bird('2')] });
@@ -292,7 +292,7 @@ describe('Birds', () => {
     expect(lines.filter((line) => line.includes('region="us"'))).toHaveLength(16);
   });
 
-  test('that move to another Nest begin anew there', async () => {
+  test('that move to another Nest start anew there', async () => {
     const { report, value, text } = world();
     report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
     report({ what: 'inventory', region: 'eu', birds: [bird('1', { nestId: '9' })] });
@@ -330,7 +330,7 @@ describe('which Birds are shown', () => {
   const shownBirds = async (text: () => Promise<string>) =>
     [...(await text()).matchAll(/^nestwatch_flights_active\{.*bird_id="(.*?)"/gm)].map(([, id]) => id);
 
-  test('failing: those of which a Flight failed within a day, and suspended ones', async () => {
+  test('failing: those with a failed Flight within a day, and suspended ones', async () => {
     const clock = createVirtualClock();
     const { report, text, value } = world({ birds: 'failing', clock });
     report({
@@ -349,7 +349,7 @@ describe('which Birds are shown', () => {
     ).toBe(2);
   });
 
-  test('failing: the room is for those that are shown, wherever they stand in the inventory', async () => {
+  test('failing: the room is for those that are shown, wherever they are in the inventory', async () => {
     const { report, text, value } = world({ birds: 'failing', maxBirds: 4 });
     const dropped = () => value('nestwatch_series_dropped_total{metric="nestwatch_flights_active"}');
     const birds = ['1', '2', '3', '4', '5'].map((id) => bird(id));
@@ -388,7 +388,7 @@ describe('Nests', () => {
     expect(await value(`nestwatch_flight_duration_seconds_count{${LABELS}}`)).toBe(0);
   });
 
-  test('count the ends of their Flights, and how long they took where that is known', async () => {
+  test('count the ends of their Flights, and their durations if known', async () => {
     const { report, value } = world();
     report({ ...ended, status: 'failed', durationMs: 61_000, error: 'No' });
     report({ ...ended, status: 'succeeded', birdId: '2' });
@@ -475,7 +475,7 @@ test('lost connections count by whether the service still tries', async () => {
 });
 
 describe('OpenMetrics', () => {
-  test('shows the keys of events beside what they were counted in, and ends with its mark', async () => {
+  test('shows event keys beside what they were counted in, and ends with its mark', async () => {
     const { report, text } = world();
     report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
     const key = 'eu/flight/77/failed';
@@ -508,7 +508,7 @@ describe('OpenMetrics', () => {
     expect(await text()).not.toContain('event_key');
   });
 
-  test('a key that is too long for it stands nowhere', async () => {
+  test('a key that is too long for it is omitted', async () => {
     const { report, text } = world();
     const key = 'x'.repeat(300);
     report({
@@ -525,7 +525,7 @@ describe('OpenMetrics', () => {
   });
 });
 
-describe('telling', () => {
+describe('notifying', () => {
   const delivery = {
     what: 'delivery',
     receiver: 'pager',
@@ -535,7 +535,7 @@ describe('telling', () => {
   } as const;
   const LABELS = 'receiver="pager",integration="webhook"';
 
-  test('each try counts; what failed counts by reason; what was accepted with its latency', async () => {
+  test('each attempt counts; failures count by reason, acceptances with their latency', async () => {
     const { report, value } = world();
     report({ ...delivery, outcome: 'retry', reason: 'timeout' });
     report({ ...delivery, outcome: 'ambiguous', reason: 'ambiguous' });
@@ -549,7 +549,7 @@ describe('telling', () => {
     expect(await value(`nestwatch_notification_latency_seconds_sum{${LABELS}}`)).toBe(15);
   });
 
-  test('what is left out on purpose is no try', async () => {
+  test('what is suppressed is not an attempt', async () => {
     const { report, value } = world();
     report({ ...delivery, outcome: 'suppressed' });
     report({ what: 'suppressed', reason: 'too_old', count: 3 });
@@ -558,14 +558,14 @@ describe('telling', () => {
     expect(await value('nestwatch_notifications_suppressed_total{reason="too_old"}')).toBe(3);
   });
 
-  test('a message with a built-in text in the place of a template counts, from 0', async () => {
+  test('a message with a built-in text instead of a template counts, from 0', async () => {
     const { report, value } = world();
     expect(await value(`nestwatch_template_failures_total{${LABELS}}`)).toBe(0);
     report({ what: 'template_failed', receiver: 'pager', integration: 'webhook', error: 'x' });
     expect(await value(`nestwatch_template_failures_total{${LABELS}}`)).toBe(1);
   });
 
-  test('trouble counts by stage and code, and what nobody foresaw as a bug', async () => {
+  test('trouble counts by stage and code, and unexpected errors as a bug', async () => {
     const { report, value } = world();
     report({ what: 'trouble', stage: 'store', error: new NestwatchError('disk_full', 'no space') });
     report({ what: 'trouble', stage: 'intake', error: new TypeError('x') });
@@ -573,7 +573,7 @@ describe('telling', () => {
     expect(await value('nestwatch_troubles_total{stage="intake",reason="bug"}')).toBe(1);
   });
 
-  test('a reload that fails leaves the time of the one in use', async () => {
+  test('a failed reload leaves the time of the configuration in use', async () => {
     const { report, value } = world();
     report({ what: 'config_reload', success: true, atUs: 7_000_000 });
     report({ what: 'config_reload', success: false, atUs: 9_000_000 });
@@ -609,7 +609,7 @@ describe('another configuration', () => {
     );
   });
 
-  test('takes every series of a region away that it has no longer', async () => {
+  test('removes every series of a region that it no longer has', async () => {
     const { report, text, keepRegions, value } = world();
     report({ what: 'inventory', region: 'us', birds: [bird('1')] });
     report({ what: 'poll', region: 'us', feed: 'flight', durationMs: 5, atUs: 9_000_000 });
@@ -632,7 +632,7 @@ describe('what is read at each scrape', () => {
     expect(await value(SERIES)).toBe(0);
   });
 
-  test('what fires by region and Nest, without what no longer fires', async () => {
+  test('firing alerts by region and Nest, without what no longer fires', async () => {
     const one = { alertname: 'FlightFailed', severity: 'warning', region: 'eu', nestId: '7', count: 3 };
     let firing = [one];
     const { series } = world({ collect: async () => ({ ...NOTHING, firing }) });
@@ -673,7 +673,7 @@ describe('what is read at each scrape', () => {
     expect(await value('nestwatch_silences{state="expired"}')).toBe(0);
   });
 
-  test('pending deliveries are all that are not settled, also when two scrapes meet', async () => {
+  test('pending deliveries are all that are not settled, even if two scrapes overlap', async () => {
     const deliveries = ['pending', 'leased', 'retry', 'ambiguous', 'dead', 'delivered', 'suppressed'].map(
       (state, index) => ({ receiver: 'ops', state, count: 10 ** index }),
     );
@@ -687,14 +687,14 @@ describe('what is read at each scrape', () => {
     }
   });
 
-  test('cursors, and up to where feeds are complete, come as timestamps', async () => {
+  test('cursors, and up to where feeds are complete, are timestamps', async () => {
     const flights = { region: 'eu', feed: 'flight', cursorUs: 1_500_000, verifiedUntilUs: 500_000 } as const;
     const { value } = world({ collect: async () => ({ ...NOTHING, cursors: [flights] }) });
     expect(await value('nestwatch_cursor_timestamp_seconds{region="eu",feed="flight"}')).toBe(1.5);
     expect(await value('nestwatch_verified_timestamp_seconds{region="eu",feed="flight"}')).toBe(0.5);
   });
 
-  test('a scrape fails when its sources do', async () => {
+  test('a scrape fails if its sources do', async () => {
     const { render } = world({ collect: () => Promise.reject(new NestwatchError('store_failed', 'gone')) });
     await expect(render()).rejects.toThrow('gone');
   });
@@ -734,7 +734,7 @@ describe('of several replicas', () => {
   const starting = (text: string, names: readonly string[]) =>
     names.filter((name) => text.split('\n').some((line) => line.startsWith(name)));
 
-  test('the series of a region are those of its owner alone', async () => {
+  test('the series of a region come only from its owner', async () => {
     const { report, text } = world({ isShared: true, collect: async () => KEPT });
     const of = (whole: string, region: string) =>
       whole.split('\n').filter((line) => line.includes(`region="${region}"`));
@@ -761,7 +761,7 @@ describe('of several replicas', () => {
     expect(of(await text(), 'eu')).toEqual(['nestwatch_region_owner{region="eu"} 0']);
   });
 
-  test('a region that comes back before a scrape goes on with its counts', async () => {
+  test('a region that comes back before a scrape continues its counts', async () => {
     const { report, value } = world({ isShared: true });
     report(duty('eu', true));
     report({ what: 'duplicates', region: 'eu', feed: 'flight', count: 2 });
@@ -771,7 +771,7 @@ describe('of several replicas', () => {
     expect(await value('nestwatch_region_owner{region="eu"}')).toBe(1);
   });
 
-  test('the one that alerts shows what all share, and asks the store for it', async () => {
+  test('the one that alerts shows what all share, and queries the store for it', async () => {
     const asked: boolean[] = [];
     const { report, text } = world({
       isShared: true,
@@ -792,7 +792,7 @@ describe('of several replicas', () => {
     expect(asked).toEqual([false, true, false]);
   });
 
-  test('when the watchdog was last called is shown by the one that calls it', async () => {
+  test('the last heartbeat is shown by the one that sends it', async () => {
     const { report, value } = world({ isShared: true });
     const last = () => value('nestwatch_heartbeat_last_success_timestamp_seconds');
     expect(await last()).toBeUndefined();
@@ -804,7 +804,7 @@ describe('of several replicas', () => {
     expect(await last()).toBeUndefined();
   });
 
-  test('each shows its own name, which another one of the same host changes', async () => {
+  test('each shows its own name, which another one on the same host changes', async () => {
     let replica: string | undefined = 'web';
     const { text } = world({ isShared: true, collect: async () => ({ ...KEPT, replica }) });
     const shown = async () =>

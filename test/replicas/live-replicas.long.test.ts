@@ -154,7 +154,7 @@ web: { listen: "127.0.0.1:0" }
   }
 
   const chosen = casesOf('replicas: how the first one goes', GOES, GOES.slice(1));
-  test.each(chosen)('one %s, others take over, and all answer alike', async (goes) => {
+  test.each(chosen)('one %s, others take over, and all give the same answers', async (goes) => {
     const wait = { timeout: 100_000, interval: 400 };
     const a = await openFirst(goes);
     await expect.poll(() => ownersAt(a.url), wait).toEqual({ eu: hostname(), us: hostname() });
@@ -229,7 +229,7 @@ web: { listen: "127.0.0.1:0" }
     expect(received).toHaveLength(2);
   });
 
-  longStory('two of the same host are told apart, and go by the server’s clock, not their own', async () => {
+  longStory('two on the same host are distinguished, and use the server’s clock, not their own', async () => {
     const wait = { timeout: 100_000, interval: 400 };
     const wrong = await openReplica('web', 120_000_000);
     await expect.poll(() => ownersAt(wrong.app.url), wait).toEqual({ eu: 'web', us: 'web' });

@@ -132,7 +132,7 @@ function begin(
 const secondsPass = (seconds: number) => clock.advance(seconds * 1000);
 
 describe('one replica', () => {
-  test('owns everything at once, and goes on doing so', async () => {
+  test('owns everything at once, and keeps it', async () => {
     const one = begin('one');
     await secondsPass(1);
     expect(one.owned()).toEqual(DUTIES);
@@ -142,7 +142,7 @@ describe('one replica', () => {
     await one.ends();
   });
 
-  test('asks for how all stand in one request a turn while nothing happens, and shows seldom how it stands', async () => {
+  test('queries the state of all once per turn while nothing happens, and rarely reports its own', async () => {
     const asked = { renew: 0, shown: 0, transaction: 0 };
     const one = begin('one', { asks: (what) => Object.assign(asked, { [what]: asked[what] + 1 }) });
     await secondsPass(60);
@@ -165,7 +165,7 @@ describe('one replica', () => {
     await one.ends();
   });
 
-  test('one for which the store is slow is left nothing where it is quick for others', async () => {
+  test('one with a slow store gets nothing if the store is quick for others', async () => {
     let isSlow = false;
     const slow = begin('slow', { turnMs: () => (isSlow ? 400 : 0) });
     await secondsPass(5);
@@ -183,7 +183,7 @@ describe('one replica', () => {
     await quick.ends();
   });
 
-  test('says to all by how much its clock differs, and why it goes on with an older configuration', async () => {
+  test('tells all how much its clock differs, and why it still uses an older configuration', async () => {
     let refused: RefusedFile | undefined;
     const one = begin('one', { aheadMs: -9_000, refused: () => refused });
     const two = begin('two', { aheadMs: 61_000 });
@@ -205,7 +205,7 @@ describe('one replica', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
-  test('keeps what it owns where it was not heard for longer than a lease, and nobody else wanted it', async () => {
+  test('keeps what it owns if it was not heard for longer than a lease and nobody else wanted it', async () => {
     let isReached = true;
     const one = begin('one', { reaches: () => isReached });
     await secondsPass(1);
@@ -219,7 +219,7 @@ describe('one replica', () => {
   });
 });
 
-test('a replica whose own work keeps the store busy lives on, and keeps what it owns', async () => {
+test('a replica whose own work keeps the store busy stays alive, and keeps what it owns', async () => {
   const busy = begin('busy', { busyMs: () => STUCK_MS / 2 });
   await secondsPass(1);
   const other = begin('other');
@@ -231,7 +231,7 @@ test('a replica whose own work keeps the store busy lives on, and keeps what it 
   await Promise.all([busy.ends(), other.ends()]);
 });
 
-test('a replica whose own work gets nothing through leaves its duties to others, until it does', async () => {
+test('a replica that cannot commit any work leaves its duties to others until it can', async () => {
   let busyMs = 2 * STUCK_MS;
   const stuck = begin('stuck', { busyMs: () => busyMs });
   await secondsPass(1);
@@ -245,7 +245,7 @@ test('a replica whose own work gets nothing through leaves its duties to others,
   await Promise.all([stuck.ends(), other.ends()]);
 });
 
-test('a replica whose own work is refused, though its turns are not, leaves its duties to others, until it is not', async () => {
+test('a replica whose work is refused, although its turns are not, leaves its duties to others until it is not', async () => {
   let isRefused = false;
   const refused = begin('refused', { refuses: () => isRefused });
   await secondsPass(1);
@@ -265,7 +265,7 @@ test('a replica whose own work is refused, though its turns are not, leaves its 
 });
 
 describe('several replicas', () => {
-  test('share evenly a while after one came, and no sooner', async () => {
+  test('divide the work evenly a while after one joined, and no sooner', async () => {
     const one = begin('one');
     await secondsPass(1);
     const two = begin('two');
@@ -291,7 +291,7 @@ describe('several replicas', () => {
     await two.ends();
   });
 
-  test('take over within a lease from one that is not heard, which commits nothing more and comes back', async () => {
+  test('take over within a lease from a silent one, which commits nothing more and comes back', async () => {
     let isReached = true;
     const one = begin('one', { reaches: () => isReached });
     await secondsPass(1);
@@ -310,7 +310,7 @@ describe('several replicas', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
-  test('leave what another was sending to it for as long as its last try may take, then send it again', async () => {
+  test('leave what another was sending to it for as long as its last attempt may take, then send it again', async () => {
     let isReached = true;
     const one = begin('one', { reaches: () => isReached });
     const two = begin('two');
@@ -332,7 +332,7 @@ describe('several replicas', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
-  test('leave it that time also where who removes it looks after what those before it have left', async () => {
+  test('leave it that time even if the one that removes it looks after what those before it left', async () => {
     let isReached = true;
     const one = begin('one', { reaches: () => isReached });
     await secondsPass(10);
@@ -354,7 +354,7 @@ describe('several replicas', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
-  test('that paused begins no try before it has been heard again', async () => {
+  test('that paused begin no attempt before they were heard again', async () => {
     const one = begin('one');
     await secondsPass(1);
     expect(one.ownership.senders.mayBegin()).toBe(true);
@@ -368,7 +368,7 @@ describe('several replicas', () => {
     await one.ends();
   });
 
-  test('know how what another one does stands', async () => {
+  test("know the state of each other's work", async () => {
     const one = begin('one');
     await secondsPass(1);
     const two = begin('two');
@@ -377,7 +377,7 @@ describe('several replicas', () => {
     await Promise.all([one.ends(), two.ends()]);
   });
 
-  test('leave to each what it alone is configured for', async () => {
+  test('leave to each what only it has configured', async () => {
     const one = begin('one', { duties: ['a'] });
     await secondsPass(1);
     const two = begin('two', { duties: ['b'] });
@@ -387,7 +387,7 @@ describe('several replicas', () => {
   });
 });
 
-test('a lease whose taking was answered too late is not lost', async () => {
+test('a lease that was taken but answered too late is not lost', async () => {
   let isAnswered = true;
   const inner = store;
   store = {

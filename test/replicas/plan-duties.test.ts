@@ -32,13 +32,13 @@ const duty = (name: string, owner: number, changes: Partial<DutyRecord> = {}): D
 
 const wanted = (names: readonly string[]) => names.map((name) => ({ duty: name }));
 
-describe('what is nobody’s', () => {
-  test('is taken whole by the only replica', () => {
+describe('an unowned duty', () => {
+  test('is taken by the only replica, like all others', () => {
     const view = { nowUs: NOW_US, replicas: [replica(1)], duties: [] };
     expect(planDuties(1, wanted(['a', 'b', 'c']), view).take).toEqual(['a', 'b', 'c']);
   });
 
-  test('falls to whoever has least to do, the heaviest first', () => {
+  test('goes to the replica with the least work, the heaviest first', () => {
     const sinceUs = NOW_US - SECOND_US;
     const duties = [
       duty('a', 1, { weight: 30 }),
@@ -52,7 +52,7 @@ describe('what is nobody’s', () => {
     expect(planDuties(1, names, view).take).toEqual(['d']);
   });
 
-  test('is taken by another where whom it falls to leaves it lying', () => {
+  test('is taken by another if the replica it goes to does not take it', () => {
     const view = (seconds: number) => ({
       nowUs: NOW_US,
       replicas: [replica(1), replica(2)],
@@ -62,7 +62,7 @@ describe('what is nobody’s', () => {
     expect(planDuties(1, wanted(['a', 'b']), view(16)).take).toEqual(['b']);
   });
 
-  test('is left to those that reach what others reach, where there are such', () => {
+  test('is left to those that reach what others reach, if there are any', () => {
     const view = (...relievedUs: readonly number[]) => ({
       nowUs: NOW_US,
       replicas: relievedUs.map((us, at) => replica(at + 1, { relievedUs: us })),
@@ -79,7 +79,7 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, names.slice(0, 3), { ...view(0, 0), duties: owned }).give).not.toEqual([]);
   });
 
-  test('is left to those that go by the configuration that came last, where it is to alert', () => {
+  test('is left to those with the newest configuration, if it is alerting', () => {
     const by = (digest: string, seconds: number) => ({
       config: { digest, sinceUs: NOW_US - seconds * SECOND_US },
     });
@@ -133,7 +133,7 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
   });
 
-  test('is left to those that live, though nobody has removed the others yet', () => {
+  test('is left to those that live, even if nobody has removed the others yet', () => {
     const view = {
       nowUs: NOW_US,
       replicas: [replica(1, { expiresUs: NOW_US }), replica(2)],
@@ -143,24 +143,24 @@ describe('what is nobody’s', () => {
     expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
   });
 
-  test('is not taken by a replica that was removed, nor where it is not wanted', () => {
+  test('is not taken by a replica that was removed, nor if it is not wanted', () => {
     const view = { nowUs: NOW_US, replicas: [replica(2)], duties: [duty('a', 0)] };
     expect(planDuties(1, wanted(['a']), view).take).toEqual([]);
     expect(planDuties(2, [], view).take).toEqual([]);
   });
 });
 
-describe('what is owned', () => {
+describe('an owned duty', () => {
   const four = ['a', 'b', 'c', 'd'];
   const all = four.map((name) => duty(name, 1));
 
-  test('goes to one that came, until both have as much', () => {
+  test('goes to a new replica, until both have the same amount', () => {
     const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all };
     expect(planDuties(1, wanted(four), view).give).toHaveLength(2);
     expect(planDuties(2, wanted(four), view)).toEqual({ take: [], give: [], seize: [] });
   });
 
-  test('goes to those that came though each is light beside all that its owner does', () => {
+  test('goes to new replicas even if each is light compared with all that its owner does', () => {
     const names = Array.from({ length: 40 }, (_, index) => `d${index}`);
     const replicas = [replica(1), replica(2), replica(3)];
     const duties = names.map((name) => duty(name, 1));
@@ -177,7 +177,7 @@ describe('what is owned', () => {
     expect(planDuties(1, wanted(four), view).give).toEqual([]);
   });
 
-  test('stays where moving it would make little more even, or is fixed', () => {
+  test('stays if moving it would improve little, or it is fixed', () => {
     const [replicas, nowUs] = [[replica(1), replica(2)], NOW_US];
     const uneven = [duty('a', 1, { weight: 100 }), duty('b', 1, { weight: 4 }), duty('c', 2, { weight: 90 })];
     expect(planDuties(1, wanted(['a', 'b', 'c']), { nowUs, replicas, duties: uneven }).give).toEqual([]);
@@ -186,7 +186,7 @@ describe('what is owned', () => {
   });
 });
 
-test('any replicas with any duties come to rest evenly, and nothing goes to and fro', () => {
+test('any replicas with any duties come to rest evenly, and nothing moves back and forth', () => {
   const weights = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 60 });
   fc.assert(
     fc.property(weights, fc.integer({ min: 1, max: 5 }), (all, count) => {

@@ -51,7 +51,7 @@ async function openTwo() {
   };
 }
 
-test('is read by that one soon, and stays with it', async () => {
+test('is soon read by the other, and stays with it', async () => {
   const two = await openTwo();
   two.cut(two.reader);
   two.failFlight();
@@ -66,7 +66,7 @@ test('is read by that one soon, and stays with it', async () => {
   await endAll(two);
 });
 
-test('stays where it is where nobody reaches it, and comes to the first that does', async () => {
+test('stays where it is if nobody reaches it, and goes to the first that does', async () => {
   const two = await openTwo();
   two.cut('a', 'b');
   await two.clock.advance(30 * MINUTE_MS);
@@ -79,7 +79,7 @@ test('stays where it is where nobody reaches it, and comes to the first that doe
   await endAll(two);
 });
 
-test('stays where it is where that is over in a moment', async () => {
+test('stays where it is if that is over in a moment', async () => {
   const two = await openTwo();
   two.cut(two.reader);
   await two.clock.advance(40_000);
@@ -93,7 +93,7 @@ test('stays where it is where that is over in a moment', async () => {
 test.each([
   ['lists no Birds', (url: string) => !url.includes('/birds')],
   ['answers nothing but lists of Nests and Birds', (url: string) => /\/(nests|birds)(\?|$)/.test(url)],
-])('stays where it is where the service %s, whoever asks', async (_, answers) => {
+])('stays where it is if the service %s, whoever asks', async (_, answers) => {
   const two = await openReplicas(['a', 'b'], (_, region, url) => region !== 'us' || answers(url));
   await two.clock.advance(5 * MINUTE_MS);
   const reader = await two.ownerOf('region us');
@@ -103,7 +103,7 @@ test.each([
   await endAll(two);
 });
 
-test('what is repeated is repeated by one that is heard', async () => {
+test('repetitions are sent by one that is accepted', async () => {
   const cutOff = new Set<string>();
   const two = await openReplicas(['a', 'b'], (name, what) => what !== 'watchdog' || !cutOff.has(name));
   // Watching a region without Birds is worth nothing.
@@ -137,7 +137,7 @@ test('what is repeated is repeated by one that is heard', async () => {
   await endAll(two);
 });
 
-test('who does not reach one region is given no other', async () => {
+test('a replica that cannot reach one region is given no other', async () => {
   let cutOff = '';
   const two = await openReplicas(['a', 'b'], (name, what) => what === 'watchdog' || name !== cutOff);
   await two.clock.advance(5 * MINUTE_MS);

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest';
 import { openReplicas } from './open-replicas.ts';
 
-test('is said once by the one that alerts, and neither ended nor raised again by whoever takes over', async () => {
+test('an impairment is reported once by the one that alerts, and neither ended nor raised again by a successor', async () => {
   const { clock, worlds, replicas, said, ownerOf } = await openReplicas(['a', 'b']);
   await clock.advance(5 * 60_000);
   const alerting = (await ownerOf('alerting'))!;
@@ -59,7 +59,7 @@ test('a configuration that one replica refuses is an alert of the one that alert
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('the log of a Flight is had from the one that reads its region, and the others say which that is', async () => {
+test('the log of a Flight comes from the replica that reads its region, and the others say which that is', async () => {
   const { clock, worlds, replicas, ownerOf } = await openReplicas(['a', 'b']);
   const eu = worlds.get('eu')!;
   const nest = eu.addNest({ name: 'Sales' });
@@ -89,7 +89,7 @@ test('the log of a Flight is had from the one that reads its region, and the oth
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('configurations that differ for a quarter of an hour are an alert, until they are alike', async () => {
+test('configurations that differ for a quarter of an hour raise an alert, until they are equal', async () => {
   const two = await openReplicas(['a', 'b']);
   const { clock, worlds, replicas, follow } = two;
   const eu = worlds.get('eu')!;
@@ -120,7 +120,7 @@ test('configurations that differ for a quarter of an hour are an alert, until th
   await Promise.all([...replicas.values()].map(({ ended }) => ended));
 });
 
-test('alerts of a region that one replica does not know go on while another reads it, and no longer', async () => {
+test('alerts of a region that one replica does not know continue while another reads it, and no longer', async () => {
   const two = await openReplicas(['a', 'b']);
   const { clock, worlds, replicas, heard, follow, ownerOf } = two;
   const us = worlds.get('us')!;

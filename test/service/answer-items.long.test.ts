@@ -38,7 +38,7 @@ function watchTurns(): () => Promise<number> {
 }
 
 describe('an answer that is read in slices', () => {
-  test('is what it is when it is parsed at once', async () => {
+  test('equals what parsing it at once gives', async () => {
     const items = fc.array(fc.jsonValue());
     const page = fc.record({ items, totalCount: fc.jsonValue() }, { requiredKeys: [] });
     await fc.assert(
@@ -57,7 +57,7 @@ describe('an answer that is read in slices', () => {
     });
   });
 
-  test('is refused for whatever is refused when it is parsed at once', async () => {
+  test('is refused whenever parsing it at once would refuse it', async () => {
     const broken = [
       '[1,2',
       '[1,]',
@@ -89,7 +89,7 @@ describe('an answer that is read in slices', () => {
     );
   });
 
-  test('has keys that are nothing but keys', async () => {
+  test('can have any keys', async () => {
     const json = (await readItems(`${LONG}{"__proto__":{"items":[1]},"constructor":2}`, asItIs)) as object;
     expect(Object.entries(json)).toEqual([
       ['__proto__', { items: [1] }],
@@ -101,7 +101,7 @@ describe('an answer that is read in slices', () => {
     ['below', -1, true],
     ['at', 0, true],
     ['above', 1, false],
-  ])('is taken or refused by how many items it has: %s the limit', async (_, more, isTaken) => {
+  ])('is accepted or refused by how many items it has: %s the limit', async (_, more, isTaken) => {
     for (const limit of ['page_items', 'flight_items', 'inventory_items'] as const) {
       const count = LIMITS[limit].most + more;
       for (const text of [tinyItems(count), LONG + tinyItems(count), inPage(tinyItems(count))]) {
@@ -115,7 +115,7 @@ describe('an answer that is read in slices', () => {
     }
   });
 
-  test('sets an item aside that has too many values, and reads those beside it', async () => {
+  test('sets an item aside that has too many values, and reads its neighbours', async () => {
     const { most } = LIMITS.item_values;
     const rich = (values: number) => `[${'1,'.repeat(values - 2)}1]`;
     const read = (middle: string) =>
@@ -137,7 +137,7 @@ describe('an answer that is read in slices', () => {
     ['a text of megabytes', `[{"id":"1","name":"${'N'.repeat(15_000_000)}"}]`, undefined],
     ['numbers of megabytes', `[${'9'.repeat(15_000_000)}]`, undefined],
     ['escapes and quotation marks', `["${'\\\\\\"'.repeat(3_000_000)}"]`, undefined],
-  ])('stops nothing else for 200 ms: %s', async (_, text, limit) => {
+  ])('blocks nothing else for 200 ms: %s', async (_, text, limit) => {
     const longestTurnMs = watchTurns();
     const reading = readItems(text, { limit: 'page_items', read: readNotification });
     if (limit) await expect(reading).rejects.toThrow(tooLarge(limit));
@@ -163,7 +163,7 @@ test.each([
   ['one escaped text beside the items', `{"items":[],"more":${ESCAPED}}`, 2, undefined],
   ['one escaped text and nothing else', ESCAPED, 1, undefined],
   ['white space and nothing else', WIDE, 1, SyntaxError],
-] as const)('an answer of %s is read in turns of bounded length', async (_, text, passes, expected) => {
+] as const)('an answer of %s is read in turns of limited length', async (_, text, passes, expected) => {
   const turns = countTurns();
   const reading = readItems(text, asItIs);
   if (expected === SyntaxError) await expect(reading).rejects.toThrow(SyntaxError);
@@ -178,7 +178,7 @@ describe('what an entry holds', () => {
     return read.ok ? read.entry.name : '';
   };
 
-  test('a name is kept up to its limit, and beyond it the beginning and how long it was', () => {
+  test('a name is kept up to its limit, and beyond it the beginning and the original length', () => {
     const { most } = LIMITS.name_characters;
     for (const length of [most - 1, most]) expect(bird('N'.repeat(length))).toBe('N'.repeat(length));
     expect(bird('N'.repeat(most + 1))).toBe(`${'N'.repeat(most)}… [1 more characters]`);
@@ -220,7 +220,7 @@ describe('what an entry holds', () => {
     expect(others).toMatchObject({ nestId: '', entityId: '' });
   });
 
-  test('an id that is too long for a key is its beginning and a hash of all of it', () => {
+  test('an id that is too long for a key becomes its beginning and a hash of all of it', () => {
     const { most } = LIMITS.id_characters;
     expect(entryId('i'.repeat(most))).toBe('i'.repeat(most));
     const long = entryId('i'.repeat(most + 1));

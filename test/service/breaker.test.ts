@@ -29,7 +29,7 @@ function start(chance = 1) {
 }
 
 describe('a region that is up', () => {
-  test('begins so, lets everything leave, and probes nothing', () => {
+  test('begins so, lets every request out, and probes nothing', () => {
     const { breaker } = start();
     expect(breaker.health()).toMatchObject({ health: 'up', sinceUs: TEST_START_US });
     expect(breaker.waitMs()).toBe(0);
@@ -105,7 +105,7 @@ describe('a region that is up', () => {
     expect(changes).toEqual([]);
   });
 
-  test('counts 401s of requests that were under way together as one', () => {
+  test('counts 401s of concurrent requests as one', () => {
     const { breaker, changes } = start();
     for (let request = 0; request < 8; request += 1) breaker.unauthorized(false, '401');
     expect(changes).toEqual([]);
@@ -157,7 +157,7 @@ describe('a region that is down', () => {
     expect(breaker.health()).toMatchObject({ reason: 'probe 6', sinceUs: TEST_START_US });
   });
 
-  test('is probed a little earlier by chance, so that watchers do not probe together', () => {
+  test('is probed a little earlier at random, so that watchers do not probe together', () => {
     const { breaker, fails } = start(0);
     fails(5);
     expect(breaker.waitMs()).toBeCloseTo(1600);
@@ -177,7 +177,7 @@ describe('a region that is down', () => {
     expect(breaker.waitMs()).toBeCloseTo(2000);
   });
 
-  test('does not hear answers to requests that left before', () => {
+  test('ignores answers to requests that were sent before', () => {
     const { breaker, fails, changes } = start();
     fails(5);
     breaker.answered(false);
@@ -199,7 +199,7 @@ describe('a region that is down', () => {
     expect(breaker.waitMs()).toBe(0);
   });
 
-  test('is up again when a probe meets a 403: it answers', async () => {
+  test('is up again when a probe gets a 403: it answers', async () => {
     const { breaker, fails, probes, changes } = start();
     fails(5);
     await probes();
@@ -207,7 +207,7 @@ describe('a region that is down', () => {
     expect(changes).toEqual(['down', 'up']);
   });
 
-  test('is unauthorized when a probe and the one at once after it meet a 401', async () => {
+  test('is unauthorized when a probe and the one right after it get a 401', async () => {
     const { breaker, fails, probes, changes } = start();
     fails(5);
     await probes();
@@ -243,7 +243,7 @@ describe('a region whose token is refused', () => {
     expect(changes).toEqual(['unauthorized', 'up']);
   });
 
-  test('begins with short waits again the next time', async () => {
+  test('starts with short waits again the next time', async () => {
     const { breaker, probes } = refused();
     await probes();
     breaker.unauthorized(true, '401');

@@ -12,7 +12,7 @@ const QUERY = { page: 2, pageSize: 50, ascending: true };
 const failsWith = (code: ErrorCode, facts = {}) =>
   expect.objectContaining({ name: 'NestwatchError', code, facts: expect.objectContaining(facts) });
 
-describe('what is asked', () => {
+describe('requests', () => {
   test.each([
     ['searchNests', '/nests', (client) => client.searchNests()],
     ['getNest', '/nests/682', (client) => client.getNest('682')],
@@ -79,7 +79,7 @@ describe('what is asked', () => {
     },
   );
 
-  test('wrong calls send nothing and say why', async () => {
+  test('invalid calls send nothing and say why', async () => {
     const { client, sent } = openRegion(() => ({}));
     await expect(client.call('flyBrid', {})).rejects.toEqual(failsWith('usage'));
     await expect(client.call('getUser', {})).rejects.toThrow('userId is missing');
@@ -90,8 +90,8 @@ describe('what is asked', () => {
   });
 });
 
-describe('what is answered', () => {
-  test('lists, pages and single resources come in our own shapes, readable or not', async () => {
+describe('answers', () => {
+  test('lists, pages and single resources are returned in our own shapes, readable or not', async () => {
     const { client, ends } = openRegion(({ url }) =>
       url.includes('/logs')
         ? json({
@@ -120,7 +120,7 @@ describe('what is answered', () => {
     ['Thu, 02 Jul 2026 12:00:05 GMT', TEST_START_US + 5_000_000],
     ['soon', null],
     [undefined, null],
-  ])('the service has %s on its clock', async (date, us) => {
+  ])("the service's clock is %s", async (date, us) => {
     const { client, ends } = openRegion(() => ({ body: '[]', headers: date === undefined ? {} : { date } }));
     expect((await ends(client.searchNests())).serverTimeUs).toBe(us);
   });
@@ -157,13 +157,13 @@ describe('what is answered', () => {
     ['/login?next=%2Fnests', ', a redirect to /login'],
     [`https://eu-2.example/${'a'.repeat(300)}`, `, a redirect to https://eu-2.example/${'a'.repeat(178)}…`],
     ['', ''],
-  ])('a redirect to %s says where it leads, without what may be secret', async (location, words) => {
+  ])('a redirect to %s says where it leads, without possible secrets', async (location, words) => {
     const { client, ends } = openRegion(() => ({ status: 308, headers: { location } }));
     const message = await ends(client.searchNests()).catch((error: Error) => error.message);
     expect(message).toBe(`searchNests of eu: the service answered 308${words}`);
   });
 
-  test('an encoding that could not be undone is named', async () => {
+  test('an encoding that cannot be decoded is named', async () => {
     const reply = { body: '\ufffd', headers: { 'content-encoding': 'compress' } };
     const { client, ends } = openRegion(() => reply);
     await expect(ends(client.searchNests())).rejects.toThrow(
@@ -171,7 +171,7 @@ describe('what is answered', () => {
     );
   });
 
-  test('the problem detail of an error is kept whole, with the status', async () => {
+  test('the problem detail of an error is kept in full, with the status', async () => {
     const problem = { type: 'about:blank', title: 'Not manual', status: 400, traceId: '00-1', extra: [1] };
     const { client, ends } = openRegion(() => json(problem, 400));
     const failure = failsWith('bad_request', { status: 400, problem });
@@ -188,7 +188,7 @@ describe('what is answered', () => {
     expect(client.health().health).toBe('up');
   });
 
-  test('what writes has happened, whatever its body', async () => {
+  test('a write has happened, whatever the body of its answer', async () => {
     const bodies = ['', 'OK', '{"a":1}'];
     const { client, ends } = openRegion((_request, number) => ({ body: bodies[number - 1]! }));
     const fly = () => ends(client.call('flyBird', { nestId: '1', birdId: '2' }));
@@ -200,8 +200,8 @@ describe('what is answered', () => {
   });
 });
 
-describe('tries', () => {
-  test('a read is tried again after waits that grow by chance, and succeeds', async () => {
+describe('attempts', () => {
+  test('a read is retried after waits that grow with jitter, and succeeds', async () => {
     const at: number[] = [];
     const { client, clock, ends, outcomes } = openRegion((_request, number) => {
       at.push(clock.monotonicMs());
@@ -219,7 +219,7 @@ describe('tries', () => {
   });
 
   test.each(['not_found', 'bad_request', 'redirected', 'unexpected_shape'] as const)(
-    '%s is not tried again',
+    '%s is not retried',
     async (code) => {
       const status = { not_found: 404, bad_request: 400, redirected: 302, unexpected_shape: 200 }[code];
       const { client, sent, ends } = openRegion(() => ({ status, body: '{}' }));
@@ -241,7 +241,7 @@ describe('tries', () => {
     },
   );
 
-  test('retries end where the budget does', async () => {
+  test('retries end when the budget does', async () => {
     const { client, sent, ends } = openRegion((_request, number) =>
       number % 3 ? { status: 404 } : unreachable(),
     );
@@ -252,7 +252,7 @@ describe('tries', () => {
     expect(sent.length - calls).toBeGreaterThan(10);
   });
 
-  test('the first failure is reported, not the closed breaker that it led to', async () => {
+  test('the first failure is reported, not the open breaker that it led to', async () => {
     const { client, ends } = openRegion(() => unreachable());
     const calls = Array.from({ length: 3 }, () => client.searchNests().catch((error: unknown) => error));
     const failures = await ends(Promise.all(calls));
@@ -261,7 +261,7 @@ describe('tries', () => {
   });
 });
 
-describe('being slowed down', () => {
+describe('rate limits', () => {
   test.each([
     ['7', 7000],
     ['0.5', 1000],
@@ -286,20 +286,23 @@ describe('being slowed down', () => {
     expect(pauseMs).toBeLessThan(leastMs * 1.1 + 500);
   });
 
-  test.each([429, 503])('the pause that a %i names holds also where its body was cut off', async (status) => {
-    const at: number[] = [];
-    const facts = { status, headers: { 'retry-after': '7' } };
-    const cut = () => new NestwatchError('not_json', 'eu.example cut its answer short', { facts });
-    const { client, clock, ends, outcomes } = openRegion((_request, number) => {
-      at.push(clock.monotonicMs());
-      return number === 1 ? cut() : { body: '[]' };
-    });
-    await ends(client.searchNests());
-    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(7_000);
-    expect(outcomes()).toEqual([status === 429 ? 'rate_limited' : 'unavailable', 'ok']);
-  });
+  test.each([429, 503])(
+    'the pause that a %i asks for applies even if its body was cut off',
+    async (status) => {
+      const at: number[] = [];
+      const facts = { status, headers: { 'retry-after': '7' } };
+      const cut = () => new NestwatchError('not_json', 'eu.example cut its answer short', { facts });
+      const { client, clock, ends, outcomes } = openRegion((_request, number) => {
+        at.push(clock.monotonicMs());
+        return number === 1 ? cut() : { body: '[]' };
+      });
+      await ends(client.searchNests());
+      expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(7_000);
+      expect(outcomes()).toEqual([status === 429 ? 'rate_limited' : 'unavailable', 'ok']);
+    },
+  );
 
-  test('a date is meant on the service’s clock', async () => {
+  test('a date is read by the service’s clock', async () => {
     const at: number[] = [];
     const { client, clock, ends } = openRegion((_request, number) => {
       at.push(clock.monotonicMs());
@@ -314,7 +317,7 @@ describe('being slowed down', () => {
     expect(at[1]! - at[0]!).toBeLessThan(23_000);
   });
 
-  test('a 403 that names a wait is a limit, not a refusal of the token', async () => {
+  test('a 403 with a Retry-After is a limit, not a refusal of the token', async () => {
     const { client, ends } = openRegion((_request, number) =>
       number < 3 ? { status: 403, headers: { 'retry-after': '1' } } : { body: '[]' },
     );
@@ -323,7 +326,7 @@ describe('being slowed down', () => {
   });
 });
 
-test('an operation that is refused while others are answered is left, and the others are not', async () => {
+test('an operation that is refused while others are answered is paused, and the others are not', async () => {
   const { client, sent, ends, clock, outcomes } = openRegion(({ url, method }) =>
     method === 'GET' && url.includes('/flights') ? { status: 503, headers: {} } : json([]),
   );
@@ -370,13 +373,13 @@ describe('the region', () => {
     expect(client.health()).toMatchObject({ health: 'up' });
   });
 
-  test('is not down because things are missing from it', async () => {
+  test('is not down because something in it does not exist', async () => {
     const { client, ends } = openRegion(() => ({ status: 404 }));
     for (let time = 0; time < 30; time += 1) await ends(client.getNest('1').catch(() => {}));
     expect(client.health().health).toBe('up');
   });
 
-  test('reports each try and each change of the rate', async () => {
+  test('reports each attempt and each change of the rate', async () => {
     const { client, clock, happened, ends } = openRegion(async () => {
       await new Promise<void>((resolve) => clock.setTimer(120, resolve));
       return { body: '[]' };
@@ -401,7 +404,7 @@ describe('the token', () => {
     expect(client.health()).toMatchObject({ health: 'unauthorized' });
   });
 
-  test('goes out as it is, and is read anew for each request', async () => {
+  test('is sent unchanged, and is read again for each request', async () => {
     const tokens = ['a#b$[c]…', 'second'];
     const { client, sent, ends } = openRegion(() => ({ body: '[]' }), {
       token: secretFrom(() => tokens.shift()!),
@@ -411,7 +414,7 @@ describe('the token', () => {
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(['a#b$[c]…', 'second']);
   });
 
-  test('when refused once is read anew and sent again at once: one 401 of a gateway is no news', async () => {
+  test('when refused once is read again and sent again at once: a single 401 of a gateway is not reported', async () => {
     const tokens = ['first', 'second'];
     const { client, clock, sent, ends } = openRegion(
       (_request, number) => (number === 1 ? { status: 401 } : { body: '[]' }),
@@ -447,7 +450,7 @@ describe('the token', () => {
     expect(client.health().health).toBe('unauthorized');
   });
 
-  test('when refused is tried at once where a person asks for it', async () => {
+  test('when refused is tried at once if a person asks for it', async () => {
     const { client, clock, ends } = openRegion((_request, number) =>
       number < 6 ? { status: 401 } : { body: '[]' },
     );
@@ -463,7 +466,7 @@ describe('the token', () => {
     expect(client.health().health).toBe('up');
   });
 
-  test('when replaced under way is simply used', async () => {
+  test('when replaced during a request is simply used', async () => {
     let token = 'old';
     const { client, sent, ends } = openRegion(
       ({ headers }) => {
@@ -477,7 +480,7 @@ describe('the token', () => {
     expect(client.health().health).toBe('up');
   });
 
-  test('when replaced later is tried within half a minute, also after its file could not be read', async () => {
+  test('when replaced later is tried within half a minute, even after its file could not be read', async () => {
     let read = () => 'old';
     const { client, clock, ends } = openRegion(
       ({ headers }) => (headers.authorization === 'new' ? { body: '[]' } : { status: 401 }),
@@ -516,7 +519,7 @@ describe('the token', () => {
 });
 
 describe('closing', () => {
-  test('ends calls that wait, lets those under way finish, and leaves no timer', async () => {
+  test('ends calls that wait, lets running ones finish, and leaves no timer', async () => {
     const held = Promise.withResolvers<Reply>();
     const { client, clock } = openRegion(
       (_request, number) => (number === 1 ? held.promise : unreachable()),
@@ -559,7 +562,7 @@ describe('an answer that repeats the token', () => {
   const token = 'cAnArY-"7f3';
   const forms = [token, Buffer.from(token).toString('base64'), encodeURIComponent(token)];
 
-  test('is read without it, in entries as in problems and headers of errors', async () => {
+  test('is read without it, in entries as well as in problems and headers of errors', async () => {
     const entry = { id: 'x', createdAt: '2026-07-02T12:00:00Z', message: forms.join(' '), eventType: token };
     const { client, ends } = openRegion(
       (_, number) =>
@@ -579,7 +582,7 @@ describe('an answer that repeats the token', () => {
     expect(JSON.stringify(error) + JSON.stringify((error as NestwatchError).facts)).not.toContain('cAnArY');
   });
 
-  test('is left as it is where the token is short or a number', async () => {
+  test('is left as it is if the token is short or a number', async () => {
     for (const short of ['test', '1234567890']) {
       const { client, ends } = openRegion(() => json([{ id: '1', name: `a ${short}` }]), {
         token: secret(short),
@@ -594,7 +597,7 @@ test.each([
   [-1, true],
   [0, true],
   [1, false],
-])('the words of an error are taken up to their limit: %i beyond', async (more, isTaken) => {
+])('the words of an error are kept up to their limit: %i beyond', async (more, isTaken) => {
   const padding = 'x'.repeat(LIMITS.problem_characters.most + more - '{"title":""}'.length);
   const { client, ends } = openRegion(() => json({ title: padding }, 400));
   const error = await ends(client.searchNests()).catch((one: unknown) => one);
@@ -608,7 +611,7 @@ test.each([
   ['message_characters', 'message'],
   ['id_characters', 'id'],
 ] as const)(
-  'a text is kept up to its limit, and what is cut is counted once an answer: %s',
+  'a text is kept up to its limit, and a cut is counted once per answer: %s',
   async (limit, field) => {
     const { most } = LIMITS[limit];
     for (const length of [most - 1, most, most + 1]) {

@@ -17,7 +17,7 @@ const nests = (sentAtMs: number): Sent => ({ operation: 'searchNests', target: '
 describe('what fails', () => {
   const failure = new NestwatchError('timeout', 'getBirdLogs of eu: no answer within 30 s');
 
-  test('fails alone from its fourth failure in a row on, as long as others were answered lately', () => {
+  test('counts as failing alone from its fourth failure in a row on, as long as others were answered lately', () => {
     const failing = new FailingAlone();
     const fails = (atMs: number) => failing.failed(logs(atMs), failure, atMs);
     expect([fails(0), fails(1), fails(2), fails(3)]).toEqual([false, false, false, false]);
@@ -27,7 +27,7 @@ describe('what fails', () => {
     expect(fails(40_001)).toBe(true);
   });
 
-  test('alone is left the longer the more often it fails, where it is an operation', () => {
+  test('is paused for longer the more often it fails alone, if it is an operation', () => {
     const failing = new FailingAlone();
     for (let at = 0; at < 3; at += 1) failing.failed(logs(at), failure, at);
     failing.answered(flights(3), 3);
@@ -44,7 +44,7 @@ describe('what fails', () => {
     expect(failing.skippedFor(flights(0), 4)).toBeUndefined();
   });
 
-  test('and is answered begins anew, and says nothing of itself', () => {
+  test('starts again once it is answered', () => {
     const failing = new FailingAlone();
     const fails = () => failing.failed(logs(5), failure, 5);
     fails();
@@ -74,7 +74,7 @@ describe('an operation that is refused', () => {
       facts: retryAfterMs === undefined ? {} : { retryAfterMs },
     });
 
-  test('is left from its fourth refusal in a row on, for 10 s at the most as long as it may be the region', () => {
+  test('is paused from its fourth refusal in a row on, for at most 10 s as long as it may be the region', () => {
     const failing = new FailingAlone();
     const refuse = (atMs: number) => failing.refused(logs(atMs), 'refusal', refusal(60_000), atMs);
     for (const atMs of [0, 10, 20]) refuse(atMs);
@@ -88,7 +88,7 @@ describe('an operation that is refused', () => {
     expect(failing.skippedFor(flights(0), 49_999)).toBeUndefined();
   });
 
-  test('alone is asked for what it was not yet asked for in vain', () => {
+  test('alone is tried with what was not requested in vain before', () => {
     const failing = new FailingAlone();
     const refuse = (atMs: number, birdId?: string) =>
       failing.refused(logs(atMs, birdId), 'refusal', refusal(), atMs);
@@ -129,17 +129,17 @@ describe('an operation that is refused', () => {
     expect(failing.refused(logs(160_000), 'refusal', refusal(), 160_000)).toBe(false);
   });
 
-  test('counts once what was under way together', () => {
+  test('counts concurrent refusals once', () => {
     const failing = new FailingAlone();
     for (let at = 0; at < 8; at += 1) failing.refused(logs(5), 'refusal', refusal(), 100 + at);
     expect(failing.skippedFor(logs(0), 200)).toBeUndefined();
   });
 });
 
-describe('a Bird of which the token is refused', () => {
+describe('a Bird for which the token is refused', () => {
   const refusal = new NestwatchError('unauthorized', 'getBirdLogs of eu: the service answered 401');
 
-  test('is refused alone once another was answered with it, and its operation is not left', () => {
+  test('is refused alone once another was answered with it, and its operation is not paused', () => {
     const failing = new FailingAlone();
     const alone: boolean[] = [];
     for (let at = 0; at < 9; at += 1) {
@@ -150,7 +150,7 @@ describe('a Bird of which the token is refused', () => {
     expect(failing.skippedFor(logs(0), 10)).toBeUndefined();
   });
 
-  test('says that the token is refused while nothing else is answered', () => {
+  test('reports the token as refused while nothing else is answered', () => {
     const failing = new FailingAlone();
     for (let at = 0; at < 9; at += 1) {
       expect(failing.refused(logs(at, `${at % 3}`), 'unauthorized', refusal, at)).toBe(false);

@@ -74,36 +74,30 @@ test('other limits are found as well', async () => {
 test.each([
   [0.01, 0.6],
   [0.1, 0.5],
-])(
-  'where a part of %f is refused by chance, most of the ceiling is used all the same',
-  async (shed, least) => {
-    for (const seed of SEEDS) {
-      const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
-      const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
-      expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
-    }
-  },
-);
+])('if a share of %f is refused at random, most of the limit is still used', async (shed, least) => {
+  for (const seed of SEEDS) {
+    const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
+    const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
+    expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
+  }
+});
 
 test.each([
   ['1', 0.2],
   ['3', 0.1],
-])(
-  'so it is where those that are refused by chance ask for a pause of %s s, but for the pauses',
-  async (retryAfter, least) => {
-    const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
-    for (const seed of SEEDS) {
-      const minutes = await refusedNowAndThen({ ...service, seed }, 25);
-      const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
-      expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
-    }
-  },
-);
+])('also if random refusals ask for a pause of %s s, apart from the pauses', async (retryAfter, least) => {
+  const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
+  for (const seed of SEEDS) {
+    const minutes = await refusedNowAndThen({ ...service, seed }, 25);
+    const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
+    expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
+  }
+});
 
 test.each([
   ['10 s', 10_000],
   ['1 min', 60_000],
-])('a quota for each %s is kept, though only its end is refused', async (_, windowMs) => {
+])('a quota for each %s is respected, although only its end is refused', async (_, windowMs) => {
   const retryAfter = (nowMs: number) => String(Math.ceil((windowMs - (nowMs % windowMs)) / 1000));
   for (const perSecond of QUOTAS) {
     const limits = [{ fromMinute: 0, admits: windowLimit((perSecond * windowMs) / 1000, windowMs) }];
@@ -117,7 +111,7 @@ test.each([
   }
 });
 
-test('a limit is kept beside refusals by chance', async () => {
+test('a limit is respected beside random refusals', async () => {
   const limits = [{ fromMinute: 0, admits: bucketLimit(4) }];
   const minutes = (await refusedNowAndThen({ ceiling: 10, limits, shed: 0.01 }, 30)).slice(10);
   const [accepted, refused] = [

@@ -54,7 +54,7 @@ describe('the target of a request', () => {
     );
   });
 
-  test('takes parameters in any case and sends them as the service spells them', () => {
+  test('accepts parameters in any case and sends them as the service spells them', () => {
     expect(target('searchFlights', { nestid: '1', BIRDID: '2', status: 'failed' })).toBe(
       '/nests/1/birds/2/flights?Status=failed',
     );

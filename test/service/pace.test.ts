@@ -97,7 +97,7 @@ describe('turns', () => {
 });
 
 describe('ready', () => {
-  test('resolves at once where a request could leave, and leaves the turn to whoever asks next', async () => {
+  test('resolves at once if a request could be sent, and leaves the turn to whoever asks next', async () => {
     const { ready, request, served, settles } = start();
     ready('ready');
     await settles();
@@ -106,7 +106,7 @@ describe('ready', () => {
     expect(served).toEqual(['ready', 'a']);
   });
 
-  test('a turn is offered to one at a time, and on when nobody takes it', async () => {
+  test('a turn is offered to one at a time, and to the next if nobody takes it', async () => {
     const { pace, ready, request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
     await pace.admit();
     pace.ready().then(() => request('taken by the first'));
@@ -118,7 +118,7 @@ describe('ready', () => {
     expect(served).toEqual(['taken by the first', 'the second', 'the third']);
   });
 
-  test('who was offered a turn goes ahead of those who came later', async () => {
+  test('a request that was offered a turn goes ahead of later ones', async () => {
     const { pace, request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
     await pace.admit();
     pace.ready().then(() => request('chosen'));
@@ -160,7 +160,7 @@ describe('ready', () => {
     expect(served).toEqual(['ready', 'a', 'b']);
   });
 
-  test('the next is served when the head of the queue gives up', async () => {
+  test('the next is served if the head of the queue gives up', async () => {
     const { pace, ready, request, served, settles } = start();
     const leaving = new AbortController();
     await pace.ready();
@@ -211,7 +211,7 @@ describe('a region that does not answer', () => {
     expect(served.at(-1)).toBe('waiting: circuit_open');
   });
 
-  test('returns at two requests a second', async () => {
+  test('comes back at two requests a second', async () => {
     const { pace, clock, ends, rates } = start();
     await ends(5, FAILURE);
     await clock.advance(2000);
@@ -220,7 +220,7 @@ describe('a region that does not answer', () => {
     expect(rates.at(-1)).toBe(2);
   });
 
-  test('with a refused token says so, and probes at once for a new one', async () => {
+  test('with a refused token reports it, and probes at once with a new one', async () => {
     const { pace, request, served, clock, ends } = start();
     const seen: string[] = [];
     pace.onHealthChange(({ health, reason }) => seen.push(`${health}: ${reason}`));
@@ -236,7 +236,7 @@ describe('a region that does not answer', () => {
     expect(seen).toEqual(['unauthorized: 401', 'up: the service answers']);
   });
 
-  test('that refused the token once is asked by one request, for which all others wait', async () => {
+  test('that refused the token once gets one request, for which all others wait', async () => {
     const { pace, request, served, clock, ends } = start({ concurrency: 8 });
     const seen: string[] = [];
     pace.onHealthChange(({ health }) => seen.push(health));
@@ -268,13 +268,13 @@ describe('a region that does not answer', () => {
 });
 
 describe('refusals', () => {
-  test('429s are no outage, however many', async () => {
+  test('429s are not an outage, however many', async () => {
     const { pace, ends } = start();
     await ends(50, { met: 'refusal' });
     expect(pace.health().health).toBe('up');
   });
 
-  test('a 429 shows that a region which was down answers', async () => {
+  test('a 429 shows that a region that was down answers', async () => {
     const { pace, clock, ends } = start();
     await ends(5, FAILURE);
     await clock.advance(2000);
@@ -290,7 +290,7 @@ describe('refusals', () => {
     expect(pace.health().health).toBe('unauthorized');
   });
 
-  test('503s are an outage when each follows a pause, not when they come in one burst', async () => {
+  test('503s are an outage if each follows a pause, not if they come in one burst', async () => {
     const { pace, clock, ends } = start({ concurrency: 8 });
     await clock.advance(1000);
     const burst = await Promise.all(Array.from({ length: 8 }, () => pace.admit()));
@@ -302,7 +302,7 @@ describe('refusals', () => {
 });
 
 describe('retries', () => {
-  test('are ten at first and then a tenth of what is sent', async () => {
+  test('are ten at first and then a tenth of the requests', async () => {
     const { pace, ends } = start();
     const taken = () => {
       let count = 0;
@@ -318,7 +318,7 @@ describe('retries', () => {
 });
 
 describe('slack', () => {
-  test('is there while tokens, slots and health allow more than is asked', async () => {
+  test('exists while tokens, slots and health allow more than is requested', async () => {
     const { pace, request, clock, ends } = start({ concurrency: 4 });
     await clock.advance(1000);
     expect(pace.slack()).toBe(true);
@@ -336,7 +336,7 @@ describe('slack', () => {
     expect(pace.slack()).toBe(false);
   });
 
-  test('is not there while anything waits', async () => {
+  test('does not exist while anything waits', async () => {
     const { pace, request, clock } = start({ requestsPerSecond: 2, startPerSecond: 2 });
     for (const name of ['a', 'b', 'c']) request(name);
     await clock.advance(0);
@@ -345,7 +345,7 @@ describe('slack', () => {
 });
 
 describe('closing', () => {
-  test('ends all waiting and resolves when what is under way has ended', async () => {
+  test('ends all waiting and resolves when running requests have ended', async () => {
     const { pace, request, ready, served, settles, clock } = start({ concurrency: 1 });
     const underWay = request('under way');
     request('waiting');
@@ -364,14 +364,14 @@ describe('closing', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('resolves at once where nothing is under way, also a second time', async () => {
+  test('resolves at once if nothing is running, also a second time', async () => {
     const { pace } = start();
     await pace.close();
     await pace.close();
   });
 });
 
-test('a region of which nothing is known is asked twice a second at first', () => {
+test('an unknown region gets two requests a second at first', () => {
   const clock = createVirtualClock();
   const options = { requestsPerSecond: 50, concurrency: 4, random: () => 0, onRate: () => {} };
   expect(new Pace({ ...options, clock }).rate()).toBe(2);

@@ -30,8 +30,8 @@ function outcomeAtOnce(text: string): string {
   }
 }
 
-describe('JSON that is parsed a part at a time', () => {
-  test('is what it is when it is parsed at once', async () => {
+describe('JSON that is parsed in parts', () => {
+  test('equals what parsing it at once gives', async () => {
     await fc.assert(
       fc.asyncProperty(fc.json(), fc.nat(3), async (json, indent) => {
         const text = JSON.stringify(JSON.parse(json), null, indent);
@@ -53,7 +53,7 @@ describe('JSON that is parsed a part at a time', () => {
     '[[],{},[[]],{"a":{}}]',
     '"\\ud83d\\ude00\\u0000\\/\\"\\\\"',
     '{"\\u0061":1,"a":2}',
-  ])('keeps what is special: %s', async (text) => {
+  ])('keeps special cases: %s', async (text) => {
     expect(await outcome(text)).toBe(outcomeAtOnce(text));
   });
 
@@ -71,13 +71,13 @@ describe('JSON that is parsed a part at a time', () => {
     '01',
     '',
     'nul',
-  ])('is refused for whatever is refused when it is parsed at once: %j', async (text) => {
+  ])('is refused whenever parsing it at once would refuse it: %j', async (text) => {
     expect(outcomeAtOnce(text)).toBe('refused');
     expect(await outcome(text)).toBe('refused');
   });
 
   test.each(['\\u20ac', '\\\\', '\\"', '😀'])(
-    'cuts nothing in two where one part of a text ends: %s',
+    'splits nothing where one part of a text ends: %s',
     async (character) => {
       for (let before = STRETCH - character.length - 1; before <= STRETCH + 1; before += 1) {
         const text = `"${'x'.repeat(before)}${character}y"`;
@@ -99,14 +99,14 @@ describe('JSON that is parsed a part at a time', () => {
     ['white space in a list', `[1,${'\n'.repeat(ANSWER)}2]`],
     ['one escaped text', `"${'\\n'.repeat(ANSWER / 2)}"`],
     ['one escaped key', `{"${'\\n'.repeat(ANSWER / 2)}":1}`],
-  ])('lets other work go on after each part of %s', async (_, text) => {
+  ])('lets other work continue after each part of %s', async (_, text) => {
     const turns = countTurns();
     const json = await parse(text);
     expect(turns()).toBeGreaterThanOrEqual(ANSWER / STRETCH - 1);
     expect(JSON.stringify(json) === JSON.stringify(parseJson(text))).toBe(true);
   });
 
-  test('lets other work go on after each thousand values', async () => {
+  test('lets other work continue after each thousand values', async () => {
     const turns = countTurns();
     await parse(`[${'{"a":[]},'.repeat(49_999)}1]`);
     expect(turns()).toBeGreaterThanOrEqual(100 - 1);

@@ -61,7 +61,7 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
 const levelOf = (rate: Rate) => Number(rate.level().toFixed(2));
 
 describe('while rising', () => {
-  test('the level doubles every two seconds up to the ceiling, as long as requests wait for it', () => {
+  test('the level doubles every two seconds up to the limit, as long as requests wait for it', () => {
     const { rate, saturated } = start();
     const levels = [levelOf(rate)];
     for (let step = 0; step < 6; step += 1) {
@@ -71,7 +71,7 @@ describe('while rising', () => {
     expect(levels).toEqual([2, 4, 8, 16, 32, 50, 50]);
   });
 
-  test('it does not grow by what nobody waits for', () => {
+  test('it does not grow if nothing waits for it', () => {
     const { rate, passes, now, saturated } = start();
     saturated(1000);
     passes(1000);
@@ -86,7 +86,7 @@ describe('while rising', () => {
     expect(rate.level()).toBe(before);
   });
 
-  test('it begins where it is set to, never above the ceiling', () => {
+  test('it begins where it is set to, never above the limit', () => {
     expect(start({ startPerSecond: 30 }).rate.level()).toBe(30);
     expect(start({ ceiling: 1 }).rate.level()).toBe(1);
     const low = start({ ceiling: 1 });
@@ -96,7 +96,7 @@ describe('while rising', () => {
 });
 
 describe('the spacing', () => {
-  test('after a rest at most half a second of the level leaves at once', () => {
+  test('after a rest at most half a second of the level is sent at once', () => {
     const { rate, passes, now } = start({ ceiling: 20, startPerSecond: 20 });
     passes(60_000);
     let atOnce = 0;
@@ -108,7 +108,7 @@ describe('the spacing', () => {
     expect(rate.waitMs(now())).toBeCloseTo(50, 5);
   });
 
-  test('there is room only with half of that left, and in no pause', () => {
+  test('there is room only with half of that left, and not in a pause', () => {
     const { rate, passes, now, refused } = start({ ceiling: 20, startPerSecond: 20 });
     passes(60_000);
     expect(rate.hasRoom(now())).toBe(true);
@@ -133,7 +133,7 @@ describe('a refusal', () => {
     expect(spread.rate.waitMs(spread.now())).toBeCloseTo(1050);
   });
 
-  test('again and again makes the pauses double up to a minute, until something is accepted', () => {
+  test('repeatedly makes the pauses double up to a minute, until something is accepted', () => {
     const { rate, passes, now, refused } = start();
     const pauses = [];
     for (let time = 0; time < 8; time += 1) {
@@ -166,7 +166,7 @@ describe('a refusal', () => {
     expect(rate.level()).toBeCloseTo(third * 0.85);
   });
 
-  test('of a request that left before the last cut is no news', () => {
+  test('of a request that was sent before the last cut is ignored', () => {
     const { rate, passes, refused, now } = start();
     const sentAtMs = now();
     passes(100);
@@ -178,7 +178,7 @@ describe('a refusal', () => {
     expect(rate.waitMs(now())).toBe(3000);
   });
 
-  test('that follows others with nothing accepted between only makes the pauses longer', () => {
+  test('that follows others with nothing accepted in between only makes the pauses longer', () => {
     const { rate, passes, refused } = start({ startPerSecond: 40 });
     const levels = [1, 2, 3, 4, 5].map(() => {
       refused();
@@ -188,7 +188,7 @@ describe('a refusal', () => {
     expect(levels).toEqual([20, 14, 9.8, 9.8, 9.8]);
   });
 
-  test('never brings the level to a standstill, and it recovers from there', () => {
+  test('never stops the level completely, and it recovers from there', () => {
     const { rate, refused, passes, now, saturated } = start();
     for (let time = 0; time < 50; time += 1) {
       refused(QUOTA_MS);
@@ -200,7 +200,7 @@ describe('a refusal', () => {
     expect(rate.level()).toBeGreaterThan(1);
   });
 
-  test('leaves no tokens from before for the end of the pause', () => {
+  test('leaves no old tokens for the end of the pause', () => {
     const { rate, passes, refused, now } = start({ startPerSecond: 40 });
     passes(60_000);
     refused();
@@ -248,14 +248,14 @@ describe('while holding', () => {
     expect(long.rate.level()).toBeLessThan(14);
   });
 
-  test('a ceiling that was refused once is aimed at again', () => {
+  test('a limit that was refused once is aimed at again', () => {
     const { rate, saturated } = heldAt10();
     expect(rate.level()).toBeCloseTo(7);
     saturated(300_000);
     expect(rate.level()).toBe(10);
   });
 
-  test('where few requests are allowed the next probe is later, so that few of them are refused', () => {
+  test('if few requests are allowed the next probe is later, so that few of them are refused', () => {
     const { rate, saturated, refused, passes } = start({ startPerSecond: 0.5 });
     refused(QUOTA_MS);
     passes(QUOTA_MS);
@@ -275,7 +275,7 @@ describe('while holding', () => {
   });
 });
 
-describe('the level that was borne before many refusals', () => {
+describe('the level that was accepted before many refusals', () => {
   /** Accepted at 20, then refused this often, each time after a single answer. */
   function refusedAt20(times: number, retryAfterMs = 1000) {
     const one = start({ startPerSecond: 20, ceiling: 20 });
@@ -288,7 +288,7 @@ describe('the level that was borne before many refusals', () => {
     return one;
   }
 
-  test('is returned to once ten seconds and five answers are clean', () => {
+  test('is restored once ten seconds and five answers are clean', () => {
     const { rate, saturated } = refusedAt20(8);
     expect(rate.level()).toBeLessThan(4);
     saturated(9000);
@@ -299,7 +299,7 @@ describe('the level that was borne before many refusals', () => {
     expect(levelOf(rate)).toBe(20);
   });
 
-  test('is returned to later where the pauses of the service are long', () => {
+  test('is restored later if the pauses of the service are long', () => {
     const { rate, saturated } = refusedAt20(4, 10_000);
     saturated(35_000);
     expect(rate.level()).toBeLessThan(9);
@@ -307,7 +307,7 @@ describe('the level that was borne before many refusals', () => {
     expect(rate.level()).toBeGreaterThan(16);
   });
 
-  test('is not returned to for a few answers that came by chance', () => {
+  test('is not restored for a few random answers', () => {
     const { rate, saturated } = refusedAt20(18, QUOTA_MS);
     expect(rate.level()).toBeLessThan(0.15);
     saturated(40_000);
@@ -316,7 +316,7 @@ describe('the level that was borne before many refusals', () => {
     expect(rate.level()).toBeGreaterThan(16);
   });
 
-  test('is not returned to while answers get slower', () => {
+  test('is not restored while answers get slower', () => {
     const { rate, saturated } = refusedAt20(8);
     saturated(14_000);
     const before = rate.level();
@@ -327,14 +327,14 @@ describe('the level that was borne before many refusals', () => {
     expect(levelOf(rate)).toBe(20);
   });
 
-  test('is trusted by half with each return that is refused', () => {
+  test('is trusted half as much with each return that is refused', () => {
     const { rate, beyond, refusals } = refusedAt20(8);
     beyond(4, 120_000);
     expect(refusals()).toBeLessThan(20);
     expect(rate.level()).toBeLessThan(5);
   });
 
-  test('is remembered over an outage, also where nothing was refused before it', () => {
+  test('is remembered over an outage, even if nothing was refused before it', () => {
     const { rate, saturated, refused, passes, now } = start({ startPerSecond: 20, ceiling: 20 });
     saturated(20_000);
     rate.restart(now());
@@ -351,7 +351,7 @@ describe('the level that was borne before many refusals', () => {
 });
 
 describe('latency', () => {
-  test('that leaves its band takes 10 % at a time, no more than every five seconds', () => {
+  test('that leaves its band takes 10 % at a time, at most every five seconds', () => {
     const { rate, saturated } = start({ startPerSecond: 50 });
     saturated(10_000, 50);
     expect(rate.level()).toBe(50);
@@ -360,7 +360,7 @@ describe('latency', () => {
     expect(rate.level()).toBeLessThan(50);
   });
 
-  test('that always varied so is within its band', () => {
+  test('that always varied this much is within its band', () => {
     const { rate, saturated } = start({ startPerSecond: 50 });
     for (let second = 0; second < 60; second += 1) saturated(200, second % 2 === 0 ? 20 : 600);
     expect(rate.level()).toBe(50);
@@ -375,19 +375,19 @@ describe('latency', () => {
   });
 });
 
-describe('a level that an earlier life bore', () => {
+describe('a level that an earlier life reached', () => {
   function remembering(level: number, ageMs: number, options = {}) {
     const one = start(options);
     one.rate.remember(level, ageMs);
     return one;
   }
 
-  test('is begun near, the less the longer ago it was, and never below the level of a first start', () => {
+  test('is where the rate begins, less close the longer ago, and never below the level of a first start', () => {
     const hoursAgo = [0, 1, 24].map((hours) => levelOf(remembering(20, hours * 3_600_000).rate));
     expect(hoursAgo).toEqual([17, 7.52, 2]);
   });
 
-  test('is risen to before anything beyond it is tried', () => {
+  test('is tried before anything beyond it', () => {
     const { rate, saturated } = remembering(20, 86_400_000);
     saturated(10_000);
     expect(rate.level()).toBeGreaterThan(16.5);
@@ -397,7 +397,7 @@ describe('a level that an earlier life bore', () => {
     expect(rate.level()).toBeGreaterThan(21);
   });
 
-  test('is refused no more often than in the life before', () => {
+  test('is refused no more often than in the previous life', () => {
     const cold = start({ ceiling: 20 });
     cold.beyond(4, 60_000);
     const warm = remembering(cold.rate.bearable(cold.now()), 10_000, { ceiling: 20 });
@@ -423,7 +423,7 @@ describe('a level that an earlier life bore', () => {
     expect(life.rate.level()).toBeGreaterThan(16);
   });
 
-  test('is left where a lower limit refuses it, over restarts too', () => {
+  test('is given up if a lower limit refuses it, even over restarts', () => {
     let life = remembering(20, 10_000, { ceiling: 20 });
     for (let lives = 0; lives < 4; lives += 1) {
       life.beyond(4, 60_000);
@@ -434,7 +434,7 @@ describe('a level that an earlier life bore', () => {
     expect(life.rate.bearable(life.now()) / 4).toBeLessThan(1.1);
   });
 
-  test('beyond the ceiling, or next to nothing, is no reason to leave what is allowed', () => {
+  test('beyond the limit, or near zero, is no reason to give up what is allowed', () => {
     const high = remembering(500, 0, { ceiling: 10 });
     high.saturated(20_000);
     expect(high.rate.level()).toBe(10);
@@ -459,7 +459,7 @@ describe('after an outage', () => {
     expect(rate.level()).toBeLessThan(borne * 0.95);
   });
 
-  test('it rises to a level beyond the refused one, where that was borne', () => {
+  test('it rises to a level beyond the refused one, if that was accepted', () => {
     const { rate, saturated, refused, passes, now } = start({ startPerSecond: 20, ceiling: 100 });
     refused();
     passes(1000);
@@ -471,7 +471,7 @@ describe('after an outage', () => {
     expect(rate.level()).toBeGreaterThan(borne * 0.84);
   });
 
-  test('it rises to the ceiling where nothing was refused, and sends no burst', () => {
+  test('it rises to the limit if nothing was refused, and sends no burst', () => {
     const { rate, saturated, passes, now } = start({ startPerSecond: 50 });
     passes(60_000);
     rate.restart(now());

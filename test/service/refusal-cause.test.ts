@@ -36,7 +36,7 @@ function answers(
 }
 
 describe('a refusal', () => {
-  test('at a level that is new is because of the level', () => {
+  test('at a new level is caused by the level', () => {
     const cause = aCause();
     answers(cause, 5, 100);
     expect(refused(cause, 10)).toBeGreaterThan(0.9);
@@ -48,14 +48,14 @@ describe('a refusal', () => {
     [30, 0.1],
     [10, 0.2],
     [4, 0.4],
-  ])('every %i requests, at all levels alike, is by chance soon', (everyNth, most) => {
+  ])('every %i requests, at all levels equally, soon counts as random', (everyNth, most) => {
     const cause = aCause();
     for (const level of [10, 8.5, 6, 7, 8]) answers(cause, level, 4 * everyNth, everyNth);
     expect(answers(cause, 7, 4 * everyNth, everyNth)).toBeLessThan(most);
   });
 
   test.each([1, 4, 20])(
-    'beyond a limit of %i a second is because of the level when it is tried again and again',
+    'beyond a limit of %i a second is caused by the level when it is tried again and again',
     (limit) => {
       const cause = aCause();
       for (let time = 0; time < 20; time += 1) {
@@ -69,7 +69,7 @@ describe('a refusal', () => {
     },
   );
 
-  test('beyond a limit is because of the level, also where others are by chance', () => {
+  test('beyond a limit is caused by the level, even if others are random', () => {
     const cause = aCause();
     for (let time = 0; time < 10; time += 1) {
       for (const level of [3.4, 3.6, 3.9]) answers(cause, level, 100, 33);
@@ -78,7 +78,7 @@ describe('a refusal', () => {
     expect(answers(cause, 6, 12, 3)).toBeGreaterThan(0.5);
   });
 
-  test('of a limit that has fallen is because of the level, whatever was borne before', () => {
+  test('of a limit that has fallen is caused by the level, whatever was accepted before', () => {
     const cause = aCause();
     answers(cause, 20, 5_000);
     for (const level of [20, 17, 12, 8]) expect(answers(cause, level, 4, 2)).toBeGreaterThan(0.5);
@@ -112,25 +112,25 @@ describe('after a pause that the service asks for', () => {
     return byLevel;
   }
 
-  test('a refusal that comes sooner than what a limit saves up is used is by chance', () => {
+  test('a refusal that comes before the saved-up requests are used is random', () => {
     const cause = aCause();
     expect(rounds(cause, 40, (round) => [0, 21, 4, 9, 1, 16][round % 6]!)).toBeLessThan(0.3);
   });
 
-  test('one that comes each time when a bucket is empty is because of the level', () => {
+  test('one that comes each time when a bucket is empty is caused by the level', () => {
     const cause = aCause();
     // Five a second, saved up for a second: nine more are sent before it is empty.
     expect(rounds(cause, 40, () => 9)).toBeGreaterThan(0.5);
     expect(cause.likelyLimit()).toBeLessThan(6.5);
   });
 
-  test('so is one that comes each time at the end of a quota', () => {
+  test('and so is one that comes each time at the end of a quota', () => {
     const cause = aCause(10);
     expect(rounds(cause, 40, () => 40, 4.2)).toBeGreaterThan(0.5);
   });
 });
 
-test('a ceiling below every limit that is thought of leaves one', () => {
+test('a limit below every assumed level leaves one level', () => {
   const cause = aCause(0.01);
   expect(refused(cause, 0.01)).toBe(0);
   expect(cause.likelyLimit()).toBe(0.05);

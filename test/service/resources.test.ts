@@ -158,7 +158,7 @@ describe('tolerance', () => {
     expect(entryOf(readUser({ id: 1 }))).toMatchObject({ email: '', isActive: false });
   });
 
-  test('null is as good as absent', () => {
+  test('null is the same as absent', () => {
     const keys = [
       'workspaceId',
       'workflowId',
@@ -218,7 +218,7 @@ describe('tolerance', () => {
     expect(entryOf(readFlight({ id: '1', status: 'Waiting' }, {})).status).toBe('waiting');
   });
 
-  test('a Bird that does not say whether it is published is so unless its status denies it', () => {
+  test('a Bird without a published flag counts as published unless its status denies it', () => {
     expect(entryOf(readBird({ id: '1', status: 'active' }, {})).isPublished).toBe(true);
     expect(entryOf(readBird({ id: '1', status: 'Unpublished' }, {})).isPublished).toBe(false);
     expect(entryOf(readBird({ id: '1', status: 'active', isPublished: false }, {})).isPublished).toBe(false);
@@ -236,7 +236,7 @@ describe('tolerance', () => {
     expect(entryOf(readFlightLogEntry(entry, {})).errorType).toBe(read);
   });
 
-  test('unknown event types pass through', () => {
+  test('unknown event types are kept', () => {
     const least = { id: 'x', createdAt: AT.text };
     expect(entryOf(readFlightLogEntry({ ...least, eventType: 9 }, {})).eventType).toBe(9);
     expect(entryOf(readFlightLogEntry({ ...least, eventType: 'Paused' }, {})).eventType).toBe('Paused');
@@ -250,7 +250,7 @@ describe('tolerance', () => {
     expect(entryOf(readFlight({ id: 'x', errorMessages: { a: 1 } }, {})).errorMessages).toBe('{"a":1}');
   });
 
-  test('a start date without a Z is UTC, and an unreadable one is none', () => {
+  test('a start date without a Z is UTC, and an unreadable one is absent', () => {
     expect(entryOf(readFlight({ id: 'x', startDate: '2026-07-02T13:59:34.590833' }, {})).startedAt).toEqual(
       AT,
     );
@@ -293,7 +293,7 @@ describe('malformed entries', () => {
     expect(readFlight(value, {})).toEqual({ ok: false, raw, reason });
   });
 
-  test('what is asked for by its id has one that is not too long', () => {
+  test('what is requested by its id must have one that is not too long', () => {
     const value = { id: 'a'.repeat(257) };
     const malformed = { ok: false, raw: JSON.stringify(value), reason: 'no usable id' };
     for (const read of [readUser, readNest, (item: unknown) => readBird(item, {})]) {
@@ -302,14 +302,14 @@ describe('malformed entries', () => {
     expect(readFlight(value, {})).toEqual(malformed);
   });
 
-  test('what is kept of them is at most 64 KiB', () => {
+  test('at most 64 KiB of them are kept', () => {
     const parsed = readNotification({ text: '€'.repeat(100_000) });
     if (parsed.ok) throw new Error('read without an id');
     expect(Buffer.byteLength(parsed.raw)).toBeLessThanOrEqual(65_536);
     expect(Buffer.byteLength(parsed.raw)).toBeGreaterThan(65_500);
   });
 
-  test('that are long are not written whole to keep their beginning', () => {
+  test('long ones are not written in full to keep their beginning', () => {
     const long = '\n'.repeat(15_000_000);
     const processorMs = countProcessorMs();
     const parsed = readNotification({ id: '', texts: [long, long, long], createdAt: AT.text });

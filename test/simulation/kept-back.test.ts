@@ -61,7 +61,7 @@ function judge(
   return mayBeKeptBack(tx, untold, arrivals, remains);
 }
 
-describe('an event that nobody was told', () => {
+describe('an event of which nobody was notified', () => {
   test.each<[string, boolean, World]>([
     ['has no excuse without a record', false, {}],
     ['is inhibited while its region is away', true, { known: [suppression('inhibited', at(2.5))] }],
@@ -87,29 +87,29 @@ describe('an event that nobody was told', () => {
 describe('an event in a summary', () => {
   const known = [suppression('too_old', at(8))];
 
-  test('is told there', async () => {
+  test('is found there', async () => {
     expect(await judge(event, { known, arrivals: [summary] })).toBe(true);
   });
 
-  test('is missing where the summary did not come', async () => {
+  test('is missing if the summary did not come', async () => {
     expect(await judge(event, { known })).toBe(false);
   });
 
-  test('is missing where it was young', async () => {
+  test('is missing if it was young', async () => {
     expect(await judge({ ...event, foundAtUs: at(6.5) } as Untold, { known, arrivals: [summary] })).toBe(
       false,
     );
   });
 });
 
-describe('the end of an alert that nobody was told', () => {
+describe('the end of an alert of which nobody was notified', () => {
   const end: Untold = { of: 'end', region: 'eu' };
 
-  test('is owed, whatever is on record', async () => {
+  test('is due, whatever reason is recorded', async () => {
     expect(await judge(end, { known: [suppression('inhibited', at(2.5))] })).toBe(false);
   });
 
-  test('may still wait where its region came back a short time before the end of the world', async () => {
+  test('may still wait if its region came back shortly before the end of the world', async () => {
     expect(await judge(end, { endedAtUs: at(3.5) })).toBe(true);
     expect(await judge(end, { endedAtUs: at(3.5), region: 'us' })).toBe(false);
   });

@@ -48,7 +48,7 @@ longStory('the same seed gives the same run, to the last accepted byte', async (
   expect(other.digest).not.toBe(first.digest);
 });
 
-test('delays are counted to two percent', () => {
+test('delays are counted to two per cent', () => {
   const delays = createDelays();
   expect(delays.quantile(0.5)).toBeUndefined();
   delays.add(Array.from({ length: 1000 }, (_, index) => index * 100));

@@ -265,7 +265,7 @@ describe('matchers', () => {
     return undefined;
   }
 
-  test('2,500 random texts are taken or refused alike, and read alike', async () => {
+  test('2,500 random texts are accepted or refused alike, and read alike', async () => {
     const no = await refused();
     const theirs = await shown(texts.filter((text) => !no.has(text)));
     const counts = new Map<string, number>();

@@ -57,7 +57,7 @@ test('alerts are queried with matchers, as they fire', async () => {
   expect(await amtool('-o', 'extended', 'alert')).toContain('bird="Translate blog"');
 });
 
-test('a silence is added, hides the alert and what comes next, is queried, expired, and told then', async () => {
+test('a silence is added, mutes the alert and what comes next, is queried, expired, and they are notified then', async () => {
   await until(() => ended('firing Translate blog') === 1, 'the first failure is told');
   const id = (
     await amtool(
@@ -117,12 +117,12 @@ test('silences are exported, changed and imported', async () => {
   expect(await amtool('silence', 'expire', id, copy)).toBe('');
 });
 
-test('alerts are not added, and the reason is shown', async () => {
+test('alerts cannot be added, and the reason is shown', async () => {
   expect(await amtool('alert', 'add', 'alertname=mine', 'bird=x')).toContain('nestwatch takes no alerts');
   expect(await names('alertname=mine')).toEqual([]);
 });
 
-test('what is wrong is told in words', async () => {
+test('what is wrong is said in words', async () => {
   expect(await amtool('silence', 'add', 'a=~".*"', '-c', 'x')).toContain(
     'at least one matcher must not match the empty string',
   );
@@ -131,7 +131,7 @@ test('what is wrong is told in words', async () => {
   );
 });
 
-test('the status tells the route tree, which amtool reads as ours', async () => {
+test('the status contains the route tree, which amtool reads as ours', async () => {
   expect(await amtool('cluster', 'show')).toContain('disabled');
   expect(await amtool('config', 'routes', 'test', 'severity=nothing', 'nest=Prod 1')).toBe('pager\n');
   expect(await amtool('config', 'routes', 'test', 'severity=critical')).toBe('ops\n');

@@ -182,8 +182,8 @@ afterAll(async () => {
   await server?.remove();
 });
 
-describe('where no profile is named', () => {
-  test('nestwatch reads the simulated service, and its failures come by mail', async () => {
+describe('if no profile is named', () => {
+  test('nestwatch reads the simulated service, and its failures are mailed', async () => {
     await expect.poll(() => stack.ask('nestwatch', '/-/ready'), { timeout: 60_000 }).toBe('Ready.\n');
     await expect
       .poll(() => stack.mails, { timeout: 100_000 })
@@ -211,11 +211,11 @@ describe.skipIf(!bin)('with the profile postgres', () => {
     return all.map(({ labels }) => JSON.stringify(labels)).toSorted();
   };
 
-  test('there are as many replicas as here', () => {
+  test('there are as many replicas as in the file', () => {
     expect(services.replica.deploy.replicas).toBe(Object.keys(replicas).length);
   });
 
-  test('the server is healthy by the check of the file, and lets in nobody without the password', async () => {
+  test('the server is healthy by the check of the file, and refuses connections without the password', async () => {
     const [how, command, ...args] = services.postgres.healthcheck.test;
     expect(how).toBe('CMD');
     const port = String(shared.ports.postgres);
@@ -257,7 +257,7 @@ describe.skipIf(!bin)('with the profile postgres', () => {
     expect(await shared.ask('prometheus', query('sum(nestwatch_region_up{region="eu"})'))).toContain('"1"]');
   });
 
-  test('the other one goes on where one is killed', async () => {
+  test('the other one continues if one is killed', async () => {
     const isOwned = async (name: 'nestwatch' | 'other') =>
       /^nestwatch_region_owner\{region="eu"\} 1$/m.test(await shared.ask(name, '/metrics'));
     const gone = (await isOwned('nestwatch')) ? 'nestwatch' : 'other';

@@ -15,7 +15,7 @@ afterAll(async () => {
   expect(await demo.stop()).toBe(0);
 });
 
-test('promtool has nothing to say about the metrics of a running daemon', async () => {
+test('promtool accepts the metrics of a running daemon', async () => {
   const body = await (await fetch(`${demo.page}metrics`)).text();
   const { status, stdout, stderr } = spawnSync('promtool', ['check', 'metrics'], {
     input: body,

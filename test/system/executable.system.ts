@@ -30,13 +30,13 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('it runs the demo to its good end', () => {
+test('it runs the demo to its end', () => {
   const { status, stdout, stderr } = run('demo', '--for', '10s');
   expect(stdout, stderr).toContain('0 lost, 0 repeated, 0 invented');
   expect(status).toBe(0);
 });
 
-test('every command is in it', () => {
+test('it contains every command', () => {
   expect(run('version').stdout).toContain(`nestwatch ${VERSION}`);
   expect(run('init')).toMatchObject({ status: 0 });
   const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };

@@ -9,7 +9,7 @@ import { expect, test } from 'vitest';
 import { nestwatch } from '../cli/test-io.ts';
 import { openLiveDaemon, until } from './live-daemon.ts';
 
-test('a full disk is told to whoever asks, and what happened meanwhile when there is space again', async (context) => {
+test('a full disk is reported to whoever asks, and what happened meanwhile is notified when there is space again', async (context) => {
   const disk = mkdtempSync(join(tmpdir(), 'nestwatch-disk-'));
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', disk]).status === 0;
   try {

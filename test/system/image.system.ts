@@ -160,7 +160,7 @@ describe.skipIf(!mayMount)('the image', () => {
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test('holds the program, its packages, their list, and no test or tool', () => {
+  test('contains the program, its packages, their list, and no test or tool', () => {
     expect(readdirSync(join(root, 'app')).toSorted()).toEqual(
       ['LICENSE', 'cache', 'config', 'node_modules', 'package.json', 'sbom.cdx.json', 'src'].toSorted(),
     );

@@ -135,7 +135,7 @@ const failures = () =>
     .filter((key) => key.endsWith('/failed'));
 const areAllTold = () => failures().every((key) => told.has(key));
 
-test('with 64 open files, and a hundred connections that say nothing, failures are told', async () => {
+test('with 64 open files, and a hundred silent connections, failures are notified', async () => {
   const { url, child } = await start(join(folder, 'store.db'), 'ulimit -n 64;');
   const { hostname, port } = new URL(url);
   const silent = Array.from({ length: 100 }, () => connect(Number(port), hostname).on('error', () => {}));
@@ -146,7 +146,7 @@ test('with 64 open files, and a hundred connections that say nothing, failures a
   expect(child.exitCode).toBeNull();
 });
 
-test('a process that is stopped for a while tells afterwards what failed meanwhile, once', async () => {
+test('a suspended process notifies afterwards of what failed meanwhile, once', async () => {
   const { child, url } = await start(join(folder, 'store.db'));
   fail(1);
   await until(areAllTold, 'told');
@@ -160,7 +160,7 @@ test('a process that is stopped for a while tells afterwards what failed meanwhi
   expect(await statusOf(`${url}/-/healthy`)).toBe(200);
 });
 
-test('a disk that turns read-only ends the process with a sentence; once it can be written nothing is lost', async (context) => {
+test('a disk that becomes read-only ends the process with a message; once it can be written nothing is lost', async (context) => {
   const disk = openDisk();
   if (!disk) return context.skip('no disk can be mounted here that turns read-only');
   try {

@@ -23,13 +23,13 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }));
 
-test('it runs the demo to its good end', () => {
+test('it runs the demo to its end', () => {
   const { status, stdout, stderr } = run('npx', ['nestwatch', 'demo', '--for', '10s']);
   expect(stdout, stderr).toContain('0 lost, 0 repeated, 0 invented');
   expect(status).toBe(0);
 });
 
-test('it brings the documents and no test, and leaves no build behind', () => {
+test('it contains the documents and no test, and leaves no build behind', () => {
   const installed = join(folder, 'node_modules/nestwatch');
   for (const file of ['README.md', 'LICENSE', 'config/README.md', 'config/prometheus/rules.yml']) {
     expect(existsSync(join(installed, file)), file).toBe(true);
@@ -39,7 +39,7 @@ test('it brings the documents and no test, and leaves no build behind', () => {
   expect(existsSync(join(ROOT, 'dist'))).toBe(false);
 });
 
-test('an older Node is told in one sentence what is missing', () => {
+test('with an older Node, one sentence says what is missing', () => {
   const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.1.0'})";
   const program = join(folder, 'node_modules/nestwatch/dist/nestwatch.js');
   expect(run(process.execPath, ['--import', older, program, 'demo'])).toEqual({

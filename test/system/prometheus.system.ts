@@ -40,7 +40,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test('it is scraped, in both regions, with the keys of events', async () => {
+test('it is scraped, in both regions, with event keys as exemplars', async () => {
   expect(await prometheus.query('nestwatch_region_up == 1')).toHaveLength(2);
   expect(await prometheus.query('nestwatch_ready == 1')).toHaveLength(1);
   expect((await prometheus.query('sum(nestwatch_flight_failures_total)'))[0]!.value).toBeGreaterThan(0);

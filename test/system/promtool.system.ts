@@ -5,7 +5,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 
-test('promtool has nothing to say about the metrics', async () => {
+test('promtool accepts the metrics', async () => {
   const metrics = createMetrics({
     version: '0.1.0',
     revision: 'abc',

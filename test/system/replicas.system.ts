@@ -58,7 +58,7 @@ test('an alert is the same at all of them', async () => {
   }
 });
 
-test('a silence made at one hides the alert at another, and stands on the page of the third, within a second', async () => {
+test('a silence created at one mutes the alert at another, and is on the page of the third, within a second', async () => {
   const id = (
     await amtool(
       A,

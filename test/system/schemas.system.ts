@@ -26,11 +26,11 @@ describe('compose.yaml', () => {
     return error ? z.prettifyError(error) : '';
   };
 
-  test('is a Compose file by its schema', () => {
+  test('is valid by the schema of Compose files', () => {
     expect(mistakes(compose)).toBe('');
   });
 
-  test('would not be one with a mistake', () => {
+  test('would not be valid with a mistake', () => {
     const replica = { ...compose.services.replica, port: [] };
     expect(mistakes({ ...compose, services: { replica } })).toContain('"port"');
     const postgres = { ...compose.services.postgres, healthcheck: { interval: 2 } };
@@ -80,18 +80,18 @@ describe('manifests', () => {
     }
   }
 
-  test('are all that there are', () => {
+  test('are all there are', () => {
     expect(all.map(([, { kind }]) => kind).toSorted()).toEqual([
       ...['Deployment', 'NetworkPolicy', 'NetworkPolicy', 'PodDisruptionBudget', 'PrometheusRule'],
       ...['Service', 'ServiceAccount', 'ServiceMonitor', 'StatefulSet'],
     ]);
   });
 
-  test.each(all)('%s is right by the schema of its kind', async (_, one) => {
+  test.each(all)('%s is valid by the schema of its kind', async (_, one) => {
     expect(await mistakesIn(one)).toBe('');
   });
 
-  test('would not be right with a mistake', async () => {
+  test('would not be valid with a mistake', async () => {
     const deployment = manifest('postgres/deployment.yaml');
     const { spec } = deployment;
     const strategy = { type: 'Rolling' };
@@ -124,7 +124,7 @@ describe.skipIf(!hasKustomize)('kustomize', () => {
         'ServiceAccount',
       ],
     ],
-  ])('makes whole manifests of %s', (path, kinds) => {
+  ])('builds complete manifests from %s', (path, kinds) => {
     const text = execFileSync('kubectl', ['kustomize', join(CONFIG, path)], { encoding: 'utf8' });
     const made = parseAllDocuments(text).map((document) => document.toJS());
     expect(made.map(({ kind }) => kind).toSorted()).toEqual(kinds);

@@ -45,12 +45,12 @@ describe('a template', () => {
     expect(rendered(text, use)).toBe(expected);
   });
 
-  test('sees no more than its values: no prototypes, no methods', () => {
+  test('sees only its values: no prototypes, no methods', () => {
     expect(() => rendered('{{ title.constructor }}', 'text')).toThrow('undefined variable');
     expect(() => rendered('{{ commonLabels.__proto__ }}', 'text')).toThrow('undefined variable');
   });
 
-  test('a label that an alert does not have fails, so that a slip is noticed', () => {
+  test('a label that an alert does not have fails, so that a typo is noticed', () => {
     expect(() => rendered('{{ commonLabels.nset }}', 'text')).toThrow(
       'undefined variable: commonLabels.nset',
     );
@@ -70,11 +70,11 @@ describe('a template', () => {
     ],
     ['x'.repeat(MAX_TEMPLATE_LENGTH + 1), 'parse length limit exceeded'],
     [`{% for i in (1..50) %}${TEN_THOUSAND}{% endfor %}x`, 'the result has more than'],
-  ])('without end is ended: %.50s', (text, message) => {
+  ])('that does not end is stopped: %.50s', (text, message) => {
     expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(message);
   });
 
-  test('that is harmless is filled in on a machine that is busy with other things for minutes', () => {
+  test('that is harmless is rendered on a machine that is busy with other things for minutes', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const busy = {
       ...SAMPLE_OF_SEVERAL,
@@ -87,13 +87,13 @@ describe('a template', () => {
     expect(template.render(busy)).toBe('SLOWslow.');
   });
 
-  test('has as much as the limits allow', () => {
+  test('may use as much as the limits allow', () => {
     expect(compileTemplate('x'.repeat(MAX_TEMPLATE_LENGTH), 'text', SAMPLE_VARIABLES)).toBeDefined();
     const full = `{% for i in (1..50) %}${TEN_THOUSAND}{% endfor %}`;
     expect(rendered(full, 'text')).toHaveLength(MAX_OUTPUT_LENGTH);
   });
 
-  test('is told what is wrong in one line that is not long', () => {
+  test('reports what is wrong in one short line', () => {
     const told = (filter: string) => {
       try {
         return compileTemplate(`{{ title | ${filter} }}`, 'text', SAMPLE_VARIABLES).use;
@@ -116,7 +116,7 @@ describe('a template', () => {
 
 const HOSTILE = '<script>alert(1)</script> <!channel> "quoted" & \'it\' \\ \n\u2028';
 
-describe('values are escaped for where they go', () => {
+describe('values are escaped for their context', () => {
   test.each<[TemplateUse, RegExp]>([
     ['html', /[<>"']/],
     ['slack', /[<>]/],
@@ -134,15 +134,12 @@ describe('values are escaped for where they go', () => {
     }
   });
 
-  test.each<TemplateUse>(['text', 'html', 'slack', 'json'])(
-    'a value that is not there is empty in %s',
-    (use) => {
-      expect(rendered('"{{ message }}"', use, { message: null })).toBe('""');
-      expect(rendered('"{{ resolved | first }}"', use)).toBe('""');
-    },
-  );
+  test.each<TemplateUse>(['text', 'html', 'slack', 'json'])('a missing value is empty in %s', (use) => {
+    expect(rendered('"{{ message }}"', use, { message: null })).toBe('""');
+    expect(rendered('"{{ resolved | first }}"', use)).toBe('""');
+  });
 
-  test('JSON takes any text as a text, and any value with `json`', () => {
+  test('JSON accepts any text as a text, and any value with `json`', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (message) => {
         const text = rendered('{"a":"{{ message }}","b":{{ message | json }}}', 'json', { message });
@@ -152,7 +149,7 @@ describe('values are escaped for where they go', () => {
     );
   });
 
-  test('what does not become JSON fails, at once or at its time', () => {
+  test('what does not become JSON fails, immediately or when it is rendered', () => {
     expect(() => compileTemplate('{"a":}', 'json', SAMPLE_VARIABLES)).toThrow('is not JSON');
     const fits = compileTemplate('{"a":{{ truncatedAlerts }}}', 'json', SAMPLE_VARIABLES);
     expect(() => fits.render({ ...SAMPLE_VARIABLES, truncatedAlerts: 'x' })).toThrow('is not JSON');

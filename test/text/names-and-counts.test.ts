@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { howMany } from '../../src/text/counts.ts';
 import { regionName } from '../../src/text/region-name.ts';
 
-test('one is one, all else is many', () => {
+test('one is singular, everything else is plural', () => {
   expect([0, 1, 2, 1200].map((count) => howMany(count, 'event'))).toEqual([
     '0 events',
     '1 event',

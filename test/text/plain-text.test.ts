@@ -85,7 +85,7 @@ describe('text from outside on one line', () => {
     expect(plainText(text, 100)).toBe(shown);
   });
 
-  test.each([...WORDS, 'مرحبا 你好', '\ufffd'])('%s stays as it is', (text) => {
+  test.each([...WORDS, 'مرحبا 你好', '\ufffd'])('%s is unchanged', (text) => {
     expect([plainText(text, 100), manyLines(text, 100), cap(text, 100)]).toEqual([text, text, text]);
   });
 
@@ -96,7 +96,7 @@ describe('text from outside on one line', () => {
     expect(plainText(`a${'\u200b'.repeat(100_000)}b`, 10)).toBe('a…');
   });
 
-  test('a text that is plain already is what it would be if something hidden were taken from it', () => {
+  test('a plain text is what it would be if something hidden were removed from it', () => {
     const ascii = fc.string({
       unit: fc.constantFrom('a', 'B', '-', '~', '!', ' ', '  ', '\n', '\t', '\x7f'),
     });
@@ -122,7 +122,7 @@ describe('text from outside on one line', () => {
     );
   });
 
-  test('words and emoji stay whatever stands between them', () => {
+  test('words and emoji stay whatever is between them', () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(...WORDS), { minLength: 1 }),
@@ -167,7 +167,7 @@ describe('text from outside on many lines', () => {
   });
 });
 
-describe('a cap', () => {
+describe('a maximum length', () => {
   test.each([
     ['abcd', 4, 'abcd'],
     ['abcde', 4, 'abc…'],

@@ -3,7 +3,7 @@ import { exactZoneTime, isZone, zoneTime } from '../../src/text/zone-time.ts';
 
 const NOON_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
-test('an instant is said in a zone, with the name of its time', () => {
+test('an instant is written in a zone, with the name of its time', () => {
   expect(exactZoneTime(NOON_US, 'Europe/Amsterdam')).toBe('2026-07-02 14:00:00 CEST');
   expect(exactZoneTime(NOON_US, 'America/New_York')).toBe('2026-07-02 08:00:00 GMT-4');
   expect(exactZoneTime(NOON_US - 12 * 3_600_000_000, 'UTC')).toBe('2026-07-02 00:00:00 UTC');
@@ -24,7 +24,7 @@ test.each([
   expect(isZone(name)).toBe(expected);
 });
 
-test('a name in a thousand spellings, as anybody may send it in a cookie, takes no memory to speak of', () => {
+test('a zone name in a thousand spellings, as a cookie might contain, takes almost no memory', () => {
   const name = 'america/argentina/buenos_aires';
   const spelling = (bits: number) =>
     [...name].map((letter, at) => ((bits >> at) & 1 ? letter.toUpperCase() : letter)).join('');

@@ -24,7 +24,7 @@ test('a sleep ends after its time, or as soon as its signal aborts, and leaves n
   expect(clock.pending()).toBe(0);
 });
 
-test('a ring wakes who waits, and one that nobody heard is kept for the next wait', async () => {
+test('a ring wakes up a waiter, and one that nobody heard is kept for the next wait', async () => {
   const clock = createVirtualClock();
   const bell = createBell(clock);
   const waiting = bell.wait(60_000);
@@ -41,7 +41,7 @@ test('a ring wakes who waits, and one that nobody heard is kept for the next wai
   expect(clock.pending()).toBe(0);
 });
 
-test('a wait without end ends with its signal', async () => {
+test('a wait without a time limit ends with its signal', async () => {
   const stop = new AbortController();
   const waiting = createBell(createVirtualClock()).wait(Number.POSITIVE_INFINITY, stop.signal);
   expect(await hasEnded(waiting)).toBe(false);

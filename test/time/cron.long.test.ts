@@ -25,13 +25,13 @@ describe('the latest instant of a cron expression', () => {
     expect(latest(cron, until)).toBe(expected);
   });
 
-  test('is none at or before the bound, nor further back than 35 days', () => {
+  test('is absent at or before the bound, and further back than 35 days', () => {
     expect(latest('0 8 * * *', '2026-07-02T12:00Z', '2026-07-02T08:00Z')).toBeUndefined();
     expect(latest('0 8 * * *', '2026-07-02T12:00Z', '2026-07-02T07:59Z')).toBe('2026-07-02T08:00');
     expect(latest('0 0 1 1 *', '2026-07-02T12:00Z')).toBeUndefined();
   });
 
-  test('follows the clock of its place, with its half hours and its changes', () => {
+  test('follows the clock of its place, with half-hour zones and clock changes', () => {
     expect(latest('0 8 * * *', '2026-07-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-07-02T06:00');
     expect(latest('0 8 * * *', '2026-01-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-01-02T07:00');
     expect(latest('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-02T02:25');
@@ -74,7 +74,7 @@ describe('the next instant of a cron expression', () => {
     expect(next(cron, from)).toBe(expected);
   });
 
-  test('is none at or behind the bound', () => {
+  test('is absent at or after the bound', () => {
     expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:00Z')).toBeUndefined();
     expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:01Z')).toBe('2026-07-03T03:00');
     expect(next('0 0 29 2 *', '2026-07-02T12:00Z', '2028-02-29T00:00Z')).toBeUndefined();
@@ -134,7 +134,7 @@ describe('the search', () => {
     .map((fields) => fields.join(' '))
     .filter((cron) => cronProblem(cron, 'UTC') === undefined);
 
-  test('finds what node-cron says of every minute, also where the clocks change', () => {
+  test('finds what node-cron says of every minute, even where the clocks change', () => {
     const zone = fc.constantFrom(
       'UTC',
       'Europe/Amsterdam',
@@ -174,7 +174,7 @@ describe('the search', () => {
     );
   });
 
-  test('takes no longer for what hardly ever fits', () => {
+  test('takes no longer for expressions that hardly ever match', () => {
     const processorMs = countProcessorMs();
     for (let at = 0; at < 1_000; at += 1) {
       const rare = createCron(`${at % 60} ${at % 24} 29 2 *`, 'America/St_Johns');
@@ -187,7 +187,7 @@ describe('the search', () => {
   });
 });
 
-describe('an expression is refused before it is written out', () => {
+describe('an expression is refused before it is expanded', () => {
   const { most } = LIMITS.cron_characters;
 
   test.each([
@@ -199,14 +199,14 @@ describe('an expression is refused before it is written out', () => {
     expect(() => createCron(cron, 'UTC')).toThrow(problem);
   });
 
-  test('at and below the bound it is read', () => {
+  test('at and below the limit it is read', () => {
     for (const length of [most - 1, most]) {
       expect(cronProblem('0,59 8 * * 1-5'.padEnd(length), 'UTC')).toBeUndefined();
     }
     expect(cronProblem('0 8 * * *'.padEnd(most + 1), 'UTC')).toContain('longer than');
   });
 
-  test('so is the name of a time zone, which is not repeated whole', () => {
+  test('so is the name of a time zone, which is not repeated in full', () => {
     const problem = cronProblem('* * * * *', 'x'.repeat(100_000));
     expect(problem).toContain('is not a time zone');
     expect(problem!.length).toBeLessThan(most + 100);

@@ -18,7 +18,7 @@ describe('a duration', () => {
   });
 
   test.each(['', '30', '1.5h', '-5s', '5 s', '5S', '1m1h', '1s1s', '00', 's', '1h '])(
-    '%j is none',
+    '%j is not a duration',
     (text) => {
       expect(parseDuration(text)).toBeUndefined();
     },
@@ -34,7 +34,7 @@ describe('a duration', () => {
     expect(formatDuration(ms)).toBe(text);
   });
 
-  test('what is written is read back', () => {
+  test('what is written can be read back', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: LONGEST_MS }), (ms) => {
         expect(parseDuration(formatDuration(ms))).toBe(ms);

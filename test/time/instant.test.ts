@@ -34,7 +34,7 @@ describe('parseInstant', () => {
     expect(parseInstant(text)).toBeUndefined();
   });
 
-  test('keeps every digit that came, from none to nine', () => {
+  test('keeps every digit, from none to nine', () => {
     const fraction = fc.array(fc.nat(9), { maxLength: 9 }).map((digits) => digits.join(''));
     const second = fc.integer({ min: -8_000_000_000, max: 8_000_000_000 });
     fc.assert(
@@ -46,7 +46,7 @@ describe('parseInstant', () => {
     );
   });
 
-  test('reads the usual form as it reads every other', () => {
+  test('reads the usual form like every other', () => {
     const two = fc.nat(99).map((n) => String(n).padStart(2, '0'));
     const parts = fc.tuple(fc.integer({ min: 1600, max: 2300 }), two, two, two, two, fc.nat(99));
     fc.assert(

@@ -183,7 +183,7 @@ function storeOf(tx: Transaction): Store {
   return { transaction: (work) => work(tx), space: () => undefined, close: async () => {} };
 }
 
-describe('a long transaction lets other work go on among many silences', () => {
+describe('a long transaction lets other work continue among many silences', () => {
   let together: Store;
   let apart: Store;
   beforeAll(async () => {
@@ -197,7 +197,7 @@ describe('a long transaction lets other work go on among many silences', () => {
   ] as const;
   const asked = Object.entries(ASKING).map(([name, work]) => [name, () => together, work] as const);
 
-  test.each([...asked, ...flushes])('where %s', async (_, store, work) => {
+  test.each([...asked, ...flushes])('when %s', async (_, store, work) => {
     const some = await comparisonsInARow(store(), silencesOf(100, '=', 'x'), rolledBack(work));
     // Each of the alerts was compared with each silence.
     expect(some.all).toBeGreaterThanOrEqual(100 * 100);
@@ -214,7 +214,7 @@ describe('a long transaction lets other work go on among many silences', () => {
 test.each<[string, (tx: Transaction) => Promise<unknown>]>([
   ['an alert', async (tx) => readAlertRecord(tx, 'a0', base, await muting(tx))],
   ['an event', async (tx) => explain(tx, 'eu/flight/f1/failed', base, await muting(tx), NOW_US)],
-])('all that is known of %s is read among many silences', async (_, work) => {
+])('everything known about %s is read among many silences', async (_, work) => {
   const store = await openAlerts(['alertname']);
   const { most, all } = await comparisonsInARow(store, silencesOf(LARGE, '=~', 'a{990}'), work);
   expect(all).toBeGreaterThanOrEqual(2 * LARGE);
@@ -233,7 +233,7 @@ function rolledBack(work: (tx: Transaction) => Promise<unknown>) {
   };
 }
 
-test('other work goes on while the expressions are compiled beside which a silence is to be made', async () => {
+test('other work continues while the expressions are compiled beside which a silence is to be created', async () => {
   const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
   let pauses = 0;
   const made = await store.transaction(async (tx) => {
@@ -256,7 +256,7 @@ test('other work goes on while the expressions are compiled beside which a silen
   expect(pauses).toBeGreaterThanOrEqual(Math.floor((2 * LARGE) / MOST_LARGE));
 });
 
-test('a long transaction lets other work go on while it reads what may inhibit others', async () => {
+test('a long transaction lets other work continue while it reads what may inhibit others', async () => {
   const store = await openAlerts(['alertname']);
   let [most, row] = [0, 0];
   const counting: Matcher = {

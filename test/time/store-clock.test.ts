@@ -22,7 +22,7 @@ async function hear(storeSeconds: number, tookMs = 0): Promise<void> {
   clock.heard(TEST_START_US + storeSeconds * SECOND_US, askedMs);
 }
 
-test('shows what the machine shows until the store was heard, and the store’s from then on', async () => {
+test("shows the machine's time until the store was heard, and the store’s from then on", async () => {
   expect(shown()).toBe(0);
   await own.advance(1_000);
   expect([shown(), clock.ownAheadUs()]).toEqual([1, 0]);
@@ -32,7 +32,7 @@ test('shows what the machine shows until the store was heard, and the store’s 
   expect(shown()).toBe(63.5);
 });
 
-test('is not moved by what happens to the clock of the machine', async () => {
+test("is not affected by changes of the machine's clock", async () => {
   await hear(0);
   own.stepWall(3_600_000);
   expect([shown(), clock.ownAheadUs()]).toEqual([0, 3_600 * SECOND_US]);

@@ -52,7 +52,7 @@ async function routes(): Promise<[method: string, path: string][]> {
 const HEALTH = new Set(['/-/healthy', '/healthz', '/-/ready', '/readyz']);
 
 describe('scopes', () => {
-  test('every route asks for its scope, and takes no other', async () => {
+  test('every route requires its scope, and accepts no other', async () => {
     const all = await routes();
     expect(all.length).toBeGreaterThan(25);
     const { ask } = await serve({
@@ -88,7 +88,7 @@ describe('scopes', () => {
     expect(seen).toEqual(new Set(SCOPES));
   });
 
-  test('an address that nobody has needs one as well', async () => {
+  test('an unknown address requires one as well', async () => {
     const { ask } = await serve({
       config: { ...CONFIG, access: { ...NOBODY, tokens: [token('only-metrics', 'metrics')] } },
     });
@@ -102,7 +102,7 @@ describe('scopes', () => {
     });
   });
 
-  test('bearer_token beside tokens has them all; files are read at each request', async () => {
+  test('bearer_token beside tokens has all scopes; files are read at each request', async () => {
     let text = 'first-one';
     const { ask } = await serve({
       config: {
@@ -131,7 +131,7 @@ describe('users', () => {
     return serve({ config: { ...CONFIG, access: { ...NOBODY, users } } });
   }
 
-  test('come with their own password', async () => {
+  test('log in with their own password', async () => {
     const { ask } = await guarded();
     expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
     expect((await ask('/', basic('ben', 'other'))).status).toBe(200);
@@ -154,7 +154,7 @@ describe('users', () => {
     expect((await submit('/expire-silence', { id: 'x' }, basic('anna', 'rïght'))).status).toBe(303);
   });
 
-  test('who guess are made to wait, and who is in is not', async () => {
+  test('who guess passwords must wait, and who is logged in need not', async () => {
     const { ask } = await guarded();
     expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
     const guesses = Array.from({ length: 40 }, (_, index) => ask('/', basic('anna', `guess ${index}`)));
@@ -178,7 +178,7 @@ describe('a trusted proxy', () => {
       },
     });
 
-  test('says who somebody is', async () => {
+  test('says who the user is', async () => {
     const { ask, submit } = await behind(true);
     const anna = { 'x-forwarded-user': 'anna' };
     expect((await ask('/', anna)).status).toBe(200);
@@ -188,16 +188,16 @@ describe('a trusted proxy', () => {
     expect((await ask('/metrics', bearer('a-token-here'))).status).toBe(200);
   });
 
-  test('from elsewhere the header means nothing', async () => {
+  test('from elsewhere the header is ignored', async () => {
     const { ask } = await behind(false);
     expect((await ask('/', { 'x-forwarded-user': 'anna' })).status).toBe(401);
   });
 });
 
-describe('what is written down', () => {
+describe('the record of writes', () => {
   const writes = (reported: readonly Happening[]) => reported.filter(({ what }) => what === 'write');
 
-  test('each write, with who asked for it, from where, and how it ended; no reading', async () => {
+  test('has each write, with who asked for it, from where, and how it ended, but no reads', async () => {
     const users = new Map([
       ['anna', { hash: secret(await hashPassword('right', randomBytes)), scopes: new Set(SCOPES) }],
     ]);
@@ -268,7 +268,7 @@ describe('what is written down', () => {
     expect(form.body).toContain('name="author" value="anna"');
   });
 
-  test('where nobody is asked, what was asked for all the same', async () => {
+  test('without authentication still has what was asked for', async () => {
     const { submit, reported } = await serve();
     await submit('/expire-silence', { id: 'gone' });
     expect(writes(reported)).toMatchObject([
@@ -276,14 +276,14 @@ describe('what is written down', () => {
     ]);
   });
 
-  test('a change is made also where the store cannot keep who asked for it', async () => {
+  test('a change is made even if the store cannot record who asked for it', async () => {
     const { submit, store, reported } = await serve();
     await store.close();
     await submit('/expire-silence', { id: 'gone' });
     expect(reported.map(({ what }) => what)).toEqual(expect.arrayContaining(['write', 'trouble']));
   });
 
-  test('of a signed link no more than that it was one', async () => {
+  test('says of a signed link only that it was one', async () => {
     const links = createAcknowledgeLinks(secret('a key'), CONFIG.externalUrl);
     const { submit, reported, clock } = await serve({
       links,
@@ -299,7 +299,7 @@ describe('what is written down', () => {
 });
 
 describe('TLS', () => {
-  test('is served, and a certificate that was replaced is shown at once', async () => {
+  test('is served, and a replaced certificate is used at once', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     const path = (name: string) => join(folder.path, name);

@@ -45,7 +45,7 @@ async function withSilences(count: number, value: (at: number) => string, endsAt
 describe('silences', () => {
   const { most } = LIMITS.silences;
 
-  test('are as many as their bound, and then no more until one ends', async () => {
+  test('may be as many as their limit, and then no more until one ends', async () => {
     const { post, ask, nowUs, reached } = await withSilences(most - 1, (at) => `x${at}`);
     expect((await post(silence(nowUs, 'the last'))).status).toBe(200);
     const { status, json } = await post(silence(nowUs, 'one more'));
@@ -67,7 +67,7 @@ describe('silences', () => {
     }
   });
 
-  test('that are over make room for newer ones', async () => {
+  test('that are expired make room for newer ones', async () => {
     const { post, store, nowUs } = await withSilences(most + 5, (at) => `x${at}`, -DAY_US);
     expect((await post(silence(nowUs, 'new'))).status).toBe(200);
     const left = await store.transaction((tx) => tx.silences.list());
@@ -75,7 +75,7 @@ describe('silences', () => {
     expect(left[0]!.id).toBe('s000005');
   });
 
-  test('have a bounded size together', async () => {
+  test('together have a limited size', async () => {
     // Ten with almost 5,000 instructions each.
     const { post, nowUs, reached } = await withSilences(10, (at) => `${'a{990}'.repeat(5)}${at}`);
     const { status, json } = await post(silence(nowUs, 'a{900}', true));
@@ -84,7 +84,7 @@ describe('silences', () => {
     expect((await post(silence(nowUs, 'a{20}', true))).status).toBe(200);
   });
 
-  test('have a bounded length each', async () => {
+  test('each have a limited length', async () => {
     const { post, nowUs } = await withSilences(0, String);
     const matchers = (length: number) =>
       Array.from({ length: 10 }, () => ({
@@ -106,7 +106,7 @@ describe('silences', () => {
     }
   });
 
-  test('with recurrences that hardly ever open hold nothing up', async () => {
+  test('with recurrences that hardly ever open delay nothing', async () => {
     const { store, nowUs, ask } = await withSilences(0, String);
     await store.transaction((tx) =>
       tx.silences.put(
@@ -146,7 +146,7 @@ describe('a preview', () => {
       `matchers=${encodeURIComponent(Array.from({ length: 90 }, (_, at) => `a=~"x{999}${at}"`).join('\n'))}`,
       'too large together',
     ],
-  ])('of %s says at once what is wrong', async (query, problem) => {
+  ])('of %s says immediately what is wrong', async (query, problem) => {
     const { ask } = await serve();
     const processorMs = countProcessorMs();
     const { status, body } = await ask(`/silence?${query}`);
@@ -160,7 +160,7 @@ describe('filters', () => {
   const filters = (texts: readonly string[]) =>
     `/api/v2/alerts?${new URLSearchParams(texts.map((text) => ['filter', text]))}`;
 
-  test('are as many as their bound', async () => {
+  test('may be as many as their limit', async () => {
     const { ask } = await serve();
     const { most } = LIMITS.matchers;
     for (const [count, expected] of [
@@ -172,7 +172,7 @@ describe('filters', () => {
     }
   });
 
-  test('have a bounded size together', async () => {
+  test('together have a limited size', async () => {
     const { ask } = await serve();
     const five = Array.from({ length: 5 }, (_, at) => `a=~"x{990}${at}"`);
     expect((await ask(filters(five))).status).toBe(200);
@@ -195,7 +195,7 @@ describe('matching alerts with what somebody sent', () => {
   const { most } = LIMITS.matching_ms;
 
   test.each([most / 100 - 1, most / 100])(
-    'gives those that fit while it takes %s ms for each',
+    'returns those that match while it takes %s ms for each',
     async (msEach) => {
       const { fits, options, reported } = trial(msEach);
       expect(await select(items, fits, options)).toEqual(items.filter((item) => item % 2 === 0));
@@ -203,13 +203,13 @@ describe('matching alerts with what somebody sent', () => {
     },
   );
 
-  test('ends beyond its bound, and says so', async () => {
+  test('ends beyond its limit, and says so', async () => {
     const { fits, options, reported } = trial(most / 100 + 1);
     await expect(select(items, fits, options)).rejects.toMatchObject({ code: 'usage' });
     expect(reported).toEqual([{ what: 'limit_reached', limit: 'matching_ms' }]);
   });
 
-  test('lets other work go on meanwhile', async () => {
+  test('lets other work continue meanwhile', async () => {
     const { fits, options } = trial(10);
     let turns = 0;
     const other = setInterval(() => {

@@ -22,15 +22,15 @@ test.each([
   [0, 1],
   [1_000_000, LIMITS.web_connections.most],
   [Number.POSITIVE_INFINITY, LIMITS.web_connections.most],
-])('of %d open files, %d may be connections of others', (openFiles, most) => {
+])('of %d open files, %d may be connections of clients', (openFiles, most) => {
   expect(mostConnections(openFiles)).toBe(most);
 });
 
-test('the system says how many files may be open', () => {
+test('the system reports how many files may be open', () => {
   expect(openFilesAllowed()).toBeGreaterThanOrEqual(256);
 });
 
-describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (scheme) => {
+describe.each(['HTTP', 'HTTPS'])('beyond the limit of connections over %s', (scheme) => {
   /** A server with room for four connections, which does not answer when it is asked to hang. */
   async function crowded() {
     const folder = openFolder();
@@ -67,7 +67,7 @@ describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (sch
     return { open, ask, isAnswered, reached: () => reached };
   }
 
-  test('the one that has been without a request for longest gives way, and that counts', async () => {
+  test('the connection that was idle longest is closed, and this is counted', async () => {
     const { open, ask, isAnswered, reached } = await crowded();
     const [hanging, asked, silent] = [await open(), await open(), await open()];
     expect(await isAnswered(asked)).toBe(true);
@@ -84,7 +84,7 @@ describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (sch
     expect([hanging, ...later].map((socket) => socket.closed)).toEqual([false, false, false, false]);
   });
 
-  test('whoever asks is answered though all others wait for an answer', async () => {
+  test('a request is answered although all other connections wait for an answer', async () => {
     const { open, ask, isAnswered, reached } = await crowded();
     for (let hanging = 0; hanging < 8; hanging += 1) ask(await open(), '/hang');
     const asking = await open();
@@ -93,7 +93,7 @@ describe.each(['HTTP', 'HTTPS'])('beyond the bound of connections over %s', (sch
   });
 });
 
-describe('whoever asks and does not read', () => {
+describe('a client that does not read', () => {
   /** Answers of 8 MB wait here, and health is requested meanwhile. */
   async function large() {
     const served = await serve();
@@ -117,7 +117,7 @@ describe('whoever asks and does not read', () => {
     return { ...served, hang };
   }
 
-  test('takes memory up to the bound; health is answered all the same, and all is when they are gone', async () => {
+  test('uses memory up to the limit; health is still answered, and everything is once it has gone', async () => {
     const { hang, ask, reported } = await large();
     const hanging = Array.from({ length: 16 }, hang);
     const status = async (path: string) => (await ask(path)).status;
@@ -128,7 +128,7 @@ describe('whoever asks and does not read', () => {
     await expect.poll(() => status('/')).toBe(200);
   });
 
-  test('is cut off when nothing moves for long', async () => {
+  test('is disconnected when nothing moves for long', async () => {
     const server = createServer((_, answer) => answer.end('x'.repeat(2 ** 25)));
     boundConnections(server, 1024, () => {}, 100);
     await once(server.listen(0, '127.0.0.1'), 'listening');
@@ -144,8 +144,8 @@ describe('whoever asks and does not read', () => {
   });
 });
 
-describe('requests by the thousand', () => {
-  test('let the watch have its turn in between: two at once stand in the queue of the store', async () => {
+describe('thousands of requests', () => {
+  test('let the watch have its turn in between: at most two at once wait for the store', async () => {
     const { store: inner } = await serve();
     let queued = 0;
     const store: Store = {
@@ -170,7 +170,7 @@ describe('requests by the thousand', () => {
     expect((await Promise.all(asked)).filter(({ status }) => status === 200)).toHaveLength(200);
   });
 
-  test('are refused where too many wait', async () => {
+  test('are refused if too many wait', async () => {
     const { web, store, reported } = await serve();
     const opened = Promise.withResolvers<void>();
     const held = store.transaction(() => opened.promise);
@@ -212,7 +212,7 @@ test.each([
   [0, '200 OK'],
   [1, '431 Request Header Fields Too Large'],
 ])(
-  'the head of a request has a bound, address and headers together: %i bytes beside it',
+  'the head of a request has a limit, address and headers together: %i bytes beside it',
   async (more, status) => {
     const { web, reported } = await serve();
     const host = new URL(web.url).host;
@@ -234,7 +234,7 @@ test.each([
   },
 );
 
-test('what is no request is answered with a sentence', async () => {
+test('what is not a request is answered with a sentence', async () => {
   const { web } = await serve();
   expect(await answerTo(web.url, 'hello\r\n\r\n')).toMatch(
     /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis is no request of HTTP\.\n$/,

@@ -21,8 +21,8 @@ async function follow(push: ReturnType<typeof createPush>) {
   return { next, leave: () => reader.cancel() };
 }
 
-describe('pages that are open', () => {
-  test('are told that something changed, once a second at the most', async () => {
+describe('open pages', () => {
+  test('are told that something changed, at most once a second', async () => {
     const clock = createVirtualClock();
     const push = createPush(clock, 1024);
     const page = await follow(push);
@@ -41,7 +41,7 @@ describe('pages that are open', () => {
     expect(await second).toBe('event: change\ndata: {}\n\n');
   });
 
-  test('hear nothing of polls, and a comment now and then that keeps the connection', async () => {
+  test('are not told of polls, but get a comment now and then that keeps the connection', async () => {
     const clock = createVirtualClock();
     const push = createPush(clock, 1024);
     const page = await follow(push);
@@ -50,7 +50,7 @@ describe('pages that are open', () => {
     expect(await page.next()).toBe(': \n\n');
   });
 
-  test('ask again every few seconds where another replica may have changed something', async () => {
+  test('poll every few seconds if another replica may have changed something', async () => {
     const clock = createVirtualClock();
     const page = await follow(createPush(clock, 1024, true));
     for (let times = 0; times < 3; times += 1) {
@@ -61,7 +61,7 @@ describe('pages that are open', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('are let go when they read nothing, and leave nothing behind when they go', async () => {
+  test('are disconnected if they read nothing, and leave nothing behind when they go', async () => {
     const clock = createVirtualClock();
     const push = createPush(clock, 1024);
     const silent = await follow(push);
@@ -78,7 +78,7 @@ describe('pages that are open', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('are no more than half of the connections', () => {
+  test('use no more than half of the connections', () => {
     const push = createPush(createVirtualClock(), 80);
     for (let index = 0; index < 10; index += 1) expect(push.open()).toBeDefined();
     expect(push.open()).toBe(undefined);
@@ -102,7 +102,7 @@ function openStream(url: string, headers: Record<string, string> = {}): Promise<
 }
 
 describe('GET /api/v1/stream', () => {
-  test('is an event stream that ends with the daemon, and does not hold it up', async () => {
+  test('is an event stream that ends with the daemon, and does not delay its end', async () => {
     const { web, close } = await serve();
     const answer = await openStream(web.url);
     expect(answer.statusCode).toBe(200);
@@ -129,7 +129,7 @@ describe('GET /api/v1/stream', () => {
     answer.destroy();
   });
 
-  test('needs what reading needs, and ends when the configuration is read again', async () => {
+  test('needs the right to read, and ends when the configuration is read again', async () => {
     const config = {
       ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false },
       bearerToken: secret('t0ken'),
@@ -145,7 +145,7 @@ describe('GET /api/v1/stream', () => {
     expect((await texts.next()).done).toBe(true);
   });
 
-  test('is refused beyond its bound, which is counted', async () => {
+  test('is refused beyond its limit, which is counted', async () => {
     const { web, ask, reported } = await serve({ openFiles: 16 });
     const answers = [await openStream(web.url), await openStream(web.url)];
     const { status, body } = await ask('/api/v1/stream');

@@ -21,7 +21,7 @@ const CONFIG = {
 };
 
 describe('metrics and health', () => {
-  test('metrics are passed on with their type', async () => {
+  test('metrics are returned with their type', async () => {
     const { status, headers, body } = await (await serve()).ask('/metrics');
     expect([status, headers['content-type'], body]).toEqual([
       200,
@@ -30,7 +30,7 @@ describe('metrics and health', () => {
     ]);
   });
 
-  test.each(['/-/healthy', '/healthz'])('%s says 200 or 503 with the reasons', async (path) => {
+  test.each(['/-/healthy', '/healthz'])('%s answers 200 or 503 with the reasons', async (path) => {
     let isHealthy = true;
     const { ask } = await serve({
       health: () => ({
@@ -66,7 +66,7 @@ describe('metrics and health', () => {
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Ready.\n' });
   });
 
-  test('programs are told in JSON whether it is ready, with the same status', async () => {
+  test('programs get readiness as JSON, with the same status', async () => {
     const health = { healthy: true, working: false, ready: false, reasons: ['The store is full.'] };
     const { ask } = await serve({ health: () => health });
     expect(await ask('/-/ready', { accept: 'application/json' })).toMatchObject({
@@ -76,13 +76,13 @@ describe('metrics and health', () => {
   });
 });
 
-describe('the door', () => {
-  test.each(['POST', 'PUT', 'DELETE'])('%s is refused where there is nothing to write', async (method) => {
+describe('requests', () => {
+  test.each(['POST', 'PUT', 'DELETE'])('%s is refused if there is nothing to write', async (method) => {
     const { status, headers } = await (await serve()).ask('/api/v1/status', {}, method);
     expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('what can be done instead is named', async () => {
+  test('the allowed methods are named', async () => {
     const { ask } = await serve();
     const { status, headers, json } = await ask('/api/v2/silences', {}, 'PUT');
     expect([status, headers.allow, json]).toEqual([405, 'GET, HEAD, POST', 'This method does nothing here.']);
@@ -91,7 +91,7 @@ describe('the door', () => {
     expect([reload.status, reload.headers.allow]).toEqual([405, 'POST']);
   });
 
-  test('a reload is refused unless it is switched on, and what to do instead is said', async () => {
+  test('a reload is refused unless it is enabled, and the answer says what to do instead', async () => {
     const { ask } = await serve();
     expect(await ask('/-/reload', {}, 'POST')).toMatchObject({
       status: 403,
@@ -99,7 +99,7 @@ describe('the door', () => {
     });
   });
 
-  test('a reload answers with what came of it', async () => {
+  test('a reload answers with its result', async () => {
     let outcome = { mistakes: [] as string[], needsRestart: [] as string[] };
     const enabled = await serve({
       config: { ...CONFIG, enableLifecycle: true },
@@ -126,7 +126,7 @@ describe('the door', () => {
   });
 
   test.each(['/', '/metrics', '/-/healthy', '/api/v1/status', '/nowhere'])(
-    '%s carries the headers that keep a browser safe',
+    '%s has the headers that protect a browser',
     async (path) => {
       const { headers } = await (await serve()).ask(path);
       expect(headers['content-security-policy']).toMatch(
@@ -167,7 +167,7 @@ describe('the door', () => {
     expect((await ask('/metrics', { host: 'evil.example' })).status).toBe(200);
   });
 
-  test('a wrong address says which there are', async () => {
+  test('an unknown address lists the existing ones', async () => {
     const { ask } = await serve();
     expect(await ask('/api/v1/event')).toMatchObject({
       status: 404,
@@ -181,7 +181,7 @@ describe('the door', () => {
     expect(named).toEqual(expect.arrayContaining([...links, '/search', '/writes', '/-/reload']));
   });
 
-  test('what fails behind it is a 500 that says nothing more, and is reported', async () => {
+  test('a failure inside is a 500 that says nothing more, and is reported', async () => {
     const error = new NestwatchError('store_failed', 'disk I/O error at /secret/path');
     const { ask, reported } = await serve({ metrics: () => Promise.reject(error) });
     const { status, body } = await ask('/metrics');
@@ -202,7 +202,7 @@ describe('a scrape', () => {
     return { status: statusCode, answered, bytes };
   };
 
-  test('is packed for whoever takes gzip, and plain for others', async () => {
+  test('is compressed for clients that accept gzip, and plain for others', async () => {
     const packed = await scrape({ 'accept-encoding': 'gzip' });
     expect(packed.answered).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept, Accept-Encoding' });
     expect(gunzipSync(packed.bytes).toString()).toBe('nestwatch_up 1\né 2\n');
@@ -237,7 +237,7 @@ describe('a scrape', () => {
     },
   );
 
-  test('asked for by HEAD has no body, and one that is given up is not read to its end', async () => {
+  test('requested by HEAD has no body, and one that is given up is not read to its end', async () => {
     let ended = 0;
     const { web, close } = await serve({
       metrics: async () => ({
@@ -283,7 +283,7 @@ describe('with a token', () => {
   const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
 
   test.each(['/', '/metrics', '/api/v1/status', '/api/v1/events', '/nowhere'])(
-    '%s asks for it',
+    '%s requires it',
     async (path) => {
       const { status, headers, body } = await (await guarded()).ask(path);
       expect(status).toBe(401);
@@ -311,7 +311,7 @@ describe('with a token', () => {
     expect((await (await guarded()).ask('/metrics', { authorization })).status).toBe(status);
   });
 
-  test('a token that is rotated counts at once', async () => {
+  test('a rotated token is accepted at once', async () => {
     let token = 'old';
     const { ask } = await serve({ config: { ...CONFIG, bearerToken: secretFrom(() => token) } });
     token = 'new';
@@ -331,7 +331,7 @@ describe('what was set aside', () => {
     return served;
   }
 
-  test('is named where readiness is asked for, on the page and in the status', async () => {
+  test('is listed in readiness, on the page and in the status', async () => {
     const fault = anImpairment({
       reason: 'faults_set_aside',
       finding: { sort: 'set_aside', facts: { count: 1, first: 'a rule' } },
@@ -350,7 +350,7 @@ describe('what was set aside', () => {
     expect(body).not.toContain('All quiet');
   });
 
-  test('is only counted for who has no token', async () => {
+  test('is only counted for requests without a token', async () => {
     const { ask } = await withFault({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
     const counted = await ask<{ set_aside: unknown[] }>('/-/ready', JSON_ANSWER);
     expect(counted.json.set_aside).toEqual([{ sort: 'group', count: 1 }]);
@@ -359,7 +359,7 @@ describe('what was set aside', () => {
   });
 });
 
-describe('a reading request', () => {
+describe('a read request', () => {
   const SITE = 'sec-fetch-site';
 
   test.each([
@@ -420,7 +420,7 @@ describe('a write', () => {
     expect((await ask(path, { ...JSON_TYPE, ...headers, ...origin }, 'POST', body)).status).toBe(expected);
   });
 
-  test('of a form must say where it comes from', async () => {
+  test('from a form must say where it comes from', async () => {
     const { ask, submit, store } = await serve();
     const withoutOrigin = await ask('/expire-silence', FORM, 'POST', 'id=x');
     expect(withoutOrigin).toMatchObject({ status: 403, body: expect.stringContaining('content-type') });
@@ -429,7 +429,7 @@ describe('a write', () => {
     expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
   });
 
-  test('to a name that is not configured is refused, also when it asks itself', async () => {
+  test('to a name that is not configured is refused, even from itself', async () => {
     const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
     const rebound = { host: 'evil.example', origin: 'http://evil.example' };
     expect((await ask(path, { ...JSON_TYPE, ...rebound }, 'POST', body)).status).toBe(403);
@@ -441,14 +441,14 @@ describe('a write', () => {
     expect([status, json]).toEqual([403, expect.stringContaining('another origin')]);
   });
 
-  test('asks for the token as well', async () => {
+  test('requires the token as well', async () => {
     const { ask, post } = await serve({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
     expect((await post(path, { ids: ['x'] })).status).toBe(401);
     expect((await ask('/api/v2/silence/x', {}, 'DELETE')).status).toBe(401);
     expect((await post(path, { ids: ['x'] }, { authorization: 'Bearer s3cret' })).status).toBe(200);
   });
 
-  test('has a bounded body', async () => {
+  test('has a limited body', async () => {
     const { post } = await serve();
     expect((await post(path, { ids: ['x'.repeat(600_000)] })).status).toBe(413);
   });
@@ -465,7 +465,7 @@ describe('listening', () => {
     });
   });
 
-  test('connections that are kept alive do not hold up the end', async () => {
+  test('kept-alive connections do not delay the end', async () => {
     const { web, close, clock } = await serve();
     const agent = new Agent({ keepAlive: true });
     await new Promise<void>((resolve) => {
@@ -476,7 +476,7 @@ describe('listening', () => {
     agent.destroy();
   });
 
-  test('a request under way is answered before the end, and its connection then closed', async () => {
+  test('a running request is answered before the end, and its connection then closed', async () => {
     const answer = Promise.withResolvers<{ contentType: string; body: string }>();
     const asked = Promise.withResolvers<void>();
     const { web, close } = await serve({
@@ -521,40 +521,43 @@ describe('listening', () => {
   });
 });
 
-test.each(['identity', 'gzip'])('who leaves in the middle of a scrape is no failure: %s', async (packing) => {
-  const left = Promise.withResolvers<void>();
-  async function* endless() {
-    try {
-      // Random, so that it cannot be compressed.
-      for (;;) yield randomBytes(40_000).toString('hex');
-    } finally {
-      left.resolve();
+test.each(['identity', 'gzip'])(
+  'a client that leaves in the middle of a scrape is no failure: %s',
+  async (packing) => {
+    const left = Promise.withResolvers<void>();
+    async function* endless() {
+      try {
+        // Random, so that it cannot be compressed.
+        for (;;) yield randomBytes(40_000).toString('hex');
+      } finally {
+        left.resolve();
+      }
     }
-  }
-  const { web, reported } = await serve({
-    metrics: async () => ({ contentType: 'text/plain', body: endless() }),
-  });
-  await new Promise<void>((resolve) => {
-    const asked = get(`${web.url}/metrics`, { headers: { 'accept-encoding': packing } }, (answer) => {
-      answer.once('data', () => {
-        asked.destroy();
-        resolve();
-      });
+    const { web, reported } = await serve({
+      metrics: async () => ({ contentType: 'text/plain', body: endless() }),
     });
-    asked.on('error', () => {});
-  });
-  await left.promise;
-  // Consequences follow in the next turns.
-  await setImmediate();
-  expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
-});
+    await new Promise<void>((resolve) => {
+      const asked = get(`${web.url}/metrics`, { headers: { 'accept-encoding': packing } }, (answer) => {
+        answer.once('data', () => {
+          asked.destroy();
+          resolve();
+        });
+      });
+      asked.on('error', () => {});
+    });
+    await left.promise;
+    // Consequences follow in the next turns.
+    await setImmediate();
+    expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
+  },
+);
 
 test.each([
   ['/api/v2/silences', 'application/json', '{"matchers":'],
   ['/api/v1/alerts/acknowledge', 'application/json', '{"ids":'],
   ['/expire-silence', 'application/x-www-form-urlencoded', 'id='],
   ['/silence', 'application/x-www-form-urlencoded', 'bird='],
-])('who leaves in the middle of a body is no failure either: %s', async (path, type, half) => {
+])('a client that leaves in the middle of a body is no failure either: %s', async (path, type, half) => {
   const answered = Promise.withResolvers<void>();
   const reported: Happening[] = [];
   const { web } = await serve({

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { replicasRun } from './replicas-run.ts';
 
-test('of three processes on one server one is killed, one stopped for longer than a lease, one ended, and nobody notices', async () => {
+test('of three processes on one server one is killed, one suspended for longer than a lease, one ended: nothing is lost', async () => {
   const figures = await replicasRun({
     faults: 3,
     kinds: ['kill', 'pause', 'stop'],

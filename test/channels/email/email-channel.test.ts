@@ -99,7 +99,7 @@ describe('a mail through a real server', () => {
     expect(raw).toMatch(/multipart\/alternative/);
   });
 
-  test('goes to where the name of the server is looked up', async () => {
+  test("goes to the address found for the server's name", async () => {
     const { mails, at } = await mailServer();
     const asked: string[] = [];
     const channel = openMails({
@@ -121,7 +121,7 @@ describe('a mail through a real server', () => {
     expect(mails).toHaveLength(1);
   });
 
-  test('goes to the addresses of the notification where it has its own', async () => {
+  test('goes to the addresses of the notification if it has its own', async () => {
     const { channel, mails, at } = await mailServer();
     const to = ['anna@example.com', 'bo@example.com'];
     const notification = group({ to, notices: ['2 notifications were held back & <b>more</b>.'] });
@@ -133,7 +133,7 @@ describe('a mail through a real server', () => {
     expect(mails[0]!.mail.html).toContain('2 notifications were held back &amp; &lt;b&gt;more&lt;/b&gt;.');
   });
 
-  test('has the same Message-ID on every try, and replies refer to the first one', async () => {
+  test('has the same Message-ID in every attempt, and replies refer to the first mail', async () => {
     const { channel, mails, at } = await mailServer();
     await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
     await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
@@ -153,7 +153,7 @@ describe('a mail through a real server', () => {
     expect(reply?.messageId).not.toBe(first?.messageId);
   });
 
-  test('goes out over a new connection when the server has dropped the idle one', async () => {
+  test('is sent over a new connection when the server has dropped the idle one', async () => {
     const { channel, mails, at, hangUp } = await mailServer();
     expect((await channel.send(email(at), delivery(), group(), URL)).kind).toBe('accepted');
     hangUp();
@@ -261,7 +261,7 @@ describe('a mail through a real server', () => {
     expect(verifier.verify(publicKey, signature, 'base64')).toBe(true);
   });
 
-  test('has the headers of its templates, and its own win', async () => {
+  test('has the headers of its templates, but the required ones win', async () => {
     const { channel, mails, at } = await mailServer();
     const liquid = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
     const templates = {
@@ -278,14 +278,14 @@ describe('a mail through a real server', () => {
     expect(mail.headers.map(({ key }) => key)).toContain('auto-submitted');
   });
 
-  test('is not sent in the clear where TLS is required', async () => {
+  test('is not sent unencrypted if TLS is required', async () => {
     const { channel, mails, at } = await mailServer();
     const outcome = await channel.send(email({ ...at, requireTls: true }), delivery(), group(), URL);
     expect(outcome.kind).toBe('failed');
     expect(mails).toEqual([]);
   });
 
-  test('takes encryption that is offered, and checks the certificate only where TLS is required', async () => {
+  test('uses encryption that is offered, and checks the certificate only if TLS is required', async () => {
     // The server's certificate is self-signed.
     const { channel, mails, at } = await mailServer({ disabledCommands: [] });
     const send = (changes: Parameters<typeof email>[0]) =>
@@ -330,7 +330,7 @@ describe('a server that does not take the mail', () => {
     expect(await channel.send(email(at), delivery(), group(), URL)).toMatchObject({ kind });
   });
 
-  test('in words that repeat the password, plain or as it was sent: they are kept without it', async () => {
+  test('in words that repeat the password, plain or as it was sent: they are stored without it', async () => {
     const password = 'cAnArY-7f3é';
     const plain = Buffer.from(`\0user\0${password}`).toString('base64');
     const { channel, at } = await mailServer({
@@ -348,7 +348,7 @@ describe('a server that does not take the mail', () => {
     expect(JSON.stringify(outcome)).not.toMatch(/cAnArY|Y0FuQXJZ|QW5Bcl|hbkFyWS/);
   });
 
-  test('because it hangs up after the last byte: whether it took it is unknown', async () => {
+  test('because it hangs up after the last byte: whether it accepted it is unknown', async () => {
     const { channel, at, hangUp } = await mailServer({
       onData(stream) {
         stream.resume();
@@ -371,7 +371,7 @@ describe('a server that does not take the mail', () => {
     await channel.close();
   });
 
-  test('because it says nothing: the try ends by the clock, as not sent', async () => {
+  test('because it says nothing: the attempt times out, as not sent', async () => {
     let connected = () => {};
     const isConnected = new Promise<void>((resolve) => {
       connected = resolve;
@@ -386,7 +386,7 @@ describe('a server that does not take the mail', () => {
     expect(await sending).toMatchObject({ kind: 'failed', reason: 'timeout' });
   });
 
-  test('for some addresses for ever: the others have it, and it says who has not', async () => {
+  test('for some addresses permanently: the others have it, and the result names who has not', async () => {
     const { channel, mails, at } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
         done(address === 'gone@example.com' ? refusal(550, 'unknown') : null),
@@ -399,7 +399,7 @@ describe('a server that does not take the mail', () => {
     expect(mails[0]?.to).toEqual(['ops@example.com']);
   });
 
-  test('for some addresses for now: only they get the next try', async () => {
+  test('for some addresses temporarily: only they get the next attempt', async () => {
     let isFull = true;
     const { channel, mails, at } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
@@ -420,7 +420,7 @@ describe('a server that does not take the mail', () => {
     expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
   });
 
-  test('for some addresses for now, and then the process starts anew: only they get the next try', async () => {
+  test('for some addresses temporarily, and then the process restarts: only they get the next attempt', async () => {
     let isFull = true;
     const { mails, at } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>

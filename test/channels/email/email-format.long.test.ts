@@ -20,14 +20,14 @@ const html = (notification: GroupNotification) => emailHtml(mailView(notificatio
 const firstLines = (notification: GroupNotification) => text(notification).split('\n').slice(0, 2);
 
 describe('the first two lines of a mail', () => {
-  test('of a failure say what failed, where, since when and for how long', () => {
+  test('about a failure say what failed, where, since when and for how long', () => {
     expect(firstLines(group())).toEqual([
       `${WORDS.FlightFailed.firing}: Translate blog`,
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
     ]);
   });
 
-  test('of an update say that it goes on', () => {
+  test('of an update say that it continues', () => {
     const more = alert({ startsAtUs: NOW_US - 134 * MINUTE_US, eventsTotal: 41 });
     expect(firstLines(group({ reason: 'new_events', alerts: [more] }))).toEqual([
       `${WORDS.FlightFailed.still}: Translate blog`,
@@ -35,7 +35,7 @@ describe('the first two lines of a mail', () => {
     ]);
   });
 
-  test('of a resolved alert say how long it lasted, and claim a recovery only where one was seen', () => {
+  test('of a resolved alert say how long it lasted, and claim a recovery only if one was seen', () => {
     const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand', resolved_by = '') =>
       group({
         reason: 'resolved',
@@ -116,7 +116,7 @@ describe('the body of a mail', () => {
       ...(message !== undefined && { message }),
     });
 
-  test('lists what the message does not say with its time, the same ones together, and counts the rest', () => {
+  test('lists what the message does not say with its time, equal lines together, and counts the rest', () => {
     const events = [1, 2, 3].map((minutes) => triggerFailed(minutes));
     const others = [5, 6].map((minutes) => triggerFailed(minutes, 'Term base not found'));
     const body = text(
@@ -133,7 +133,7 @@ describe('the body of a mail', () => {
     );
   });
 
-  test('puts alerts of one cause together, the most first, and counts those that are not listed', () => {
+  test('puts alerts of one cause together, the largest group first, and counts those that are not listed', () => {
     const body = text(storm());
     const order = [
       `60 × ${WORDS.FlightFailed.firing}`,
@@ -147,7 +147,7 @@ describe('the body of a mail', () => {
     expect(body).toContain('Translate page 16 and 48 more');
   });
 
-  test('puts open alerts before resolved ones and large clusters before small ones, however they come', () => {
+  test('puts open alerts before resolved ones and large clusters before small ones, in whatever order they come', () => {
     const named = (bird: string, error: string, status: 'firing' | 'resolved' = 'firing') =>
       alert({
         status,
@@ -167,12 +167,12 @@ describe('the body of a mail', () => {
     ]);
   });
 
-  test('does not list again below the message what it says', () => {
+  test('does not list again below the message what the message says', () => {
     const events = [triggerFailed(4), triggerFailed(5)];
     expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).not.toContain('Before that');
   });
 
-  test('says the beginning once where clusters share it, to the minute', () => {
+  test('says the beginning once if clusters share it, to the minute', () => {
     const one = (startsAtUs: number, error: string) =>
       alert({ startsAtUs, labels: { ...alert().labels, error } });
     const contexts = (...alerts: ReturnType<typeof alert>[]) =>
@@ -184,7 +184,7 @@ describe('the body of a mail', () => {
     ]);
   });
 
-  test('tells an alert that became worse as one with what it became', () => {
+  test('shows an alert that became worse as one, together with what it became', () => {
     const labels = {
       alertname: 'ConnectionDisconnected',
       region: 'eu',
@@ -224,7 +224,7 @@ describe('the body of a mail', () => {
     ]);
   });
 
-  test('a failing trigger is not told beside the deactivation that it led to', () => {
+  test('does not list a failing trigger beside the deactivation that it led to', () => {
     const bird = { region: 'eu', nest_id: '1', bird_id: '7', bird: 'Contracts' };
     const trigger = alert({
       labels: { ...bird, alertname: 'BirdTriggerFailing', severity: 'warning', error: 'x' },
@@ -250,7 +250,7 @@ describe('the body of a mail', () => {
     );
   });
 
-  test('an alert that comes and goes says so, and why it counts as over only now', () => {
+  test('an alert that comes and goes says so, and why it counts as resolved only now', () => {
     const annotations = { flapping: 'it changed 4 times or more within 1 h' };
     const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
     expect(flapping.headline).toBe(`${WORDS.FlightFailed.firing}, on and off: Translate blog`);
@@ -281,7 +281,7 @@ describe('the body of a mail', () => {
     expect(text(group({ alerts: [alert({ history: ['failed'] })] }))).not.toContain('Last Flights');
   });
 
-  test('links to a silence of all where there are several, but for a summary of many groups', () => {
+  test('links to one silence for all alerts if there are several, but not in a summary of many groups', () => {
     const several = group({
       alerts: [alert(), alert({ labels: { ...alert().labels, bird: 'b', bird_id: '2' } })],
     });
@@ -346,7 +346,7 @@ describe('the body of a mail', () => {
     }
   });
 
-  test('stays under 30 kB and well-formed whatever comes', () => {
+  test('stays under 30 kB and well-formed for any input', () => {
     // Long texts are made inside the property, so that a counterexample stays short.
     const anyText = fc.record({
       start: fc.string({ unit: anyCharacter, maxLength: 30 }),

@@ -90,7 +90,7 @@ describe('a mail about several alerts', () => {
     );
   });
 
-  test('gives each failure of one signature its own message, and names the Bird where there are several', () => {
+  test('gives each failure of one signature its own message, and names the Bird if there are several', () => {
     const error = 'TMS said no to job <n>';
     const alerts = [
       failing({ ...ALPHA, error }, [refused(1, 11858)]),
@@ -114,7 +114,7 @@ describe('a mail about several alerts', () => {
       expect(page).toContain(said);
   });
 
-  test('names the Nest and its id at each failure where there are several, and a Bird that all share once', () => {
+  test('names the Nest and its id at each failure if there are several, and a Bird that all share once', () => {
     const contracts = { bird: 'Contracts', birdId: '906', nest: 'Legal', nestId: '905' };
     const two = mailView(
       group({
@@ -143,7 +143,7 @@ describe('a mail about several alerts', () => {
     ]);
   });
 
-  test('lists ten failures of a cause, one of each Bird before more of the same, and links to the rest', () => {
+  test('lists ten failures of a cause, one of each Bird before further ones, and links to the rest', () => {
     const many = Array.from({ length: 20 }, (_, at) => refused(at + 1, 1));
     const alerts = [
       { ...failing({ ...ALPHA, error: 'e' }, many), eventsOmitted: 4, eventsTotal: 24 },
@@ -157,7 +157,7 @@ describe('a mail about several alerts', () => {
     expect(html(group({ alerts }))).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 15 more</a>`));
   });
 
-  test('says once of each place what other kinds of alerts tell, with the newest time', () => {
+  test('says once for each place what other kinds of alerts report, with the newest time', () => {
     const lost = (entity_id: string, entity_name: string, minutes: readonly number[]): NotifiedAlert =>
       alert({
         labels: {
@@ -226,7 +226,7 @@ describe('a mail about several alerts', () => {
     expect(cluster!.linesMore).toBe(0);
   });
 
-  test('gives every cause its head before any of them its failures, and shares what room is left', () => {
+  test('heads every cause before it lists failures of any, and divides the remaining room', () => {
     const long = (number: number) => refused(number, 1, { message: `${number} ${'ß'.repeat(300)}` });
     const alerts = Array.from({ length: 20 }, (_, at) =>
       failing(
@@ -251,7 +251,7 @@ describe('a mail about several alerts', () => {
 });
 
 describe('the list in a mail about one alert', () => {
-  test('has the date, the zone and the Flight id of every failure, also of those that say the same', () => {
+  test('has the date, the zone and the Flight id of every failure, even if they say the same', () => {
     const events = [refused(4, 1), refused(5, 1), refused(1_500, 2)];
     expect(text(group({ alerts: [alert({ events, eventsTotal: 3 })] }))).toContain(
       [
@@ -277,7 +277,7 @@ describe('the list in a mail about one alert', () => {
     );
   });
 
-  test('the Flight that the details are of is the one whose message is shown', () => {
+  test('the details are of the Flight whose message is shown', () => {
     const events = [refused(4, 1, { message: '' }), refused(5, 2)];
     const body = text(group({ alerts: [alert({ events, eventsTotal: 2 })] }));
     expect(body).toContain(
@@ -288,7 +288,7 @@ describe('the list in a mail about one alert', () => {
 });
 
 describe('messages to Slack and Teams', () => {
-  test('say of every failure of several alerts what a mail says, in one line each', () => {
+  test('say about every failure of several alerts what a mail says, in one line each', () => {
     const error = 'TMS said no to job <n>';
     const alerts = [
       failing({ ...ALPHA, error }, [refused(1, 11858)]),

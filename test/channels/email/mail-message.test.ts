@@ -23,7 +23,7 @@ const HOSTILE = [
   '\u{1F600}</pre>&'.repeat(100_000),
 ];
 
-describe('a mail of hostile text', () => {
+describe('a mail with hostile text', () => {
   /** Every text from outside is this one. */
   function saying(text: string, others: number) {
     const one = (position: number) =>
@@ -80,7 +80,7 @@ describe('a mail of hostile text', () => {
   });
 });
 
-describe('a mail with more notices than it has room for', () => {
+describe('a mail with more notices than fit', () => {
   const notices = Array.from({ length: 12 }, (_, index) => `${index} ${`"&<'`.repeat(200)}`);
   const hostile = '"'.repeat(3_000);
   const labels = {
@@ -118,7 +118,7 @@ describe('a mail with more notices than it has room for', () => {
     expect(mail.html).toMatch(/<\/body><\/html>\n$/);
   });
 
-  test('shows all of what fits', () => {
+  test('shows all that fit', () => {
     const few = Array.from(
       { length: 12 },
       (_, index) => `Notice ${index} of twelve, which is a plain sentence.`,
@@ -132,7 +132,7 @@ describe('a mail with more notices than it has room for', () => {
 });
 
 describe('a mail with templates', () => {
-  test('has the notices behind them', () => {
+  test('has the notices after them', () => {
     const notices = ['8 notifications were held back <b>', 'Second notice.'];
     const templates = {
       text: liquid('own text'),
@@ -152,7 +152,7 @@ describe('a mail with templates', () => {
     });
   });
 
-  test('has each notice once where they show them', () => {
+  test('has each notice once if they show them', () => {
     const notices = ["8 notifications weren't told <b>"];
     const show = '{% for one in notices %}{{ one }}{% endfor %}';
     const mail = message({ text: liquid(show), html: liquid(show, 'html') }, group({ notices }));
@@ -160,7 +160,7 @@ describe('a mail with templates', () => {
     expect(mail.html).toBe('8 notifications weren&#39;t told &lt;b&gt;');
   });
 
-  test('says in them what failed of the others', () => {
+  test('has a notice about those that failed', () => {
     const mail = message({
       subject: liquid('{{ commonLabels.nobody }}'),
       text: liquid('own'),
@@ -170,7 +170,7 @@ describe('a mail with templates', () => {
       expect(part).toMatch(/^own\n[\s\S]*The template subject failed/);
   });
 
-  test('is the built-in one where there is no room for the notices', () => {
+  test('is the built-in one if there is no room for the notices', () => {
     const html = liquid('x'.repeat(MAX_PART_BYTES - 10), 'html');
     const mail = message({ html }, group({ notices: ['8 notifications were held back'] }));
     expect(mail.html).toMatch(/^<!doctype/);
@@ -178,7 +178,7 @@ describe('a mail with templates', () => {
     expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
   });
 
-  test('is never too large for what it says of a part that was', () => {
+  test('does not become too large because of a notice about a part that was', () => {
     for (const room of [400, 200, 100, 50, 10, 0]) {
       const text = liquid('x'.repeat(MAX_PART_BYTES - room));
       const html = liquid('y'.repeat(2 * MAX_PART_BYTES), 'html');
@@ -190,7 +190,7 @@ describe('a mail with templates', () => {
     }
   });
 
-  test('says what they say, and the rest as always', () => {
+  test('says what they say, and the rest as usual', () => {
     const mail = message({
       subject: liquid('{{ status | upcase }} {{ commonLabels.bird }}'),
       html: liquid('<p>{{ title }}</p>', 'html'),

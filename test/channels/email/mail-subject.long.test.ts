@@ -81,7 +81,7 @@ describe('the subject of a later mail', () => {
     }
   });
 
-  test('says so once it is over', () => {
+  test('says so once it is resolved', () => {
     const end = { threadPosition: 2, reason: 'resolved', alerts: [over], status: 'resolved' } as const;
     expect(subject(group({ groupLabels: BIRD, ...end }))).toBe(
       `Re: [nestwatch] [${WORDS.FlightFailed.over}] EU · Marketing / Translate blog: Flight failed`,
@@ -92,7 +92,7 @@ describe('the subject of a later mail', () => {
   });
 });
 
-test('no name makes a line end, a bracket of its own, or a subject without end', () => {
+test('no name can add a line, brackets or an endless subject', () => {
   const bird = `A] x [\r\nBcc: b@c\u202E${'y'.repeat(5_000)}`;
   const alerts = [other(bird, { status: 'resolved', ending: 'over', endsAtUs: NOW_US })];
   const end = { alerts, status: 'resolved', reason: 'resolved' } as const;
@@ -121,7 +121,7 @@ function baseSubject(text: string): string {
 }
 
 describe('the mails of a group stay one conversation', () => {
-  test('in Gmail, by RFC 5256 and for Outlook, whatever they say', () => {
+  test('in Gmail, by RFC 5256 and in Outlook, whatever they say', () => {
     fc.assert(
       fc.property(
         fc.array(anyGroupNotification, { minLength: 2, maxLength: 4 }),
@@ -144,7 +144,7 @@ describe('the mails of a group stay one conversation', () => {
     );
   });
 
-  test('and another group is another one', () => {
+  test('and another group is another conversation', () => {
     expect(gmail(subject(group({ groupLabels: BIRD })))).not.toBe(
       gmail(subject(group({ groupLabels: NEST }))),
     );

@@ -58,7 +58,7 @@ async function slowServer() {
   };
 }
 
-test('as many mails of one receiver as there ever are under way keep none of another waiting', async () => {
+test('the greatest number of slow mails of one receiver delays no other receiver', async () => {
   const { hang, send, answer } = await slowServer();
   const slow = await hang('slow', 5);
   expect((await send('ops')).kind).toBe('accepted');
@@ -68,7 +68,7 @@ test('as many mails of one receiver as there ever are under way keep none of ano
   );
 });
 
-test('several receivers whose mails are slow keep none of another waiting, once that is known', async () => {
+test('several receivers with slow mails delay no other, once this is known', async () => {
   const { clock, hang, send, answer } = await slowServer();
   const slow = [...(await hang('slow-1', 1)), ...(await hang('slow-2', 1)), ...(await hang('slow-3', 1))];
   await clock.advance(10_000);

@@ -32,7 +32,7 @@ const NOTHING = {
 };
 
 describe('a digest', () => {
-  test('counts recoveries by what was seen to be over, and how long the watch was impaired', () => {
+  test('counts recoveries that were seen, and how long the watch was impaired', () => {
     const { recovered, watch, connectionsLostTotal } = digest();
     expect(recovered).toEqual({ alerts: 2, meanUs: 2_700e6 });
     expect(watch).toEqual([
@@ -42,7 +42,7 @@ describe('a digest', () => {
     expect(connectionsLostTotal).toBe(3);
   });
 
-  test('is empty only where nothing happened', () => {
+  test('is empty only if nothing happened', () => {
     expect(isEmpty(digestOf(NOTHING))).toBe(true);
     expect(digestTitle(digestOf(NOTHING))).toBe('no Flight failed, nothing open');
     expect(isEmpty(digestOf({ ...NOTHING, dead: 1 }))).toBe(false);
@@ -52,7 +52,7 @@ describe('a digest', () => {
     expect(isEmpty(digest())).toBe(false);
   });
 
-  test('marks what nobody is told of now, and lists what a silence hid, the most often first', () => {
+  test('marks what nobody is notified of now, and lists what a silence muted, the most frequent first', () => {
     const alert = (id: string) =>
       ({ id, alertname: 'A', labels: { bird: id }, startsAtUs: 0 }) as unknown as Alert;
     const ended = (id: string, times: number) => ({
@@ -91,14 +91,14 @@ describe('a digest', () => {
     expect(text).toContain('and 31 more');
   });
 
-  test('that waited in the store without it is told all the same', () => {
+  test('that was stored in an older form without it is sent all the same', () => {
     const { silenced: _, silencedTotal: __, ...before } = digest();
     const { text } = mailMessage({ ...digestNotification(), digest: before }, URL, undefined);
     expect(text).not.toContain('Silenced');
     expect(digestJson(before)).toMatchObject({ silenced: [], silenced_total: 0 });
   });
 
-  test('does not count as not told what a cap only put off', () => {
+  test('does not count as suppressed what a cap only postponed', () => {
     const suppressed = [
       { reason: 'receiver_cap', count: 3 },
       { reason: 'silenced', count: 1 },
@@ -107,7 +107,7 @@ describe('a digest', () => {
     expect(isEmpty(digestOf({ ...NOTHING, suppressed: suppressed.slice(0, 1) }))).toBe(true);
   });
 
-  test('is as bad as the worst that it tells', () => {
+  test('is as severe as the worst that it lists', () => {
     const toneWith = (change: Partial<Parameters<typeof digestOf>[0]>) =>
       digestView({ ...digestNotification(), digest: digestOf({ ...NOTHING, ...change }) }, URL).tone;
     const failures = createFlightTally();
@@ -132,7 +132,7 @@ describe('a digest', () => {
     expect(toneWith({ firing: firing('critical'), firingTotal: 1 })).toBe('critical');
   });
 
-  test('as a mail stands alone in its thread and says the day in its subject', () => {
+  test('in a mail has its own thread and the day in its subject', () => {
     const { subject, text } = mailMessage(digestNotification(), URL, undefined);
     expect(subject).toBe('[nestwatch] Digest Translate blog: 3 Flights failed, 14 alerts open');
     expect(text).toContain('Flights        3 failed, 18 succeeded (3 Birds in 2 Nests)');
@@ -151,7 +151,7 @@ describe('a digest', () => {
     expect(headers.references).toBeUndefined();
   });
 
-  test('for programs holds names that every reader of JSON takes', () => {
+  test('for programs has names that every JSON reader accepts', () => {
     const { birds, nests, slowest, causes } = digestJson(digest('a\0b\ud800'));
     const names = JSON.stringify([
       birds,
@@ -174,7 +174,7 @@ describe('a digest', () => {
     expect(webhookMessages(template, digestNotification(), URL)).toMatch(/^templates are for alerts/);
   });
 
-  test('as a webhook has no alerts in the form of Alertmanager, and is an event of its own in CloudEvents', () => {
+  test("in a webhook has no alerts in Alertmanager's form, and is a separate event in CloudEvents", () => {
     const [first] = webhookMessages(webhook(), digestNotification(), URL) as { body: string }[];
     expect(JSON.parse(first!.body)).toMatchObject({
       version: '4',
@@ -208,7 +208,7 @@ describe('a digest', () => {
     ]);
   });
 
-  test('reaches addresses alone, not the members of Nests', async () => {
+  test('goes only to addresses, not to the members of Nests', async () => {
     const channel = openMails({ clock: createVirtualClock(), version: 'test' });
     const members = { ...email(), to: [], toNestMembers: true };
     expect(await channel.send(members, delivery(), digestNotification(), URL)).toMatchObject({

@@ -102,7 +102,7 @@ describe('a Slack app', () => {
     expect((await send(forward([]))).kind).toBe('nothing');
   });
 
-  test('with update_message changes the one message of the group, and says the news in its thread', async () => {
+  test('with update_message edits the one message of the group, and posts the news in its thread', async () => {
     const { url, messages, calls } = await slack();
     const send = sending(url, UPDATES);
     const first = await send();
@@ -131,7 +131,7 @@ describe('a Slack app', () => {
     });
   });
 
-  test('news of a thread whose first message was never accepted changes none of an earlier thread', async () => {
+  test('news of a thread whose first message was never accepted edits none of an earlier thread', async () => {
     const { url, messages } = await slack();
     const send = sending(url, UPDATES);
     const { reference } = (await send(group({ thread: 'before' }))) as { reference: string };
@@ -149,7 +149,7 @@ describe('a Slack app', () => {
     expect(messages).toMatchObject([{ thread: undefined }]);
   });
 
-  test('a no is a failure, and the token is not repeated', async () => {
+  test('a refusal is a failure, and the token is not repeated', async () => {
     const { url, refuse } = await slack();
     const send = sending(url, UPDATES);
     refuse('ratelimited');
@@ -171,7 +171,7 @@ describe('a Slack app', () => {
     });
   });
 
-  test('through the outbox: where its message stands outlasts a restart', async () => {
+  test("through the outbox: the message's place survives a restart", async () => {
     const { url, messages, refuse } = await slack();
     const config = configured(url, UPDATES);
     const clock = createVirtualClock();
@@ -264,13 +264,16 @@ describe('what Slack answers with 200', () => {
     ['{"ok":true,"channel":"../x","ts":"1.2"}', undefined],
     ['{"ok":true,"channel":"C01","ts":5}', undefined],
     ['{"ok":true}', undefined],
-  ])('%s stands at %s', (body, reference) => {
+  ])('%s is reported at %s', (body, reference) => {
     expect(judgeMethod(body)).toEqual({ kind: 'accepted', ...(reference && { reference }) });
   });
 
-  test.each(['', 'ok', 'null', '{"ok":1}', randomBytes(20).toString('base64')])('%s is no yes', (body) => {
-    expect(judgeMethod(body).kind).not.toBe('accepted');
-  });
+  test.each(['', 'ok', 'null', '{"ok":1}', randomBytes(20).toString('base64')])(
+    '%s is not an acceptance',
+    (body) => {
+      expect(judgeMethod(body).kind).not.toBe('accepted');
+    },
+  );
 });
 
 describe('the configuration', () => {
@@ -326,7 +329,7 @@ describe('the configuration', () => {
     expect(problems(own, global)).toEqual(expected);
   });
 
-  test("an integration's own webhook stands in place of global's app", () => {
+  test("an integration's own webhook replaces global's app", () => {
     const { receivers } = load(`${REGION}global: { slack_app_token: a }
 route: { receiver: a }
 receivers: [{ name: a, slack_configs: [{ api_url: "https://x" }, { channel: c }] }]
@@ -334,7 +337,7 @@ receivers: [{ name: a, slack_configs: [{ api_url: "https://x" }, { channel: c }]
     expect(receivers[0]!.integrations.map((one) => 'app' in one)).toEqual([false, true]);
   });
 
-  test("a method of Slack's in the place of a webhook, with credentials of its own, is the older form of an app", () => {
+  test('a Slack method instead of a webhook, with its own credentials, is the older form of an app', () => {
     const url = 'https://slack.com/api/chat.postMessage';
     const { receivers } = load(`${REGION}global: { slack_app_token: a, slack_api_url: "${url}" }
 route: { receiver: a }

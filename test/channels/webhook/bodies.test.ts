@@ -60,7 +60,7 @@ describe('the alertmanager format', () => {
     ['resolved', 'firing', 'some alerts resolved'],
     ['resolved', 'resolved', 'all alerts resolved'],
     ['repeat', 'firing', 'repeat interval elapsed'],
-  ] as const)('says why it is sent in the words of Alertmanager: %s, %s', (reason, status, words) => {
+  ] as const)("gives the reason in Alertmanager's words: %s, %s", (reason, status, words) => {
     expect(alertmanagerBody(group({ reason, status }), URL, 0).notification_reason).toBe(words);
   });
 
@@ -69,14 +69,14 @@ describe('the alertmanager format', () => {
     expect(alertmanagerBody(group({ routeLabels }), URL, 0).routeLabels).toEqual(routeLabels);
   });
 
-  test('tells when a resolved alert ended', () => {
+  test('says when a resolved alert ended', () => {
     const ended = alert({ status: 'resolved', endsAtUs: NOW_US });
     const body = alertmanagerBody(group({ alerts: [ended] }), URL, 0);
     expect(body.status).toBe('resolved');
     expect(body.alerts[0]).toMatchObject({ status: 'resolved', endsAt: '2026-07-02T12:00:00.000000Z' });
   });
 
-  test('says of a summary that it is one, with its counts', () => {
+  test('marks a summary as one, with its counts', () => {
     const summary = {
       fromUs: NOW_US - 1_440 * MINUTE_US,
       toUs: NOW_US - 400 * MINUTE_US,
@@ -110,7 +110,7 @@ describe('the alertmanager format', () => {
     expect(alertmanagerBody(group(), URL, 0)).not.toHaveProperty('catching_up');
   });
 
-  test('says which part of a big notification it is, and what else there is to know', () => {
+  test('says which part of a large notification it is, and what else there is to know', () => {
     const notification = group({ part: { number: 2, of: 3 }, notices: ['1 notification was held back.'] });
     const body = alertmanagerBody(notification, 'http://x', 0);
     expect(body).toMatchObject({ part: 2, parts: 3, notices: ['1 notification was held back.'] });
@@ -129,7 +129,7 @@ describe('the alertmanager format', () => {
     expect(body.commonAnnotations).toEqual({});
   });
 
-  test('max_alerts cuts the list and counts what it cut beside what was cut before', () => {
+  test('max_alerts cuts the list and adds what it cut to what was cut before', () => {
     const body = alertmanagerBody(storm(), URL, 10);
     expect(body.alerts).toHaveLength(10);
     expect(body.truncatedAlerts).toBe(190);
@@ -178,7 +178,7 @@ describe('the cloudevents format', () => {
     );
   });
 
-  test('more than 100 events go in several batches, none lost', () => {
+  test('more than 100 events are sent in several batches, none lost', () => {
     const alerts = Array.from({ length: 12 }, (_, index) =>
       alert({ events: Array.from({ length: 20 }, (_, at) => failedFlight(index * 20 + at)) }),
     );

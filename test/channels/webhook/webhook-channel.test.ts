@@ -51,7 +51,7 @@ afterEach(() => {
 });
 
 describe('what a webhook is sent', () => {
-  test('is the alertmanager body with who sent it, its id and the time of the try', async () => {
+  test('is the alertmanager body with its sender, its id and the time of the attempt', async () => {
     const { channel, requests } = receiver({});
     await channel.send(webhook(), delivery({ id: 'd-42' }), group(), 'http://nestwatch.example');
     expect(requests).toHaveLength(1);
@@ -90,7 +90,7 @@ describe('what a webhook is sent', () => {
     expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(['d-1', 'd-1.2', 'd-1', 'd-1.2']);
   });
 
-  test('is nothing where the format has nothing to say', async () => {
+  test('is nothing if the format has nothing to say', async () => {
     const { channel, requests } = receiver({});
     const silent = group({ alerts: [alert({ events: [] })] });
     expect(await channel.send(webhook({ format: 'cloudevents' }), delivery(), silent, '')).toEqual({
@@ -152,7 +152,7 @@ describe('what a webhook is sent', () => {
     expect(JSON.parse(requests[0]!.body!)).toEqual({ t: '"},{"\\ <b>', n: 1 });
   });
 
-  test('is its template with empty values where some are missing, with a note where it shows notices', async () => {
+  test('is its template with empty values if some are missing, with a note if it shows notices', async () => {
     const { channel, requests } = receiver({});
     const birds = ['one', 'two'].map((bird) => alert({ labels: { ...alert().labels, bird } }));
     const template = compileTemplate(
@@ -183,7 +183,7 @@ describe('what a webhook is sent', () => {
     });
   });
 
-  test("is Alertmanager's body with a note where its template fails without them too", async () => {
+  test("is Alertmanager's body with a note if its template also fails without them", async () => {
     const { channel, requests } = receiver({});
     const template = compileTemplate('{"t":{% if alerts.size == 1 %}1{% endif %}}', 'json', SAMPLE_VARIABLES);
     const outcome = await channel.send(
@@ -225,7 +225,7 @@ describe('what an answer means', () => {
     [500, 'unavailable'],
     [503, 'unavailable'],
     [599, 'unavailable'],
-  ])('%i may pass', async (status, reason) => {
+  ])('%i may succeed later', async (status, reason) => {
     expect(await outcomeOf({ status, body: 'busy' })).toEqual({
       kind: 'failed',
       reason,
@@ -253,12 +253,12 @@ describe('what an answer means', () => {
     [String(3 * 86_400), 3_600_000],
     ['99999999999', 3_600_000],
     [new Date(NOW_US / 1000 + 3 * 86_400_000).toUTCString(), 3_600_000],
-  ])('a Retry-After of %s is kept, up to an hour', async (value, retryAfterMs) => {
+  ])('a Retry-After of %s is respected, up to an hour', async (value, retryAfterMs) => {
     const outcome = await outcomeOf({ status: 429, headers: { 'retry-after': value } });
     expect(outcome.kind === 'failed' && outcome.retryAfterMs).toBe(retryAfterMs);
   });
 
-  test('a date is meant on the receiver’s clock', async () => {
+  test('a date is read by the receiver’s clock', async () => {
     const headers = {
       date: 'Thu, 01 Jan 2026 03:00:00 GMT',
       'retry-after': 'Thu, 01 Jan 2026 03:00:20 GMT',
@@ -267,7 +267,7 @@ describe('what an answer means', () => {
     expect(outcome.kind === 'failed' && outcome.retryAfterMs).toBe(20_000);
   });
 
-  test('its words are cleaned, capped, and left out when they are a page', async () => {
+  test('its words are cleaned, capped, and omitted if they are a page', async () => {
     const body = `no\u202E\n\u0007 ${'x'.repeat(5_000)}`;
     const words = await outcomeOf({ status: 400, body });
     expect(words.kind === 'refused' && words.error).toMatch(/^HTTP 400: no x+…$/);
@@ -306,7 +306,7 @@ describe('what no answer means', () => {
     expect('reason' in outcome ? outcome.reason : undefined).toBe(reason);
   });
 
-  test('a mistake of our own is not taken for an answer', async () => {
+  test('a bug of our own is not taken for an answer', async () => {
     const channel = openWebhooks({
       clock: createVirtualClock(),
       version: '1',
@@ -317,7 +317,7 @@ describe('what no answer means', () => {
 });
 
 describe('over a real connection', () => {
-  test('an answer, a connection that breaks before it, and a port where nobody listens are told apart', async () => {
+  test('an answer, a connection that breaks before it, and a port where nobody listens are distinguished', async () => {
     const bodies: string[] = [];
     const server = createServer((request, response) => {
       request.setEncoding('utf8');

@@ -78,13 +78,13 @@ describe('api', () => {
     expect(bird).toHaveLength(4);
   });
 
-  test('query parameters are sent, in whatever case they are written', async () => {
+  test('query parameters are sent, in upper or lower case', async () => {
     const { api, nest } = await setUp();
     const { stdout } = await api(['searchBirds', '--nestId', nest.id, '--triggertype=event']);
     expect(JSON.parse(stdout)).toMatchObject([{ name: 'Sync pages' }]);
   });
 
-  test('flyBird of an event Bird shows the problem whole and exits 4', async () => {
+  test('flyBird of an event Bird shows the whole problem and exits 4', async () => {
     const { api, nest, event } = await setUp();
     const { exit, stdout, stderr } = await api([
       'flyBird',
@@ -116,7 +116,7 @@ describe('api', () => {
     expect(stdout + stderr).not.toContain('wr0ng');
   });
 
-  test('--all walks every page and prints them as one', async () => {
+  test('--all reads every page and prints them as one', async () => {
     const { api, world, bird, manual } = await setUp();
     for (let count = 0; count < 5; count += 1) world.save(manual.id);
     // The service returns fewer entries than requested, so every page is short.
@@ -144,7 +144,7 @@ describe('--all', () => {
     ['a count that lags', (items: readonly object[]) => ({ items, totalCount: 0, pageSize: 2 })],
     ['counts as texts', (items: readonly object[]) => ({ items, totalCount: '3', pageSize: '2' })],
     ['null for an empty page', (items: readonly object[]) => ({ items: items.length > 0 ? items : null })],
-  ])('goes on to the last page where the service gives %s', async (_what, more) => {
+  ])('continues to the last page if the service returns %s', async (_what, more) => {
     const { api } = await paged(more);
     const { exit, stdout } = await api('getNotifications', '--all');
     expect([exit, JSON.parse(stdout)]).toEqual([
@@ -153,7 +153,7 @@ describe('--all', () => {
     ]);
   });
 
-  test('ends where the service gives the same page again and again', async () => {
+  test('ends if the service returns the same page again and again', async () => {
     const { api, requests } = await answering(
       200,
       '{"items":[{"id":"a"}],"totalCount":1}',
@@ -163,7 +163,7 @@ describe('--all', () => {
     expect([exit, JSON.parse(stdout).items, requests()]).toEqual([0, [{ id: 'a' }], 2]);
   });
 
-  test.each(['{"message":"try later"}', '[]', 'null'])('takes %s for no page', async (body) => {
+  test.each(['{"message":"try later"}', '[]', 'null'])('does not take %s for a page', async (body) => {
     const { api } = await answering(200, body, 'application/json');
     expect(await api('getNotifications', '--all')).toMatchObject({
       exit: 4,
@@ -175,7 +175,7 @@ describe('--all', () => {
 describe('an answer of api', () => {
   const FLY = ['flyBird', '--nestId', '1', '--birdId', '2', '--yes'];
 
-  test('that is no JSON is shown all the same, without what steers a terminal', async () => {
+  test('that is not JSON is still shown, without what steers a terminal', async () => {
     const { api } = await answering(200, '<h1>Maintenance</h1>\u001b[31m');
     const { exit, stdout, stderr } = await api('searchNests');
     expect(exit).toBe(4);
@@ -183,12 +183,12 @@ describe('an answer of api', () => {
     expect(stderr).toContain('a body that is not JSON');
   });
 
-  test('that is no JSON is shown with a status of failure too', async () => {
+  test('that is not JSON is also shown with a status of failure', async () => {
     const { api } = await answering(404, 'no such route');
     expect(await api('searchNests')).toMatchObject({ exit: 4, stdout: 'no such route\n' });
   });
 
-  test('of a write that is no JSON is shown, and done', async () => {
+  test('to a write that is not JSON is shown, and the write is done', async () => {
     const { api } = await answering(200, 'Flight 77 started');
     expect(await api(...FLY)).toMatchObject({ exit: 0, stdout: 'Flight 77 started\n' });
   });
@@ -301,8 +301,8 @@ describe('wrong usage of api', () => {
   });
 });
 
-describe('the region', () => {
-  test('comes from the configuration; where there are several it must be named', async () => {
+describe('the region of a call', () => {
+  test('comes from the configuration; if there are several it must be named', async () => {
     const { url } = await openService();
     const region = `{ base_url: "${url}", token: '${TOKEN}' }`;
     const one = tempFile('n.yaml', `regions: { eu: ${region} }`);

@@ -14,7 +14,7 @@ const WAYS = 'webhook_configs: [{ url: https://x }]';
 const HOOK = `receivers: [{ name: default, ${WAYS} }]\n`;
 
 describe('check-config', () => {
-  test('says of a good file what is in it', async () => {
+  test('says what a good file contains', async () => {
     const file = tempFile('n.yaml', REGION + HOOK);
     expect(await nestwatch(['check-config', file])).toEqual({
       exit: 0,
@@ -49,7 +49,7 @@ ${good}: good: regions eu; receivers default
     );
   });
 
-  test('warnings are told, and with --strict they exit 3', async () => {
+  test('warnings are printed, and with --strict they exit 3', async () => {
     const file = tempFile(
       'n.yaml',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a, ${WAYS} }, { name: b, ${WAYS} }]`,
@@ -136,7 +136,7 @@ receivers:
     return { file, world, mails, posts, smtpPort: port(smtp.server), hook, connections };
   }
 
-  test('tries each token, mail server and webhook once, tells it of every receiver, and sends nothing', async () => {
+  test('tries each token, mail server and webhook once, reports it for every receiver, and sends nothing', async () => {
     const { file, world, mails, posts, smtpPort, connections } = await setUp();
     const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
     expect(stdout.split('\n').slice(1)).toEqual([
@@ -155,7 +155,7 @@ receivers:
     expect(connections).toEqual({ smtp: 1, hook: 2 });
   });
 
-  test('what does not work is told without its secrets, and exits 4', async () => {
+  test('what does not work is reported without its secrets, and exits 4', async () => {
     const { file, hook, smtpPort } = await setUp({ password: 'wr0ng', token: 'refus3d' });
     hook.close();
     const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
@@ -169,7 +169,7 @@ receivers:
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
   });
 
-  test('says which address does not answer with the Nests where the path of base_url is wrong', async () => {
+  test('says which address does not answer with the Nests if the path of base_url is wrong', async () => {
     const { url } = await openService();
     const wrong = url.replace('/api-rest', '/wrong');
     const text = `regions: { eu: { base_url: "${wrong}", token: '${TOKEN}' } }`;
@@ -195,7 +195,7 @@ receivers:
     ]);
   });
 
-  test('a region behind a proxy and an authority of its own', async () => {
+  test('a region behind a proxy and with its own authority', async () => {
     const folder = openFolder();
     onTestFinished(() => folder.close());
     makeAuthority(folder.path, 'authority');

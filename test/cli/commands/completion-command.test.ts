@@ -7,7 +7,7 @@ describe('bash', () => {
     expect((await complete('bash', words)).toSorted()).toEqual(expected.toSorted());
   });
 
-  test('completes a value behind a sign', async () => {
+  test('completes a value after a sign', async () => {
     expect(await complete('bash', ['run', '--log.format', '=', 'p'])).toEqual(['pretty']);
   });
 });

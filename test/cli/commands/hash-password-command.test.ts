@@ -21,14 +21,14 @@ describe('hash-password', () => {
     ['Ctrl-C', '\u0003'],
     ['Ctrl-D', '\u0004'],
     ['the end of the input', ''],
-  ])('is broken off by %s', async (_how, typed) => {
+  ])('is interrupted by %s', async (_how, typed) => {
     const { edge, stdout, stderr } = createTestEdge({ typed });
     expect(await runCommandLine(edge, ['hash-password'])).toBe(2);
     expect(stdout()).toBe('');
     expect(stderr()).toBe('Password: \nnestwatch: no password was typed\nSee `nestwatch --help`.\n');
   });
 
-  test('takes no empty one', async () => {
+  test('refuses an empty one', async () => {
     const { edge, stderr } = createTestEdge();
     expect(await runCommandLine(edge, ['hash-password'])).toBe(2);
     expect(stderr()).toContain('the password is empty');

@@ -35,7 +35,7 @@ describe('simulate', () => {
     expect(stdout).toMatch(/^base_url: http:\/\/127\.0\.0\.1:\d+\/api-rest\ntoken: demo-token\n$/);
   });
 
-  test('the same seed gives the same world, another seed another, and --birds so many', async () => {
+  test('the same seed gives the same world, another seed another, and --birds their number', async () => {
     const worldOf = async (seed: string) => {
       const bodies: string[] = [];
       await simulating(['--seed', seed, '--birds', '4', '--token', 't'], async (url) => {
@@ -52,7 +52,7 @@ describe('simulate', () => {
     expect(await worldOf('8')).not.toEqual(world);
   });
 
-  test('--failures lets that part of the Flights fail', async () => {
+  test('--failures makes that share of the Flights fail', async () => {
     const failedOf = async (failures: string) => {
       const statuses: string[] = [];
       await simulating(['--birds', '4', '--flights', '200', '--failures', failures], async (url) => {
@@ -71,7 +71,7 @@ describe('simulate', () => {
     expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringContaining('from 0 to 1') });
   });
 
-  test('--flights makes so many an hour, of all Birds together', async () => {
+  test('--flights makes this many per hour, of all Birds together', async () => {
     const flightsOf = async (flights: string) => {
       let count = 0;
       await simulating(['--birds', '2', '--flights', flights, '--token', 't'], async (url) => {
@@ -87,7 +87,7 @@ describe('simulate', () => {
     expect(await flightsOf('200')).toBeGreaterThan(5 * (await flightsOf('1')));
   });
 
-  test('--faults makes it deviate', async () => {
+  test('--faults makes it misbehave', async () => {
     const file = tempFile('faults.yaml', 'max_page_size: 3');
     await simulating(['--faults', file], async (url) => {
       const { body } = await ask(`${url}/notifications?pageSize=50`, 'demo-token');

@@ -105,7 +105,7 @@ describe('test-receiver', () => {
     }
   });
 
-  test('--resolved ends what the sample before it opened', async () => {
+  test('--resolved ends what the previous sample opened', async () => {
     const { run, posts } = await setUp();
     await run('test-receiver', 'all');
     await run('test-receiver', 'all', '--resolved');
@@ -155,7 +155,7 @@ describe('test-receiver', () => {
     expect(stdout).not.toMatch(/routing-canary/);
   });
 
-  test('for members of a Nest alone it connects and logs in, and sends nothing', async () => {
+  test('for members of a Nest only it connects and logs in, and sends nothing', async () => {
     const { run, mails, logins } = await setUp(200, 'right');
     const { exit, stdout } = await run('test-receiver', 'members');
     expect([exit, mails, logins]).toEqual([0, [], ['watch']]);
@@ -164,7 +164,7 @@ describe('test-receiver', () => {
     );
   });
 
-  test('exits 4 where the server refuses the login for members', async () => {
+  test('exits 4 if the server refuses the login for members', async () => {
     const { run } = await setUp(200, 'canary');
     const { exit, stdout } = await run('test-receiver', 'members');
     expect(exit).toBe(4);
@@ -172,14 +172,14 @@ describe('test-receiver', () => {
     expect(stdout).not.toContain('canary');
   });
 
-  test('exits 4 where the server for members cannot be reached', async () => {
+  test('exits 4 if the server for members cannot be reached', async () => {
     const { run } = await setUp();
     const { exit, stdout } = await run('test-receiver', 'unreachable');
     expect(exit).toBe(4);
     expect(stdout).toMatch(/^email 1 \(members of a Nest by 127.0.0.1:1\): not accepted: .*ECONNREFUSED/);
   });
 
-  test('--dry-run prints all of it, sends nothing and keeps keys to itself', async () => {
+  test('--dry-run prints everything, sends nothing and shows no keys', async () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
     expect([exit, posts, mails]).toEqual([0, [], []]);

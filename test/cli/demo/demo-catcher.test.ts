@@ -14,7 +14,7 @@ async function setUp() {
   return { catcher, seen, send, page };
 }
 
-test('the page lists the mails, the newest first, with what each says first, and shows each', async () => {
+test('the page lists the mails, the newest first, with their first lines, and shows each', async () => {
   const { seen, send, page } = await setUp();
   expect(await page()).toContain('None yet');
   await send('[nestwatch] EU: FlightFailed', 'Flight failed: Translate blog\nEU');
@@ -47,7 +47,7 @@ test('fits a phone, and nothing in a mail can run or load', async () => {
   );
 });
 
-test('counts webhooks and the events in batches, repeats included but for a call that comes again under its id', async () => {
+test('counts webhooks and the events in batches, including repetitions, but not a call repeated under its id', async () => {
   const { catcher } = await setUp();
   const post = (id: string, type: string, body: unknown) =>
     fetch(catcher.url, {

@@ -18,19 +18,19 @@ function endOf(eventKeys: readonly string[], underWaySinceUs: number, webhooksAg
 
 const CHECKED = "checked against the simulated service's own truth";
 
-test('what did not arrive is lost, what arrived twice is repeated, and what never was is invented', () => {
+test('what did not arrive is lost, what arrived twice is repeated, and what never happened is invented', () => {
   expect(endOf(['a', 'a', 'x'], Number.POSITIVE_INFINITY)).toBe(
     `  2 lost, 1 repeated, 1 invented, ${CHECKED}`,
   );
 });
 
-test('what happened just before somebody stopped it is not called lost', () => {
+test('what happened just before the end is not called lost', () => {
   expect(endOf(['a'], 2)).toBe(
     `  1 lost, 0 repeated, 0 invented, ${CHECKED}\n  1 event still under way when it was stopped`,
   );
 });
 
-test('a call that came again under its id is named, and repeats nothing', () => {
+test('a call that came again under its id is counted separately, and repeats nothing', () => {
   expect(endOf(['a', 'b', 'c'], 9, 2)).toBe(
     `  0 lost, 0 repeated, 0 invented, ${CHECKED}\n  2 webhooks came again under the id of the first try, since its answer was late`,
   );

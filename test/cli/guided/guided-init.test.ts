@@ -59,7 +59,7 @@ async function answer(folder: string, lines: readonly string[]) {
 
 const reads = (path: string) => readFileSync(path, 'utf8');
 
-test('it tries the region and the receiver, and writes a configuration that notifies somebody', async () => {
+test('it tests the region and the receiver, and writes a configuration that notifies somebody', async () => {
   const { url } = await openService();
   const hook = await openHook(204);
   const folder = openFolder();
@@ -86,7 +86,7 @@ test('it tries the region and the receiver, and writes a configuration that noti
   for (const name of readdirSync(secrets)) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o600);
 });
 
-test('what does not work is said with its reason, and asked for again', async () => {
+test('what does not work is reported with its reason, and asked again', async () => {
   const { url } = await openService();
   const hook = await openHook(404, 204);
   const folder = openFolder();
@@ -108,7 +108,7 @@ test.each([
   ['2', 'slack'],
   ['3', 'msteamsv2'],
   ['4', 'webhook'],
-])('way %s is %s, by its address', async (choice, kind) => {
+])('way %s is recognised as %s by its address', async (choice, kind) => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, '', choice, 'https://hook.example/x', 'n', 'n', '']);
@@ -133,7 +133,7 @@ test('mail with a login, and a second region, stand in the configuration', async
   expect(reads(join(folder, 'nestwatch-secrets/smtp-password'))).toBe('pass word\n');
 });
 
-test('a configuration that exists is left alone, before anything is asked', async () => {
+test('an existing configuration is left alone, before anything is asked', async () => {
   const folder = openFolder();
   writeFileSync(join(folder, 'nestwatch.yaml'), 'mine');
   expect(await answer(folder, [])).toEqual({
@@ -143,7 +143,7 @@ test('a configuration that exists is left alone, before anything is asked', asyn
   expect(reads(join(folder, 'nestwatch.yaml'))).toBe('mine');
 });
 
-test('a secret of before is not written over', async () => {
+test('an existing secret file is not overwritten', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const answers = ['', url, TOKEN, '', '5', ''];
@@ -153,7 +153,7 @@ test('a secret of before is not written over', async () => {
   expect(readdirSync(join(folder, 'nestwatch-secrets')).sort()).toEqual(['eu-token', 'eu-token-2']);
 });
 
-test('broken off, it has written nothing', async () => {
+test('when interrupted, it has written nothing', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, 'n']);

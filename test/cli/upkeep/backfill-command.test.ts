@@ -35,7 +35,7 @@ async function configured() {
   return { run, hoursAgo, path, know };
 }
 
-test('reads history of what the daemon knows, and says how much was new', async () => {
+test('reads the history of what the daemon knows, and says how much was new', async () => {
   const { run, hoursAgo, know } = await configured();
   expect(await run('backfill', '--from', hoursAgo(20))).toMatchObject({
     exit: 2,

@@ -16,7 +16,7 @@ async function show(text: string, ...more: string[]) {
 const REGION = `regions: { eu: { base_url: "https://\${HOST}/api-rest", token: "\${TOKEN}" } }\n`;
 
 describe('config show', () => {
-  test('prints every default, what references became, and no secret', async () => {
+  test('prints every default, expanded references, and no secret', async () => {
     const { exit, stdout, stderr } = await show(`${REGION}web: { enable_lifecycle: true }\n`);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(parse(stdout)).toMatchObject({
@@ -31,13 +31,13 @@ describe('config show', () => {
     expect(JSON.parse((await show(REGION, '--json')).stdout).poll.interval).toBe('30s');
   });
 
-  test('what it prints is a configuration again, but for the secrets', async () => {
+  test('what it prints is a valid configuration again, apart from the secrets', async () => {
     const { stdout } = await show(REGION);
     const again = await show(stdout);
     expect([again.exit, again.stdout]).toEqual([0, stdout]);
   });
 
-  test('names mistakes instead', async () => {
+  test('prints mistakes instead', async () => {
     expect(await show(`${REGION}reciever: x\n`)).toMatchObject({ exit: 2, stdout: '' });
   });
 });
@@ -74,14 +74,14 @@ function everything(schema: Schema, definitions: Schema['definitions'], depth = 
   return type === 'string' ? 'x' : 1;
 }
 
-test('no key that may stand in a file of its own is printed, whichever it is', () => {
+test('no key that may come from a file of its own is printed, whichever it is', () => {
   const schema = configJsonSchema() as Schema;
   const all = everything(schema, schema.definitions);
   expect(JSON.stringify(all).split(CANARY).length).toBeGreaterThan(20);
   expect(JSON.stringify(effectiveConfig(all))).not.toContain(CANARY);
 });
 
-test('headers that are secret, and the password of an address, are not printed', () => {
+test('secret headers, and the password in an address, are not printed', () => {
   const headers = { 'X-Key': { secrets: [CANARY], values: ['seen'] } };
   const config = {
     receivers: [{ name: 'a', webhook_configs: [{ http_config: { http_headers: headers } }] }],
@@ -93,7 +93,7 @@ test('headers that are secret, and the password of an address, are not printed',
   expect(text).toContain('https://<secret>@watch.example/x');
 });
 
-test('version says which nestwatch and Node this is', async () => {
+test('version prints the versions of nestwatch and Node', async () => {
   const { stdout } = await nestwatch(['version']);
   expect(stdout).toBe((await nestwatch(['--version'])).stdout);
   expect(JSON.parse((await nestwatch(['version', '--json'])).stdout)).toMatchObject({

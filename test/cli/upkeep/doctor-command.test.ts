@@ -15,7 +15,7 @@ route: { receiver: ops }
   return nestwatch(['doctor', '--watch', '1s', '--config.file', file, ...more]);
 }
 
-test('says of each region, the store and the receivers what was found, assumed and is to be done', async () => {
+test('says for each region, the store and the receivers what was found, what is assumed and what to do', async () => {
   const { url } = await openService();
   const { exit, stdout, stderr } = await doctor(url);
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
@@ -29,7 +29,7 @@ test('says of each region, the store and the receivers what was found, assumed a
   expect(stdout).not.toContain(TOKEN);
 });
 
-test('exits 4 where a region or receiver cannot be used, and --json says the same', async () => {
+test('exits 4 if a region or receiver cannot be used, and --json says the same', async () => {
   const unreached = await doctor('http://127.0.0.1:1/x');
   expect(unreached.exit).toBe(4);
   expect(unreached.stdout).toContain('  BAD   receiver ops, webhook 1: ');
@@ -40,7 +40,7 @@ test('exits 4 where a region or receiver cannot be used, and --json says the sam
   expect(findings.at(-1)).toMatchObject({ of: 'receivers', state: 'bad' });
 });
 
-test('says which address does not answer with the Nests where the path of base_url is wrong', async () => {
+test('says which address does not answer with the Nests if the path of base_url is wrong', async () => {
   const { url } = await openService();
   const wrong = url.replace('/api-rest', '/wrong');
   const { exit, stdout } = await doctor(url, { base: wrong });
@@ -49,7 +49,7 @@ test('says which address does not answer with the Nests where the path of base_u
   expect(stdout).toContain(`        do: Check regions.eu.base_url: GET ${wrong}/nests must answer with`);
 });
 
-test('a duration that is none is wrong usage', async () => {
+test('an invalid duration is wrong usage', async () => {
   expect(
     await nestwatch(['doctor', '--watch', 'long', '--config.file', tempFile('n.yaml', '')]),
   ).toMatchObject({

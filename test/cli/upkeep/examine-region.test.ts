@@ -110,7 +110,7 @@ describe('of a service that behaves well', () => {
   });
 });
 
-describe('each switch of the service is found', () => {
+describe('each deviation of the service is found', () => {
   test.each([
     ['inclusive', 'microsecond'],
     ['inclusive', 'millisecond'],
@@ -124,7 +124,7 @@ describe('each switch of the service is found', () => {
   });
 
   test.each(['millisecond', 'second'] as const)(
-    'instants shown to the %s hide what bounds are',
+    'instants shown to the %s hide what the bounds are',
     async (shown) => {
       const of = await examined({ behaviours: { shownPrecision: shown } });
       expect(of('precision').found).toBe(`instants are shown to the ${shown} (notifications)`);
@@ -146,7 +146,7 @@ describe('each switch of the service is found', () => {
   });
 
   test.each([60, 37, 20, 0])(
-    'pages of 37 at the most, of %i entries, where the service says neither their size nor a count',
+    'pages of at most 37, of %i entries, if the service says neither their size nor a count',
     async (entries) => {
       const ask: AskPage = async ({ page, pageSize }) => {
         const size = Math.min(pageSize, 37);
@@ -198,7 +198,7 @@ describe('each switch of the service is found', () => {
     expect(of('flights').found).toContain('cut off after 5');
   });
 
-  test('a Flight that starts between two questions is cut off from no list', async () => {
+  test('a Flight that starts between two requests does not look like a list that is cut off', async () => {
     let starts = 0;
     const of = await examined({
       asked: (world, url) => {
@@ -239,7 +239,7 @@ describe('each switch of the service is found', () => {
   });
 });
 
-describe('no other switch of the service misleads it', () => {
+describe('no other deviation of the service is misleading', () => {
   const GOOD: readonly (readonly [about: string, found: RegExp])[] = [
     ['token', /^it reads 1 Nest; 2 Birds/],
     ['page_size', /^pages of 1000 are given$/],
@@ -294,7 +294,7 @@ describe('no other switch of the service misleads it', () => {
   });
 });
 
-describe('what keeps nestwatch from watching', () => {
+describe('what keeps nestwatch from watching:', () => {
   test('a token that is refused', async () => {
     const of = await examined({ token: 'another' });
     expect(of('token')).toMatchObject({
@@ -304,7 +304,7 @@ describe('what keeps nestwatch from watching', () => {
     expect(of('rate').state).toBe('absent');
   });
 
-  test('Birds that are not found, though their Nests are listed', async () => {
+  test('Birds that are not found, although their Nests are listed', async () => {
     const of = await examined({
       isMissing: ({ pathname }) => pathname.endsWith('/birds'),
     });
@@ -315,7 +315,7 @@ describe('what keeps nestwatch from watching', () => {
     });
   });
 
-  test('notifications that cannot be read, and the rest is examined', async () => {
+  test('notifications that cannot be read, while the rest is examined', async () => {
     const of = await examined({ isMissing: ({ pathname }) => pathname.endsWith('/notifications') });
     expect(of('notifications')).toMatchObject({
       state: 'bad',
@@ -326,7 +326,7 @@ describe('what keeps nestwatch from watching', () => {
     expect(of('rate').state).toBe('good');
   });
 
-  test('no stream that can be read', async () => {
+  test('no stream can be read', async () => {
     const of = await examined({ isMissing: ({ pathname }) => /notifications$|logs$/.test(pathname) });
     expect(of('bird_log').state).toBe('bad');
     expect(of('flights').state).toBe('good');

@@ -44,11 +44,11 @@ test.each<[string, Partial<ReplicaRecord>[], string]>([
   ['one beside one that ends', [{}, { isLeaving: true }], 'only one works: nobody would take over from it'],
   ['one that is silent', [{ expiresUs: NOW_US - 1 }], 'none of them works'],
   ['two of two versions', [{}, { version: '1.1.0' }], '2 replicas of different versions: 1.0.0, 1.1.0'],
-])('%s is worth a note', (_, replicas, found) => {
+])('%s gets a note', (_, replicas, found) => {
   expect(examined(...replicas)[0]).toMatchObject({ state: 'note', found });
 });
 
-test('one that ends or is silent says so', () => {
+test('one that is ending or silent is reported as such', () => {
   const [, leaving, silent] = examined({ isLeaving: true }, { expiresUs: NOW_US - 1 });
   expect(leaving).toMatchObject({ state: 'note', found: expect.stringMatching(/, and is about to end$/) });
   expect(silent).toMatchObject({
@@ -57,7 +57,7 @@ test('one that ends or is silent says so', () => {
   });
 });
 
-test('a replica whose clock is not the one of the server is named, and one that goes on with an older file', () => {
+test("a replica whose clock differs from the server's is named, and one with an older configuration", () => {
   const refused = { mistakes: 2, first: 'n.yaml:3:1: rout: unknown key', sinceUs: NOW_US };
   const notes = examined({ clockAheadUs: 5_000_000 }, { clockAheadUs: -61_000_000, refused }).slice(3);
   expect(notes).toMatchObject([
@@ -84,7 +84,7 @@ describe.skipIf(bin === undefined)('doctor, where replicas share PostgreSQL,', (
     return nestwatch(['doctor', '--watch', '1s', '--config.file', file]);
   }
 
-  test('says who they are, also while they use it, and nothing of them before there are tables', async () => {
+  test('names the replicas, even while they use it, and none before there are tables', async () => {
     const before = await doctor();
     expect(before.stdout).toContain('its tables are not there yet and are made\n');
     expect(before.stdout).not.toContain('replica');

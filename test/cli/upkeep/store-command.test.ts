@@ -30,7 +30,7 @@ async function stored() {
   return { at, store, stop, open, run };
 }
 
-test('a backup is taken while the daemon runs, is whole and private, and holds what was committed', async () => {
+test('a backup is taken while the daemon runs, is complete and private, and contains what was committed', async () => {
   const { at, store, run, open } = await stored();
   const { exit, stdout, stderr } = await run('backup', at('b.db'));
   expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
@@ -46,7 +46,7 @@ test('a backup is taken while the daemon runs, is whole and private, and holds w
   await restored.close();
 });
 
-test('a file that is there is never written over', async () => {
+test('an existing file is never overwritten', async () => {
   const { at, run } = await stored();
   writeFileSync(at('b.db'), 'mine');
   expect(await run('backup', at('b.db'))).toMatchObject({
@@ -81,7 +81,7 @@ test('a copy waits until no daemon uses the store, and restores a backup', async
   await restored.close();
 });
 
-test('a copy says what it did, and its target may stand alone', async () => {
+test('a copy reports what it did, and its target may be named alone', async () => {
   const { at, run, stop } = await stored();
   await stop();
   const { exit, stdout } = await run('copy', `sqlite:${at('c.db')}`);
@@ -118,7 +118,7 @@ test.each([
   expect(stderr).not.toContain('hush');
 });
 
-test('what belongs to another program is refused', async () => {
+test('a database of another program is refused', async () => {
   const { at, run } = await stored();
   const other = new DatabaseSync(at('other.db'));
   other.exec('CREATE TABLE t (x)');

@@ -188,7 +188,7 @@ describe('signature', () => {
     expect(signature(message)).toBe(expected);
   });
 
-  test('stays the same when what differs between two failures differs', () => {
+  test('stays the same if only the variable parts of two failures differ', () => {
     // Spelled out here, because `fc.webPath` builds a map of all characters.
     const inPath = fc.oneof(
       { weight: 10, arbitrary: fc.constantFrom(...'abyzABYZ019-._~!$&()*+,;=:@') },
@@ -221,7 +221,7 @@ describe('signature', () => {
     );
   });
 
-  test('is one short line for any text, and quickly', () => {
+  test('is one short line for any text, and fast', () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter, maxLength: 400 }), (message) => {
         const found = signature(message);
@@ -257,7 +257,7 @@ describe('signature', () => {
     }
   });
 
-  test('is the same for a message that was met before many others', () => {
+  test('is the same for a message that was seen before many others', () => {
     const messages = Array.from(
       { length: 600 },
       (_, index) => `Step "${index}" of word${'s'.repeat(index)} failed`,

@@ -24,7 +24,7 @@ const EVENT: Event = {
   },
 };
 
-test('an event has its fixed names, every digit of its instant, and nothing that only nestwatch reads', () => {
+test('an event has its fixed names, every digit of its instant, and nothing internal', () => {
   expect(eventJson(EVENT)).toEqual({
     key: 'eu/flight/f-1/failed',
     short_id: expect.stringMatching(/^\w{6}-\w{3}$/),
@@ -69,7 +69,7 @@ test.each([
   expect([hostile.message, hostile.attributes]).toEqual([shown, { scope: shown }]);
 });
 
-test('other text stays as it is', () => {
+test('other text is unchanged', () => {
   const message = '<b>\u202e😀\t\r\n\u0007"\\';
   expect(eventJson({ ...EVENT, message }).message).toBe(message);
 });

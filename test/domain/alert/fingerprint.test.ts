@@ -13,6 +13,6 @@ test.each([
   expect(fingerprint(Object.fromEntries(Object.entries(labels).toReversed()))).toBe(expected);
 });
 
-test('the parts of a hash are not run together', () => {
+test('the parts of a hash cannot run into each other', () => {
   expect(hash64(['ab', 'c'])).not.toBe(hash64(['a', 'bc']));
 });

@@ -3,7 +3,7 @@ import { annotate, eventLabels, tidyLabels, whereabouts } from '../../../src/dom
 import { defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { flight, MARKETING, NO_BIRD } from '../world.ts';
 
-test('forward sees the place, the feed and the type of an event', () => {
+test('forward can match the place, the feed and the type of an event', () => {
   expect(eventLabels(flight('failed', { started: 0, at: 5 }).event)).toEqual({
     region: 'eu',
     feed: 'flight',
@@ -15,7 +15,7 @@ test('forward sees the place, the feed and the type of an event', () => {
   });
 });
 
-test('labels are in order, clean and never empty', () => {
+test('labels are sorted, clean and never empty', () => {
   const labels = tidyLabels({ b: ' x\ny ', a: '1', c: '', d: ' \u200b ' });
   expect(Object.entries(labels)).toEqual([
     ['a', '1'],
@@ -23,7 +23,7 @@ test('labels are in order, clean and never empty', () => {
   ]);
 });
 
-test("a rule's annotations win, and empty ones are left out", () => {
+test("a rule's annotations win, and empty ones are omitted", () => {
   const rule = { ...defaultRule('FlightFailed'), annotations: { summary: 'ours', runbook_url: '' } };
   expect(annotate({ rule, labels: {} }, 'theirs', '')).toEqual({ summary: 'ours' });
 });

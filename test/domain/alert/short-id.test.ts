@@ -14,7 +14,7 @@ test('has nine letters, the first six of which are its second', () => {
   );
 });
 
-test('is read back whatever event it is of, also as people type it', () => {
+test('is read back for any event, also as people type it', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: anyCharacter }),
@@ -29,13 +29,13 @@ test('is read back whatever event it is of, also as people type it', () => {
 });
 
 test.each(['', 'eu/flight/f1/failed', '7hq2m9', '7hq2m9-x4tt', '7hq2mu-x4t', '148890'])(
-  '%j is none',
+  '%j is not a short id',
   (text) => {
     expect(readShortId(text)).toBeUndefined();
   },
 );
 
-test('events of one second are told apart', () => {
+test('events of one second are distinguished', () => {
   const ids = new Set(
     Array.from({ length: 100 }, (_, index) =>
       shortId({ key: `eu/flight/${index}/failed`, occurredAtUs: AT_US }),

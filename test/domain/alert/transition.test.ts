@@ -21,7 +21,7 @@ const alert = (id: string, state: AlertState): Alert => ({
   dueAtUs: null,
 });
 
-test('only alerts that began to fire or were resolved are news; renewals and counts below a threshold are not', () => {
+test('only alerts that began to fire or resolved are news, not renewals and counts below a threshold', () => {
   const before = [alert('renewed', 'firing'), alert('ended', 'firing'), alert('counting', 'pending')];
   const after = [
     alert('renewed', 'firing'),

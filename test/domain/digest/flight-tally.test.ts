@@ -49,7 +49,7 @@ describe('the tally of Flights', () => {
     ]);
   });
 
-  test('takes messages that differ in numbers for one cause, and counts its Birds', () => {
+  test('treats messages that differ in numbers as one cause, and counts its Birds', () => {
     const { causes, causesTotal } = tallyOf(
       [{ message: 'quota of 1000 words exceeded' }],
       [{ message: 'quota of 3 words exceeded', birdId: '2', bird: 'Contracts' }],
@@ -61,7 +61,7 @@ describe('the tally of Flights', () => {
     expect(causes[0]!.examples.map(({ bird }) => bird)).toEqual(['Translate blog', 'Contracts']);
   });
 
-  test('keeps sorts of errors bounded', () => {
+  test('limits the number of sorts of errors', () => {
     const tally = createFlightTally();
     const letters = (number: number) =>
       [...String(number)].map((digit) => 'abcdefghij'[Number(digit)]).join('');
@@ -71,7 +71,7 @@ describe('the tally of Flights', () => {
     expect(causes[0]).toMatchObject({ error: 'other errors', failed: 500 });
   });
 
-  test('tells the slowest Birds of five Flights and more, beside the period before, within 5 %', () => {
+  test('lists the slowest Birds of five Flights and more, beside the previous period, within 5 %', () => {
     const slow = { succeeded: true, birdId: '2', bird: 'Slow' };
     const { slowest, succeeded } = tallyOf(
       [{ ...slow, durationUs: 60e6 }, 95],

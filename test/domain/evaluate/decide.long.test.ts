@@ -42,7 +42,7 @@ describe('decide', () => {
     ]);
   });
 
-  test('scopes are apart: another Bird changes nothing', () => {
+  test('scopes are separate: another Bird changes nothing', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: 0, at: 5 }));
     const other = flight('succeeded', { started: 6, at: 7 });
@@ -50,7 +50,7 @@ describe('decide', () => {
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
-  test('a batch gives each alert once, in its final state, with links in their order', () => {
+  test('a batch returns each alert once, in its final state, with links in their order', () => {
     const story = watch();
     const decision = story.tell(
       9,
@@ -92,7 +92,7 @@ describe('decide', () => {
     );
   });
 
-  test('of the facts of time as well, and whatever the rules hold back', () => {
+  test('nor does the order of facts about time, whatever the rules hold back', () => {
     const facts = [
       { ...flight('failed', { started: 0, at: 5 }), latestEnds: ends('xx.xx', 1) },
       { ...flight('failed', { started: 3, at: 4 }), latestEnds: ends('xx.xx', 1) },
@@ -120,14 +120,14 @@ describe('decide', () => {
     );
   });
 
-  test('without a rule that fits there is no alert', () => {
+  test('without a matching rule there is no alert', () => {
     expect(decide([flight('failed', { started: 0, at: 5 })], [], [], minute(6))).toEqual({
       alerts: [],
       links: [],
     });
   });
 
-  test('a stored alert whose rule has changed its place still ends', () => {
+  test('a stored alert whose rule has moved still ends', () => {
     const failed = decide(
       [flight('failed', { started: 0, at: 5 })],
       [],
@@ -140,7 +140,7 @@ describe('decide', () => {
     expect(long.alerts[0]!.state).toBe('resolved');
   });
 
-  test('an alert that waits to fire when its rule changes its place fires once', () => {
+  test('an alert that waits to fire when its rule moves fires once', () => {
     const rules = [rule('RegionDown', { forMs: 60_000 })];
     const { alerts: waiting } = decide([regionHealth('down', 5)], [], rules, minute(5));
     const others = [rule('BirdStale'), ...rules];
@@ -150,7 +150,7 @@ describe('decide', () => {
     expect(fired.map(({ id, state }) => [id, state])).toEqual([[waiting[0]!.id, 'firing']]);
   });
 
-  test('a rule that moves goes on with its alerts, and another in its place has its own', () => {
+  test('a rule that moves continues its alerts, and another in its place has its own', () => {
     const facts = [
       flight('failed', { started: 0, at: 5 }),
       birdLog('Deactivated', 5),
@@ -184,7 +184,7 @@ describe('decide', () => {
     ]);
   });
 
-  test('a stored alert that another rule judges now is not raised a second time', () => {
+  test('a stored alert that another rule now matches is not raised a second time', () => {
     const judgedBy = (id: string) => [
       rule('FlightFailed', { id }),
       rule('BirdDeactivated', { id: `${id}-too` }),
@@ -227,7 +227,7 @@ describe('decide', () => {
     const first = `FlightFailed/${critical.id}/eu/bird/148890`;
     const second = FAILED_BY_DEFAULT;
 
-    test('each has its own alert, told with what that rule says; a success ends both', () => {
+    test('each has its own alert, with what that rule says; a success ends both', () => {
       const story = watch([critical, rule('FlightFailed', { severity: 'warning' })]);
       story.tell(6, failed(5, 'Timeout'));
       story.tell(8, failed(7, 'quota exceeded'));
@@ -271,7 +271,7 @@ describe('decide', () => {
       );
     });
 
-    test('the new one has its own alert also where it has the name of one whose alert goes on', () => {
+    test('the new one has its own alert even if it has the name of one whose alert continues', () => {
       const { alerts: before } = decide(
         [failed(5, 'Timeout')],
         [],
@@ -297,7 +297,7 @@ describe('decide', () => {
     });
   });
 
-  test('tick leaves alone what is not due', () => {
+  test('tick does not change what is not due', () => {
     const { alerts } = decide(
       [flight('failed', { started: 0, at: 5 })],
       [],
@@ -312,7 +312,7 @@ describe('decide', () => {
     });
   });
 
-  test('whatever happens, in whatever order: labels stay while firing, seqs have no gap, memory is bounded JSON', () => {
+  test('whatever happens, in any order: labels stay while firing, seqs have no gap, memory is bounded JSON', () => {
     const at = fc.integer({ min: 0, max: 300 });
     const seen = { message: 'x'.repeat(5000) };
     const errors = fc.constantFrom(seen.message, 'quota exceeded');

@@ -24,7 +24,7 @@ const landed = (at: number) => flight('succeeded', { started: at - 0.5, at });
 describe('for', () => {
   const rules = [rule('FlightFailed', { forMs: 600_000 })];
 
-  test('an alert that does not last is never told, and leaves nothing behind', () => {
+  test('an alert that does not last is never notified, and leaves nothing behind', () => {
     const story = watch(rules);
     story.tell(1, failed(1));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0, dueAtUs: minute(11) });
@@ -37,7 +37,7 @@ describe('for', () => {
     expect(story.links()).toEqual([]);
   });
 
-  test('what is dated ahead of our clock, which may be slow, has been true since now, not since then', () => {
+  test('what is dated ahead of our clock, which may be slow, counts as true since now', () => {
     const atOnce = watch([rule('FlightFailed')]);
     atOnce.tell(1, failed(61));
     expect(atOnce.the('FlightFailed').state).toBe('firing');
@@ -46,7 +46,7 @@ describe('for', () => {
     expect(later.the('FlightFailed')).toMatchObject({ state: 'pending', dueAtUs: minute(11) });
   });
 
-  test('one that lasts fires by time alone, with all that came meanwhile', () => {
+  test('one that lasts fires by time alone, with everything that came meanwhile', () => {
     const story = watch(rules);
     story.tell(1, failed(1, 'first'));
     story.tell(6, failed(5, 'second'));
@@ -66,13 +66,13 @@ describe('for', () => {
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(19) });
   });
 
-  test('is over already for a failure that is read late', () => {
+  test('is already over for a failure that is read late', () => {
     const story = watch(rules);
     story.tell(20, failed(1));
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
-  test('counts anew after the end, and what was told stays as it was meanwhile', () => {
+  test('starts again after the end, and the notified state stays as it was meanwhile', () => {
     const story = watch(rules);
     story.tell(20, failed(1));
     story.tell(30, landed(29));
@@ -90,7 +90,7 @@ describe('for', () => {
     expect(story.the('FlightFailed').labels.error).toBe('again');
   });
 
-  test('ends by quiet before it fires, where that is shorter', () => {
+  test('ends by quiet before it fires, if that is shorter', () => {
     const story = watch([rule('BirdTriggerFailing', { forMs: 3_600_000, resolveAfterMs: 600_000 })]);
     story.tell(2, birdLog('EventError', 1), birdLog('EventError', 2));
     story.pass(12);
@@ -112,7 +112,7 @@ describe('for', () => {
     ]);
   });
 
-  test('one that was told already does not wait again when it becomes worse', () => {
+  test('one that was already notified does not wait again when it becomes worse', () => {
     const story = watch([rule('BirdDeactivated', { forMs: 600_000 })]);
     story.tell(1, birdStatus('suspended', 1, 'active'));
     story.pass(11);
@@ -121,7 +121,7 @@ describe('for', () => {
     expect(story.firing()).toEqual(['BirdDeactivated critical']);
   });
 
-  test('takes up all that came while it waited, however many, and stays small meanwhile', () => {
+  test('includes all that came while it waited, however many, and stays small meanwhile', () => {
     const story = watch(rules);
     for (let at = 0; at < 140; at += 1) story.tell(8, failed(1 + at / 20, `no. ${at} ${'x'.repeat(9000)}`));
     expect(story.links()).toEqual([]);
@@ -133,7 +133,7 @@ describe('for', () => {
     );
   });
 
-  test('takes up nothing of what was over before its time, also when that came in one batch', () => {
+  test('includes nothing of what was over before its time, even if that came in one batch', () => {
     const story = watch(rules);
     story.tell(20, failed(1, 'told'));
     story.tell(22, landed(21));
@@ -152,7 +152,7 @@ describe('for', () => {
 describe('keep_firing_for', () => {
   const rules = [rule('FlightFailed', { keepFiringForMs: 600_000, flapping: null, threshold: 2 })];
 
-  test('is counted from now where the end is dated ahead of our clock', () => {
+  test('is counted from now if the end is dated ahead of our clock', () => {
     const plain = watch([rule('FlightFailed')]);
     plain.tell(1, failed(1));
     plain.tell(2, landed(62));
@@ -166,7 +166,7 @@ describe('keep_firing_for', () => {
     });
   });
 
-  test('holds the end back, and then tells when it was', () => {
+  test('holds the end back, and then says when it was', () => {
     const story = watch(rules);
     story.tell(2, failed(1), failed(2));
     const success = landed(6);
@@ -184,7 +184,7 @@ describe('keep_firing_for', () => {
     expect(story.the('FlightFailed').ending).toBe('over');
   });
 
-  test('goes on with the same episode when it fires again meanwhile', () => {
+  test('continues the same episode if it fires again meanwhile', () => {
     const story = watch(rules);
     story.tell(2, failed(1, 'a'), failed(2, 'a'));
     story.tell(6, landed(6));
@@ -203,7 +203,7 @@ describe('keep_firing_for', () => {
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
-  test('what was counted while the end was held back counts on after it', () => {
+  test('what was counted while the end was held back still counts afterwards', () => {
     const story = watch(rules);
     story.tell(2, failed(1), failed(2));
     story.tell(6, landed(6));
@@ -221,14 +221,14 @@ describe('keep_firing_for', () => {
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(6) });
   });
 
-  test('what a worse alert takes the place of ends at once', () => {
+  test('an alert that a worse one replaces ends at once', () => {
     const story = watch([rule('ConnectionDisconnected', { keepFiringForMs: 3_600_000 })]);
     story.tell(1, connectionLost(1, 'Retrying'));
     story.tell(3, connectionLost(3, 'exhausted'));
     expect(story.firing()).toEqual(['ConnectionDisconnected critical']);
   });
 
-  test('holds for alerts of regions as well', () => {
+  test('also applies to alerts of regions', () => {
     const story = watch([rule('RegionDown', { keepFiringForMs: 600_000 })]);
     story.tell(0, regionHealth('down', 0));
     story.pass(1);
@@ -254,7 +254,7 @@ describe('flapping', () => {
     return story;
   };
 
-  test('says so with the change that is one too many, and holds', () => {
+  test('begins with the change that is one too many, and holds the alert', () => {
     const story = flapped();
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', startsAtUs: minute(21) });
     expect(story.the('FlightFailed').annotations.flapping).toBe(
@@ -271,7 +271,7 @@ describe('flapping', () => {
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(36) });
   });
 
-  test('begins anew once it was calm', () => {
+  test('starts again once it was calm', () => {
     const story = flapped();
     story.tell(26, landed(26));
     story.pass(56);
@@ -302,7 +302,7 @@ describe('flapping', () => {
   });
 });
 
-test('whatever is held back: no failure is lost or told twice, and calm ends it all', () => {
+test('whatever is held back: no failure is lost or notified twice, and calm ends it all', () => {
   const step = fc.record({
     fails: fc.boolean(),
     minutes: fc.integer({ min: 0, max: 40 }),

@@ -32,7 +32,7 @@ function ended(alert: Alert, at: number, rules: readonly Rule[] = [], by = BY): 
 }
 
 describe('an alert that somebody resolves', () => {
-  test('ends at once with who said so and why, and time does nothing more to it', () => {
+  test('ends at once with who said so and why, and time changes nothing more', () => {
     const story = watch();
     story.tell(1, connectionLost(1, EXHAUSTED));
     const over = ended(story.the('ConnectionDisconnected'), 3);
@@ -47,7 +47,7 @@ describe('an alert that somebody resolves', () => {
     expect(tick([over], rulesWith([]), minute(10_000)).alerts).toEqual([]);
   });
 
-  test('needs no reason, and what is typed stays on one line', () => {
+  test('needs no reason, and the typed text stays on one line', () => {
     const story = watch();
     story.tell(1, connectionLost(1, EXHAUSTED));
     const alert = story.the('ConnectionDisconnected');
@@ -65,7 +65,7 @@ describe('an alert that somebody resolves', () => {
     expect(ended(story.the('FlightFailed'), 3, rules).flapping?.changesUs).toEqual([minute(1), minute(3)]);
   });
 
-  test('is not held as its rule would hold it, nor when it is held already', () => {
+  test('is not held as its rule would hold it, nor if it is held already', () => {
     const rules = [rule('FlightFailed', { keepFiringForMs: 3_600_000 })];
     const story = watch(rules);
     story.tell(1, flight('failed', { started: 0, at: 1 }));
@@ -108,14 +108,14 @@ describe('an alert that somebody resolves', () => {
   });
 });
 
-describe('of the kinds', () => {
+describe('for each kind', () => {
   const HOUR = 60;
   const REFUSED: ReadonlySet<string> = new Set([
     ...['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'DeliveryFailing'],
     ...['FlightStuck', 'BirdStale', 'WatchImpaired'],
   ]);
 
-  test.each(ALERT_KINDS)('%s: one that the next look would raise again is refused', (kind) => {
+  test.each(ALERT_KINDS)('%s: an alert that the next look would raise again is refused', (kind) => {
     const story = watch();
     story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
     const alert = story.the(kind);
@@ -139,7 +139,7 @@ describe('of the kinds', () => {
     });
   });
 
-  test('a measured one that is over and only held may be ended', () => {
+  test('a measured alert that is over and only held may be ended', () => {
     const rules = [rule('RegionDown', { keepFiringForMs: 3_600_000 })];
     const story = watch(rules);
     story.tell(HOUR, regionHealth('down', 0));

@@ -6,7 +6,7 @@ const failed = (at: number) => flight('failed', { started: at - 1, at });
 const landed = (at: number) => flight('succeeded', { started: at - 0.5, at });
 
 describe('when our clock is set back', () => {
-  test('an outage is told of as soon as it was to be, and began no later than now', () => {
+  test('an outage is notified as soon as it should be, and began no later than now', () => {
     const story = watch();
     story.tell(60, regionHealth('down', 60));
     story.setBack(43, 17.5);
@@ -16,7 +16,7 @@ describe('when our clock is set back', () => {
     expect(story.the('RegionDown')).toMatchObject({ state: 'firing', startsAtUs: minute(17) });
   });
 
-  test('also when the clock is set back by less than it waits', () => {
+  test('even if the clock is set back by less than it waits', () => {
     const story = watch([rule('RegionDown', { forMs: 600_000 })]);
     story.tell(60, regionHealth('down', 60));
     story.setBack(3, 61);
@@ -24,14 +24,14 @@ describe('when our clock is set back', () => {
     expect(story.firing()).toEqual(['RegionDown critical']);
   });
 
-  test('an outage whose beginning is dated by the clock as it was is waited for from now on', () => {
+  test("an outage whose beginning has the clock's old time is waited for from now on", () => {
     const story = watch();
     story.tell(17, regionHealth('down', 60));
     story.pass(18);
     expect(story.firing()).toEqual(['RegionDown critical']);
   });
 
-  test("a rule's `for` and `keep_firing_for` take as long as they were to", () => {
+  test("a rule's `for` and `keep_firing_for` take as long as they should", () => {
     const story = watch([rule('FlightFailed', { forMs: 600_000, keepFiringForMs: 600_000 })]);
     story.tell(60, failed(60));
     story.setBack(43, 20);
@@ -55,7 +55,7 @@ describe('when our clock is set back', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('what time has no part in is the very same', () => {
+  test('what does not depend on time is the same', () => {
     const story = watch();
     story.tell(9, regionHealth('down', 5));
     const before = story.the('RegionDown');
@@ -63,7 +63,7 @@ describe('when our clock is set back', () => {
     expect(story.the('RegionDown')).toBe(before);
   });
 
-  test('whatever happened, alerts come and go as if nobody had touched it', () => {
+  test('whatever happened, alerts come and go as if the clock had not been set', () => {
     const step = fc.record({
       what: fc.constantFrom('failed', 'landed', 'down', 'up', 'drift'),
       minutes: fc.integer({ min: 0, max: 40 }),

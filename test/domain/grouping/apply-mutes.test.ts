@@ -37,14 +37,14 @@ function play(
 }
 
 describe('a muted alert', () => {
-  test('that still fires when its muting ends is told then, with all of its events', () => {
+  test('that still fires when its muting ends is notified then, with all of its events', () => {
     const here = play(muted('A', 0, 9), 12, [0, failed(0)], [3, failed(3)]);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +2']);
     expect(here.sent[0]!.createdAtUs).toBe(minute(10.5));
     expect(here.suppressed).toEqual([]);
   });
 
-  test('that was told before is not repeated, and its new events are told when the muting ends', () => {
+  test('that was notified before is not repeated, and its new events are notified when the muting ends', () => {
     const here = play(muted('A', 1, 300), 306, [0, failed(0)], [3, failed(3)]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -53,7 +53,7 @@ describe('a muted alert', () => {
     expect(here.sent[1]!.createdAtUs).toBe(minute(300.5));
   });
 
-  test('that is over before its muting ends is never told, and the reason is kept once', () => {
+  test('that resolves before its muting ends is never notified, and the reason is recorded once', () => {
     const here = play(muted('A', 0, 9), 60, [0, failed(0)], [1, failed(1)], [3, succeeded(3)]);
     expect(here.sent).toEqual([]);
     expect(here.suppressed).toEqual([
@@ -70,13 +70,13 @@ describe('a muted alert', () => {
     expect(here.groups()).toEqual([]);
   });
 
-  test('whose beginning was told and that ends while it is muted: the end is not told, as in Alertmanager', () => {
+  test('whose beginning was notified and that ends while it is silenced: the end is not notified, as in Alertmanager', () => {
     const here = play(muted('A', 1, 20), 60, [0, failed(0)], [3, succeeded(3)]);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +1']);
     expect(here.suppressed).toMatchObject([{ afterSeq: 1, lastSeq: 1, reason: 'silenced' }]);
   });
 
-  test('whose beginning was told and that ends while it is inhibited: the end waits, and is told once', () => {
+  test('whose beginning was notified and that ends while it is inhibited: the end waits, and is notified once', () => {
     const here = play(muted('A', 1, 20, INHIBITED), 60, [0, failed(0)], [3, succeeded(3)]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -87,7 +87,7 @@ describe('a muted alert', () => {
     expect(here.groups()).toEqual([]);
   });
 
-  test('whose end is inhibited while its group tells of another is told of later', () => {
+  test('whose end is inhibited while its group notifies of another is notified later', () => {
     const here = play(muted('A', 1, 14, INHIBITED), 30, [0, failed(0)], [3, succeeded(3), failed(3, 'B')]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -96,7 +96,7 @@ describe('a muted alert', () => {
     ]);
   });
 
-  test('that fires again while its end is inhibited goes on as the one that was told', () => {
+  test('that fires again while its end is inhibited continues as the one that was notified', () => {
     const here = play(muted('A', 1, 20, INHIBITED), 30, [0, failed(0)], [3, succeeded(3)], [8, failed(8)]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -104,24 +104,24 @@ describe('a muted alert', () => {
     ]);
   });
 
-  test('that is over and inhibited, and of which nothing was told, is never told', () => {
+  test('that is resolved and inhibited without having been notified is never notified', () => {
     const here = play(muted('A', 0, 9, INHIBITED), 60, [0, failed(0)], [3, succeeded(3)]);
     expect(here.sent).toEqual([]);
     expect(here.suppressed).toMatchObject([{ afterSeq: 0, lastSeq: 1, reason: 'inhibited' }]);
   });
 
-  test('that fires again after an end that was not told is told as new', () => {
+  test('that fires again after an end that was not notified is notified as new', () => {
     const here = play(muted('A', 1, 20), 60, [0, failed(0)], [3, succeeded(3)], [30, failed(30)]);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +1', '0: first, firing: A firing +1']);
   });
 
-  test('that ends within the interval in which its muting ends is told', () => {
+  test('that ends within the interval in which its muting ends is notified', () => {
     const here = play(muted('A', 0, 4), 60, [0, failed(0)], [3, succeeded(3)]);
     expect(here.sent.map(line)).toEqual(['0: first, resolved: A resolved +1']);
     expect(here.suppressed).toEqual([]);
   });
 
-  test('stays out of what the others of its group tell', () => {
+  test('is left out when the others of its group are notified', () => {
     const here = play(muted('A', 0, 60), 20, [0, failed(0), failed(0, 'B')], [3, succeeded(3, 'B')]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: B firing +1',
@@ -130,7 +130,7 @@ describe('a muted alert', () => {
     expect(here.sent[0]).toMatchObject({ firingTotal: 1, truncatedAlerts: 0 });
   });
 
-  test('does not make the news of another the first of a thread when it was told itself', () => {
+  test('does not make the news of another the first of a thread if it was notified itself', () => {
     const here = play(muted('A', 1, 60), 20, [0, failed(0)], [3, failed(3, 'B')]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -138,7 +138,7 @@ describe('a muted alert', () => {
     ]);
   });
 
-  test('is told anew when its group has notified without it meanwhile, with no event twice', () => {
+  test('is notified again if its group has notified without it meanwhile, with no event twice', () => {
     const here = play(muted('A', 1, 14), 30, [0, failed(0)], [3, failed(3, 'B')]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',
@@ -148,7 +148,7 @@ describe('a muted alert', () => {
     expect(here.sent[2]!.createdAtUs).toBe(minute(15.5));
   });
 
-  test('whose group has notified without it, and that ends after its muting, is told as resolved', () => {
+  test('whose group has notified without it, and that ends after its muting, is notified as resolved', () => {
     const here = play(muted('A', 1, 14), 30, [0, failed(0)], [3, failed(3, 'B')], [14.5, succeeded(14.5)]);
     expect(here.sent.map(line)).toEqual([
       '0: first, firing: A firing +1',

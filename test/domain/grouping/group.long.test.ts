@@ -37,7 +37,7 @@ function lines(...story: [number, ...Fact[]][]): string[] {
 }
 
 describe('a group', () => {
-  test('waits for group_wait, then for group_interval, and tells each event once', () => {
+  test('waits for group_wait, then for group_interval, and notifies of each event once', () => {
     const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     expect(here.groups()[0]).toMatchObject({
@@ -72,7 +72,7 @@ describe('a group', () => {
     });
   });
 
-  test('tells a new alert, the end of one, and the end of all', () => {
+  test('notifies of a new alert, the end of one, and the end of all', () => {
     expect(
       lines([0, failed(0)], [2, failed(2, 'B')], [6, succeeded(6)], [11, succeeded(11, 'B')], [30]),
     ).toEqual([
@@ -83,11 +83,11 @@ describe('a group', () => {
     ]);
   });
 
-  test('an alert that was over before it was told is told once, as resolved', () => {
+  test('an alert that was over before it was notified is notified once, as resolved', () => {
     expect(lines([0, failed(0)], [0.2, succeeded(0.2)], [30])).toEqual(['0: first, resolved: A resolved +1']);
   });
 
-  test('one that had nothing to tell but that it fired is then not told at all', () => {
+  test('one without events is then not notified at all', () => {
     expect(lines([0, regionHealth('down', -5)], [0.2, regionHealth('up', 0.2)], [30])).toEqual([]);
     expect(lines([0, birdStatus('suspended', 0, 'active')], [0.2, birdStatus('active', 0.2)], [30])).toEqual(
       [],
@@ -101,7 +101,7 @@ describe('a group', () => {
     ]);
   });
 
-  test('an alert that fired again and ended between two flushes is told with its event', () => {
+  test('an alert that fired again and ended between two flushes is notified with its event', () => {
     expect(lines([0, failed(0)], [2, succeeded(2)], [3, failed(3)], [4, succeeded(4)], [30])).toEqual([
       '0: first, firing: A firing +1',
       '1: resolved, resolved: A resolved +1',
@@ -121,7 +121,7 @@ describe('a group', () => {
     ]);
   });
 
-  test('with repeat_backoff repeats ever more rarely, until there is news', () => {
+  test('with repeat_backoff repeats less and less often, until there is news', () => {
     const settings = { groupBy: ['alertname', 'region'], repeatIntervalMs: 3_600_000, repeatBackoff: 2 };
     const here = groupingStory(tree(node('', settings)));
     const hours = () =>
@@ -164,7 +164,7 @@ describe('a group', () => {
     expect(threads[2]).not.toBe(threads[0]);
   });
 
-  test('is at rest while its alerts are over but still remembered, and knows what it told when they fire again', () => {
+  test('is at rest while its alerts are resolved but remembered, and knows what it notified of when they fire again', () => {
     const here = groupingStory(ROOT);
     const eventError = (at: number) => birdLog('EventError', at);
     here.tell(0, eventError(-1), eventError(0));
@@ -183,7 +183,7 @@ describe('a group', () => {
     expect(here.sent[2]!.createdAtUs).toBe(minute(7.5));
   });
 
-  test('is roused by an alert that fired and ended again before it was routed', () => {
+  test('is woken up by an alert that fired and ended again before it was routed', () => {
     const here = groupingStory(ROOT);
     here.tell(0, birdLog('EventError', -1), birdLog('EventError', 0));
     here.pass(1);
@@ -198,7 +198,7 @@ describe('a group', () => {
     expect(here.sent[2]!.createdAtUs).toBe(minute(8.5));
   });
 
-  test('is at rest also when it had nothing to tell', () => {
+  test('is also at rest if it had nothing to notify of', () => {
     const here = groupingStory(ROOT);
     here.tell(0, regionHealth('down', -5));
     here.tell(0.2, regionHealth('up', 0.2), regionHealth('down', 0.2));
@@ -208,7 +208,7 @@ describe('a group', () => {
     expect(here.sent.map((one) => one.createdAtUs)).toEqual([minute(1.7)]);
   });
 
-  test('that is roused is not put off by what follows', () => {
+  test('that is woken up is not postponed by what follows', () => {
     const here = groupingStory(tree(node('', { groupBy: ['alertname', 'region'] })), [
       rule('FlightFailed', { threshold: 2, windowMs: 3_600_000 }),
     ]);
@@ -235,7 +235,7 @@ describe('a group', () => {
     expect(times[0]).toBe(minute(0.26));
   });
 
-  test('tells all news at once, and beside it others as far as 100 alerts have room', () => {
+  test('notifies of all news at once, together with others as long as 100 alerts have room', () => {
     const here = groupingStory(ROOT);
     for (let n = 0; n < 150; n += 1) here.tell(0, failed(n / 1000, `B${String(n).padStart(3, '0')}`));
     here.pass(1);
@@ -253,7 +253,7 @@ describe('a group', () => {
     expect(here.sent[2]!.alerts).toHaveLength(150);
   });
 
-  test('a lost connection that cannot be regained is told as what it became', () => {
+  test('a lost connection that becomes worse is notified as what it became', () => {
     const group = lines(
       [0, connectionLost(0, 'Retrying connection, please wait.')],
       [1.4, connectionLost(1.4, 'All retries were exhausted.')],
@@ -265,7 +265,7 @@ describe('a group', () => {
     ]);
   });
 
-  test('every route that an alert reaches has a group of its own, also two with the same matchers', () => {
+  test('every route that an alert reaches has its own group, even two with the same matchers', () => {
     const twins = [
       node('region="eu"', { receiver: 'a', continue: true }),
       node('region="eu"', { receiver: 'b' }),
@@ -279,7 +279,7 @@ describe('a group', () => {
     ]);
   });
 
-  test('an alert whose labels change leaves its group and goes on in another, each event told once', () => {
+  test('an alert whose labels change leaves its group and continues in another, each event notified once', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.pass(1);
@@ -306,7 +306,7 @@ describe('a group', () => {
     expect([here.alerts(), here.members(), here.groups()]).toEqual([[], [], []]);
   });
 
-  test('what the left group had not told is told in the new one', () => {
+  test('what the left group had not notified of is notified in the new one', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.tell(0.1, succeeded(0.1));
@@ -317,7 +317,7 @@ describe('a group', () => {
     ]);
   });
 
-  test('what the last of several left groups had not told is told in the new one', () => {
+  test('what the last of several left groups had not notified of is notified in the new one', () => {
     const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.pass(1);
@@ -333,7 +333,7 @@ describe('a group', () => {
     expect(new Set(told).size).toBe(4);
   });
 
-  test('a new receiver is told the present episode, not those before it', () => {
+  test('a new receiver is notified of the present episode, not of those before it', () => {
     const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     here.pass(1);
@@ -444,7 +444,7 @@ describe('whatever the interleaving', () => {
 
   for (const [shape, root] of Object.entries(trees)) {
     for (const [judged, rules] of Object.entries(rulesOf)) {
-      test(`each event of an alert is told once to each receiver, and nothing is left over: ${shape}, ${judged}`, () => {
+      test(`each event of an alert is notified once to each receiver, and nothing is left over: ${shape}, ${judged}`, () => {
         fc.assert(
           fc.property(fc.array(action, { maxLength: 40, size: 'max' }), (actions) => {
             const here = groupingStory(root, rules);

@@ -21,7 +21,7 @@ function acknowledging({ id, startsAtUs }: Alert, change: Partial<Silence> = {})
   };
 }
 
-test('an incident of many alerts is acknowledged once each is, which looks at each a few times', () => {
+test('an incident of many alerts is acknowledged once each is, which looks at each only a few times', () => {
   let looked = 0;
   const inGroup = Array.from({ length: ALERTS }, (_, at): AlertInGroup => {
     const { id, ...alert } = anAlert({ id: `a${at}` });

@@ -14,19 +14,19 @@ import {
 const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ newEvents: count }) as Listed);
 const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
 
-test('parts are full of alerts', () => {
+test('parts are full of alerts,', () => {
   expect(sizes([])).toEqual([]);
   expect(sizes(Array(PART_ALERTS).fill(1))).toEqual([PART_ALERTS]);
   expect(sizes(Array(PART_ALERTS + 1).fill(1))).toEqual([PART_ALERTS, 1]);
 });
 
-test('or of events, of which no alert lists more than the newest', () => {
+test('or of events, of which no alert lists more than the newest ones', () => {
   const full = PART_EVENTS / MAX_EVENTS;
   expect(sizes(Array(full).fill(MAX_EVENTS))).toEqual([full]);
   expect(sizes(Array(full + 1).fill(5_000))).toEqual([full, 1]);
 });
 
-test('every alert is in exactly one part, in order, and no part is too big', () => {
+test('every alert is in exactly one part, in order, and no part is too large', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 3_000, size: 'max' }), (untold) => {
       const all = listed(untold);
@@ -43,7 +43,7 @@ test('every alert is in exactly one part, in order, and no part is too big', () 
   );
 });
 
-test('batches hold every untold event in exactly one, in order, and are full but for the last', () => {
+test('every event that was not notified is in exactly one batch, in order; all but the last are full', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 0, max: 350 }), { maxLength: 30 }), (untold) => {
       const all = untold.map((count, at) => ({ ...listed([count])[0]!, afterSeq: at * 1_000 }));

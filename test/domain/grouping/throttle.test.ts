@@ -12,15 +12,15 @@ test('a cap admits until it is full, and again when the oldest notification is a
   expect(admission([5, 7], 2, 5 + HOUR_US)).toEqual({ recentUs: [7], freeAtUs: null });
 });
 
-test('a cap that became lower waits until as many have grown old', () => {
+test('a lowered cap waits until enough notifications are old', () => {
   expect(admission([1, 2, 3, 4], 2, 10).freeAtUs).toBe(3 + HOUR_US);
 });
 
-test('what a clock that was set back has not reached is not counted', () => {
+test('what is ahead of a clock that was set back is not counted', () => {
   expect(admission([5, 50], 2, 10)).toEqual({ recentUs: [5], freeAtUs: null });
 });
 
-test('in no hour more than the cap are admitted', () => {
+test('in no hour are more than the cap admitted', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 5 }),
@@ -60,18 +60,18 @@ describe('a storm', () => {
     expect(free([18, 19, 19.5], 24.5)).toBeNull();
   });
 
-  test('is over when few were told within twice the time', () => {
+  test('is over when few were notified within twice the time', () => {
     expect(free([10, 18, 19], 20)).toBeNull();
     expect(free([10.1, 18, 19], 20)).toBe(24);
   });
 
-  test('goes on while several are put together each time', () => {
+  test('continues while several are put together each time', () => {
     expect(free([16], 20, 16)).toBe(21);
     expect(free([16], 21, 16)).toBeNull();
     expect(free([16], 20, 4)).toBeNull();
   });
 
-  test('does not wait for what a clock that was set back has not reached', () => {
+  test('does not wait for what is ahead of a clock that was set back', () => {
     expect(free([30, 31, 32], 20, 32)).toBeNull();
   });
 });

@@ -73,11 +73,11 @@ describe('BirdDeactivated', () => {
       birdLog('Deactivated', 5, { historic: true, birdStatus: 'active' }),
     ],
     ['history does not say whether it still is', birdLog('Deactivated', 5, { historic: true })],
-  ])('does not fire when %s', (_what, fact) => {
+  ])('does not fire if %s', (_what, fact) => {
     expect(watch().tell(6, fact).alerts).toEqual([]);
   });
 
-  test('a deactivation of history that still holds fires, and its event is not told as news', () => {
+  test('a deactivation in history that is still true fires, and its event is not notified as news', () => {
     const story = watch();
     story.tell(
       60,
@@ -101,7 +101,7 @@ describe('BirdDeactivated', () => {
     expect(alert.annotations.description).toBe(FIVE_TIMES);
   });
 
-  test('a status seen first is superseded when the service says that it was its doing', () => {
+  test('a status seen first is superseded when the service says that it was the cause', () => {
     const story = watch();
     story.tell(6, birdStatus('suspended', 6, 'active'));
     story.tell(7, flowDeactivated(5.5));
@@ -112,7 +112,7 @@ describe('BirdDeactivated', () => {
     expect(warning.ending).toBe('superseded');
   });
 
-  test("a person's switch in the log explains an alert that fires", () => {
+  test("a person's change in the log explains a firing alert", () => {
     const story = watch();
     story.tell(6, birdStatus('suspended', 6, 'active'));
     story.tell(7, birdLog('Suspended', 5, { message: 'Suspended by Ada' }));
@@ -144,7 +144,7 @@ describe('BirdDeactivated', () => {
     expect(story.the('BirdDeactivated')).toMatchObject({ state: 'resolved', endsAtUs: minute(16.1) });
   });
 
-  test('a reading that saw it inactive moves the bar for later ones', () => {
+  test('a reading that saw it inactive sets a later limit for other readings', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5, { seenAt: 6 }));
     story.tell(8, birdStatus('suspended', 8, 'active'));
@@ -152,7 +152,7 @@ describe('BirdDeactivated', () => {
     expect(story.firing()).toHaveLength(1);
   });
 
-  test('resolves at an activation in its log that occurred later, and at no earlier one', () => {
+  test('resolves at a later activation in its log, and at no earlier one', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5));
     story.tell(7, birdLog('Activated', 4));
@@ -163,7 +163,7 @@ describe('BirdDeactivated', () => {
     );
   });
 
-  test('a reading that saw it inactive says nothing of when that began', () => {
+  test('a reading that saw it inactive does not say when that began', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5));
     story.tell(8, birdStatus('suspended', 8, 'active'));
@@ -171,7 +171,7 @@ describe('BirdDeactivated', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('an earlier reading that comes late does not lower the bar', () => {
+  test('an earlier reading that arrives late does not lower the limit', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5, { seenAt: 6 }));
     story.tell(7, birdStatus('suspended', 5.5, 'active'));
@@ -179,7 +179,7 @@ describe('BirdDeactivated', () => {
     expect(story.firing()).toHaveLength(1);
   });
 
-  test('resolves when the Bird is gone', () => {
+  test('resolves when the Bird is deleted', () => {
     const story = watch();
     story.tell(6, flowDeactivated(5));
     story.tell(9, birdVanished(8));
@@ -212,13 +212,13 @@ describe('BirdDeactivated', () => {
     expect(alert.labels).toMatchObject({ bird_id: '9', bird: 'Ghost' });
   });
 
-  test('without any entity the notification is still told', () => {
+  test('without any entity the notification still raises an alert', () => {
     const story = watch();
     story.tell(6, notification('FlowDeactivated', 5, { place: NO_BIRD }));
     expect(story.firing()).toEqual(['ServiceNotification warning']);
   });
 
-  test('a severity of the rule leaves one alert, however it was learned', () => {
+  test('a severity in the rule leaves one alert, however it was learned', () => {
     const story = watch([
       rule('BirdDeactivated', { severity: 'page', match: parseMatchers('bird="Translate blog"') }),
     ]);

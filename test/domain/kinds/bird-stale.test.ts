@@ -13,7 +13,7 @@ import {
 const HOUR_MS = 3_600_000;
 
 describe('BirdStale', () => {
-  test('fires at one and a half times the longest pause that is known', () => {
+  test('fires at one and a half times the longest known pause', () => {
     const story = watch();
     expect(story.tell(89, birdIdle(0, 89, { usualMs: HOUR_MS })).alerts).toEqual([]);
     story.tell(90, birdIdle(0, 90, { usualMs: HOUR_MS }));
@@ -38,14 +38,14 @@ describe('BirdStale', () => {
     ['it flies very often, before a quarter of an hour', birdIdle(0, 14, { usualMs: 1000 }), 14, false],
     ['it flies very often, after a quarter of an hour', birdIdle(0, 15, { usualMs: 1000 }), 15, true],
     ['its Flights were not read since then', birdIdle(0, 89, { usualMs: HOUR_MS }), 600, false],
-  ])('where %s', (_what, fact, at, fires) => {
+  ])('when %s', (_what, fact, at, fires) => {
     const story = watch();
     story.tell(at, fact);
     expect(story.firing()).toEqual(fires ? ['BirdStale warning'] : []);
     if (!fires) expect(story.alerts()).toEqual([]);
   });
 
-  test('the rule can say how often it is to fly', () => {
+  test('the rule can say how often Flights should start', () => {
     const story = watch([rule('BirdStale', { expectEveryMs: 25 * HOUR_MS })]);
     story.tell(1499, birdIdle(0, 1499, { hasFlown: false }));
     expect(story.firing()).toEqual([]);
@@ -75,13 +75,13 @@ describe('BirdStale', () => {
   test.each([
     ['a Flight that started before comes to light', flightStarted(-5)],
     ['the Bird is seen active', birdStatus('active', 104)],
-  ])('fires on when %s', (_what, fact) => {
+  ])('keeps firing when %s', (_what, fact) => {
     const story = stale();
     expect(story.tell(105, fact).alerts).toEqual([]);
     expect(story.firing()).toContain('BirdStale warning');
   });
 
-  test('fires on when a Flight comes to light that is too long ago itself', () => {
+  test('keeps firing when a Flight is found that is itself too long ago', () => {
     const story = stale();
     story.tell(105, flightStarted(10));
     expect(story.firing()).toEqual(['BirdStale warning']);

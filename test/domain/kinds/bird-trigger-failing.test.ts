@@ -30,7 +30,7 @@ describe('BirdTriggerFailing', () => {
     expect(alert.annotations.description).toBe(TRACE);
   });
 
-  test('counts on while it fires', () => {
+  test('keeps counting while it fires', () => {
     const story = watch();
     for (const at of [1, 6, 11, 16]) story.tell(at, eventError(at));
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('4 of 5');
@@ -43,7 +43,7 @@ describe('BirdTriggerFailing', () => {
     ['a Flight starts', flightStarted(3)],
     ['the Bird is published', birdLog('Published', 3)],
     ['the Bird is activated', birdLog('Activated', 3)],
-  ])('a row ends when %s', (_what, fact) => {
+  ])('a series ends when %s', (_what, fact) => {
     const story = watch();
     story.tell(1, eventError(1));
     story.tell(4, fact);
@@ -54,7 +54,7 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing')).toMatchObject({ state: 'firing', startsAtUs: minute(6) });
   });
 
-  test('a row ends with a Flight also where that was seen before the EventErrors around it', () => {
+  test('a series ends with a Flight even if that was seen before the EventErrors around it', () => {
     const story = watch();
     story.tell(3.5, flightStarted(3));
     story.tell(4, eventError(1));
@@ -75,7 +75,7 @@ describe('BirdTriggerFailing', () => {
     ['the Bird is saved', birdLog('Saved', 3)],
     ['a Flight started before', flightStarted(0.5)],
     ['it is seen active', birdStatus('active', 3)],
-  ])('a row goes on when %s', (_what, fact) => {
+  ])('a series continues when %s', (_what, fact) => {
     const story = watch();
     story.tell(1, eventError(1));
     story.tell(4, fact);
@@ -95,7 +95,7 @@ describe('BirdTriggerFailing', () => {
     );
   });
 
-  test('what occurred before the row ended no longer counts, when it is seen late', () => {
+  test('what occurred before the series ended no longer counts if it is seen late', () => {
     const story = watch();
     story.tell(6, eventError(1), eventError(6));
     story.tell(8, flightStarted(3));
@@ -104,7 +104,7 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('2 of 5');
   });
 
-  test('an alert takes up only the EventErrors of its row', () => {
+  test('an alert includes only the EventErrors of its series', () => {
     const story = watch([rule('BirdTriggerFailing', { threshold: 3 })]);
     story.tell(5, eventError(1), eventError(5));
     story.tell(6, flightStarted(3));
@@ -121,7 +121,7 @@ describe('BirdTriggerFailing', () => {
     ],
     ['it is seen suspended', birdStatus('suspended', 22, 'active')],
     ['it is gone', birdVanished(22)],
-  ])('gives way when %s', (_what, fact) => {
+  ])('resolves when %s', (_what, fact) => {
     const story = watch();
     for (const at of [1, 6, 11, 16, 21]) story.tell(at, eventError(at));
     story.tell(23, fact);
@@ -146,7 +146,7 @@ describe('BirdTriggerFailing', () => {
     expect(isForgettable(pending.the('BirdTriggerFailing'))).toBe(true);
   });
 
-  test('history counts, and only what is new is told as news', () => {
+  test('history counts, but only what is new is notified as news', () => {
     const story = watch();
     story.tell(6, eventError(1, { historic: true, seenAt: 6 }));
     expect(story.firing()).toEqual([]);
@@ -171,7 +171,7 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('failed once (1 of 5');
   });
 
-  test('keeps a bounded memory, and takes up all that the greatest threshold counts', () => {
+  test('keeps a bounded memory, and includes all that the greatest threshold counts', () => {
     const story = watch([rule('BirdTriggerFailing', { threshold: 100 })]);
     const message = 'x'.repeat(30_000);
     for (let at = 1; at < 100; at += 1) story.tell(at, birdLog('EventError', at, { message }));

@@ -44,7 +44,7 @@ describe('ConnectionDisconnected', () => {
     expect(alert.annotations).toEqual({ summary, description: message });
   });
 
-  test('when the retries are exhausted the warning gives way to a critical alert', () => {
+  test('when the retries are exhausted, a critical alert supersedes the warning', () => {
     const story = watch();
     story.tell(1, connectionLost(1, RETRYING));
     story.tell(3, connectionLost(2.35, EXHAUSTED));
@@ -56,7 +56,7 @@ describe('ConnectionDisconnected', () => {
     expect(critical).toMatchObject({ state: 'firing', eventsTotal: 1, lastSeq: 1 });
   });
 
-  test('a critical alert takes up the warnings that follow, in whatever order they come', () => {
+  test('a critical alert includes the warnings that follow, in any order', () => {
     const story = watch();
     story.tell(3, connectionLost(2, EXHAUSTED));
     story.tell(4, connectionLost(1, RETRYING));
@@ -77,7 +77,7 @@ describe('ConnectionDisconnected', () => {
     );
   });
 
-  test('history fires while it is within that time, and quiets by when it occurred', () => {
+  test('history fires if it is within that time, and resolves by when it occurred', () => {
     const story = watch();
     story.tell(60, connectionLost(1, EXHAUSTED, { historic: true, seenAt: 60 }));
     expect(story.the('ConnectionDisconnected')).toMatchObject({ lastSeq: 0, dueAtUs: minute(1 + 26 * 60) });
@@ -94,7 +94,7 @@ describe('ConnectionDisconnected', () => {
     expect(story.the('ConnectionDisconnected').dueAtUs).toBe(minute(60 + 26 * 60));
   });
 
-  test('a rule that ends it at once still tells it', () => {
+  test('with a rule that ends it at once, it is still notified', () => {
     const story = watch([rule('ConnectionDisconnected', { resolveAfterMs: 0 })]);
     story.tell(1, connectionLost(1, EXHAUSTED));
     expect(story.firing()).toHaveLength(1);
@@ -102,7 +102,7 @@ describe('ConnectionDisconnected', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('connections are told apart by their id, without one by their name', () => {
+  test('connections are distinguished by their id, or without one by their name', () => {
     const story = watch();
     story.tell(1, connectionLost(1, EXHAUSTED));
     for (const name of ['DeepL', 'Acme/CMS']) {

@@ -32,13 +32,13 @@ describe('DeliveryFailing', () => {
     });
   });
 
-  test('fires at once when it has lasted that long before it is first told, as after a restart', () => {
+  test('fires at once if it has lasted that long before it is first reported, as after a restart', () => {
     const story = watch();
     story.tell(30, health(false, 5));
     expect(story.firing()).toEqual(['DeliveryFailing critical']);
   });
 
-  test('changes nothing while it goes on failing, in whatever words', () => {
+  test('changes nothing while it keeps failing, in whatever words', () => {
     const story = watch();
     story.tell(5, health(false, 5));
     expect(story.tell(6, health(false, 5, { reason: 'timeout' })).alerts).toEqual([]);
@@ -63,7 +63,7 @@ describe('DeliveryFailing', () => {
     expect(story.firing()).toEqual(['DeliveryFailing critical']);
   });
 
-  test('is forgotten when it did not last', () => {
+  test('is forgotten if it did not last', () => {
     const story = watch();
     story.tell(5, health(false, 5));
     story.tell(7, health(true, 7));
@@ -71,7 +71,7 @@ describe('DeliveryFailing', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('one receiver or integration says nothing of another, whatever they are called', () => {
+  test('one receiver or integration says nothing about another, whatever they are called', () => {
     const story = watch([rule('DeliveryFailing', { forMs: 0 })]);
     const names = ['ops', 'o/ps', 'ops/webhook', 'é%2F'];
     for (const receiver of names) story.tell(5, health(false, 5, { receiver }));

@@ -22,7 +22,7 @@ import { FIRES_AT, RAISING_FACTS } from './raising-facts.ts';
 
 const EVERY_LABEL = new Set([...KINDS.flatMap(({ labels }) => labels), 'alertname', 'severity', 'team']);
 
-test.each(ALERT_KINDS)('the matchers of %s see the labels that are listed for it', (kind) => {
+test.each(ALERT_KINDS)('the matchers of %s see the labels listed for it', (kind) => {
   const seen = [...EVERY_LABEL].filter((name) => {
     const rules = [rule(kind, { match: parseMatchers(`${name}!=""`) })];
     return rulesConcerning(RAISING_FACTS[kind][0]!, rules).some((one) => one.kind === kind && one.rule === 0);
@@ -44,7 +44,7 @@ test.each(KINDS)('the severities of $name are those that its topics have', (kind
   expect(new Set(given)).toEqual(new Set(kind.severities));
 });
 
-test.each(KINDS)('$name does nothing with events of which it is not asked', (kind) => {
+test.each(KINDS)('$name does nothing with events of other types than it lists', (kind) => {
   const story = watch();
   story.tell(FIRES_AT, ...RAISING_FACTS[kind.name]);
   const alert = story.alerts().find(({ alertname }) => alertname === kind.name)!;
@@ -65,11 +65,11 @@ test.each(KINDS)('$name does nothing with events of which it is not asked', (kin
   expect(isAsked).toBe([...kind.raisedBy, ...kind.observes].includes('event'));
 });
 
-test.each(KINDS)('what takes over from $name is a kind', ({ supersededBy = 'FlightFailed' }) => {
+test.each(KINDS)('what supersedes $name is a kind', ({ supersededBy = 'FlightFailed' }) => {
   expect(ALERT_KINDS).toContain(supersededBy);
 });
 
-describe('an alert whose memory is not that of its kind', () => {
+describe('an alert with an invalid memory', () => {
   const GARBAGE = [5, 'text', true, [], {}, { waiting: [null], errorsUs: 1 }, { sinceUs: '1', reason: {} }];
   const rules = ALERT_KINDS.map((kind) => rule(kind));
   /** Facts that concern most kinds without raising them. */
@@ -82,7 +82,7 @@ describe('an alert whose memory is not that of its kind', () => {
     regionHealth('up', 600),
   ];
 
-  test.each(ALERT_KINDS)('is judged on as one that remembers nothing, and named once: %s', (kind) => {
+  test.each(ALERT_KINDS)('is judged as one that remembers nothing, and named once: %s', (kind) => {
     const story = watch();
     story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
     const [fired] = story.alerts().filter(({ alertname }) => alertname === kind);
@@ -110,7 +110,7 @@ describe('an alert whose memory is not that of its kind', () => {
   test.each([
     ['BirdDeactivated', birdStatus('active', 700), 700],
     ['BirdStale', flightStarted(700), 700],
-  ] as const)('while it fires it still ends: %s', (kind, fact, at) => {
+  ] as const)('still ends while it fires: %s', (kind, fact, at) => {
     const story = watch();
     story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
     const alert = { ...story.the(kind), memory: 'nothing' };

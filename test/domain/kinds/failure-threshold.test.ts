@@ -7,7 +7,7 @@ import { ends, flight, minute, rule, watch } from '../world.ts';
 
 const half = { least: 0.5, ofLast: 4 };
 
-describe('a part of the last Flights', () => {
+describe('a share of the last Flights', () => {
   test.each([
     ['xx', false],
     ['xxx', false],
@@ -27,7 +27,7 @@ describe('a part of the last Flights', () => {
     latestEnds: ends(pattern, at + 1 - pattern.length),
   });
 
-  test('takes up the failures that made it so, and says how many they were', () => {
+  test('includes the failures that caused it, and says how many they were', () => {
     const story = watch(rules);
     story.tell(2, failed(2, '..x'));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0 });
@@ -38,7 +38,7 @@ describe('a part of the last Flights', () => {
     );
   });
 
-  test('is over when a success makes it less, not before', () => {
+  test('is over when a success lowers the share, not before', () => {
     const story = watch(rules);
     story.tell(3, failed(2, '.xx'), failed(3, '.xxx'));
     for (const at of [4, 5]) story.tell(at, flight('succeeded', { started: at - 0.5, at }));
@@ -47,7 +47,7 @@ describe('a part of the last Flights', () => {
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(6) });
   });
 
-  test('a success that the failure brought along is not counted twice', () => {
+  test('a success that came with the failure is not counted twice', () => {
     const story = watch(rules);
     const success = flight('succeeded', { started: 2, at: 2 });
     const latest = [...ends('xx', 0), { key: success.event.key, atUs: minute(2), failed: false }];
@@ -58,7 +58,7 @@ describe('a part of the last Flights', () => {
     expect(story.firing()).toEqual(['FlightFailed warning']);
   });
 
-  test('forgets after a day what never came to be enough', () => {
+  test('forgets after a day what never was enough', () => {
     const story = watch(rules);
     story.tell(2, failed(2, '...x'));
     story.pass(2 + 1440);
@@ -84,7 +84,7 @@ describe('Flights in a row', () => {
     expect(isEnough).toBe(enough);
   });
 
-  test('a success in between, whenever it is seen, begins the row anew', () => {
+  test('a success in between, whenever it is seen, starts the count again', () => {
     const story = watch(rules);
     story.tell(1, failed(1, 'x'));
     story.tell(2, failed(2, 'xx'));
@@ -106,14 +106,14 @@ describe('Flights in a row', () => {
     );
   });
 
-  test('a row of which the first failures were forgotten is a row still', () => {
+  test('a series whose first failures were forgotten is still a series', () => {
     const story = watch(rules);
     story.tell(3, failed(3, 'xxx'));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 1 });
   });
 });
 
-test('the latest ends are the same in whatever order they come, and each is there once', () => {
+test('the latest ends are the same in any order of arrival, and each is there once', () => {
   const one = fc.record({ key: fc.string({ maxLength: 3 }), atUs: fc.nat(9), failed: fc.boolean() });
   fc.assert(
     fc.property(
@@ -128,7 +128,7 @@ test('the latest ends are the same in whatever order they come, and each is ther
   );
 });
 
-test('the rules ask for as many ends as the longest of them looks at', () => {
+test('the rules ask for as many ends as the longest of them considers', () => {
   expect(endsAskedFor([rule('FlightFailed'), rule('BirdStale')])).toBe(0);
   expect(
     endsAskedFor([

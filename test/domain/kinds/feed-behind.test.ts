@@ -7,7 +7,7 @@ function pace(kept: boolean, since: number, reason = 'a stream was last read 20 
 }
 
 describe('FeedBehind', () => {
-  test('fires when it has lasted five minutes, as a warning that says what would be needed', () => {
+  test('fires after five minutes, as a warning that says what would be needed', () => {
     const story = watch();
     story.tell(5, pace(false, 5));
     expect(story.firing()).toEqual([]);
@@ -35,7 +35,7 @@ describe('FeedBehind', () => {
     });
   });
 
-  test('is forgotten when it did not last, and one region says nothing of another', () => {
+  test('is forgotten if it did not last, and one region says nothing about another', () => {
     const story = watch();
     story.tell(5, pace(false, 5));
     story.tell(7, pace(true, 7));
@@ -44,7 +44,7 @@ describe('FeedBehind', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('has nothing to do with the health of the region', () => {
+  test('does not affect the health of the region', () => {
     const story = watch([rule('FeedBehind', { forMs: 0 })]);
     story.tell(5, pace(false, 5));
     story.tell(6, regionHealth('up', 6));

@@ -29,7 +29,7 @@ describe('FeedIncomplete', () => {
     });
   });
 
-  test('tells when more are missing, and not when as many are', () => {
+  test('notifies when more are missing, and not when the number is the same', () => {
     const story = watch();
     story.tell(30, gap(1));
     story.tell(40, gap(3));
@@ -40,7 +40,7 @@ describe('FeedIncomplete', () => {
     expect(story.the('FeedIncomplete').startsAtUs).toBe(minute(3));
   });
 
-  test('is one alert for each feed, and ends with its own feed alone', () => {
+  test('is one alert for each feed, and ends only with its own feed', () => {
     const story = watch();
     story.tell(30, gap(2), gap(5, 'notification'));
     expect(story.firing()).toEqual(['FeedIncomplete warning', 'FeedIncomplete warning']);

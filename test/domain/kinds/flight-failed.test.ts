@@ -71,7 +71,7 @@ describe('FlightFailed', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('tells a failure that is seen after the success of a Flight that started later', () => {
+  test('notifies of a failure that is seen after the success of a Flight that started later', () => {
     const story = watch();
     story.tell(10, flight('succeeded', { started: 7, at: 9 }));
     story.tell(30, flight('failed', { started: 0, at: 29 }));
@@ -103,13 +103,13 @@ describe('FlightFailed', () => {
     expect(alert.ending).toBe('quiet');
   });
 
-  test('never becomes quiet where the rule says so', () => {
+  test('never resolves by quiet if the rule says so', () => {
     const story = watch([rule('FlightFailed', { resolveAfterMs: null })]);
     story.tell(6, flight('failed', { started: 0, at: 5 }));
     expect(story.the('FlightFailed').dueAtUs).toBeNull();
   });
 
-  test('a further failure joins the alert, whose labels stay and whose description follows', () => {
+  test('a further failure joins the alert, whose labels stay and whose description is updated', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: 0, at: 5, message: 'first cause' }));
     story.tell(9, flight('failed', { started: 7, at: 8, message: 'second cause' }));
@@ -148,14 +148,14 @@ describe('FlightFailed', () => {
     expect(story.tell(6, flight('failed', { started: 0, at: 5, historic: true })).alerts).toEqual([]);
   });
 
-  test('ends with the Bird', () => {
+  test('ends when the Bird is deleted', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: 0, at: 5 }));
     story.tell(20, birdVanished(19));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(19) });
   });
 
-  test('a Flight without a start date is taken to have started when it ended, less its duration', () => {
+  test('a Flight without a start date counts as started at its end minus its duration', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: null, at: 5 }));
     story.tell(8, flight('succeeded', { started: 4, at: 7 }));
@@ -167,7 +167,7 @@ describe('FlightFailed', () => {
   describe('with a threshold of 3 within 10 minutes', () => {
     const rules = [rule('FlightFailed', { threshold: 3, windowMs: 600_000 })];
 
-    test('says nothing before the third, then takes up all three', () => {
+    test('does not fire before the third, then includes all three', () => {
       const story = watch(rules);
       story.tell(1, flight('failed', { started: 0, at: 1 }));
       story.tell(4, flight('failed', { started: 3, at: 4 }));
@@ -198,7 +198,7 @@ describe('FlightFailed', () => {
       expect(story.the('FlightFailed').eventsTotal).toBe(3);
     });
 
-    test('forgets what stays below it', () => {
+    test('forgets failures that stay below it', () => {
       const story = watch(rules);
       story.tell(1, flight('failed', { started: 0, at: 1 }));
       expect(isForgettable(story.the('FlightFailed'))).toBe(false);
@@ -208,7 +208,7 @@ describe('FlightFailed', () => {
       expect(story.firing()).toEqual([]);
     });
 
-    test('counts anew after the end of an episode', () => {
+    test('starts counting again after the end of an episode', () => {
       const story = watch(rules);
       for (const at of [1, 2, 3]) story.tell(at, flight('failed', { started: at - 1, at }));
       story.tell(4, flight('succeeded', { started: 3, at: 4 }));
@@ -223,7 +223,7 @@ describe('FlightFailed', () => {
       });
     });
 
-    test('keeps a bounded memory of what waits', () => {
+    test('keeps a bounded memory of waiting failures', () => {
       const story = watch([rule('FlightFailed', { threshold: 3, windowMs: 0 })]);
       for (let at = 1; at < 200; at += 1) {
         story.tell(at, flight('failed', { started: at - 1, at, message: 'x'.repeat(100_000) }));
@@ -232,7 +232,7 @@ describe('FlightFailed', () => {
     });
   });
 
-  test('for each Flight there is an alert of its own, and one success ends them all', () => {
+  test('for_each: flight gives each Flight its own alert, and one success ends them all', () => {
     const story = watch([rule('FlightFailed', { forEach: 'flight' })]);
     story.tell(
       6,
@@ -247,7 +247,7 @@ describe('FlightFailed', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('for each error there is an alert of its own', () => {
+  test('for_each: error gives each error its own alert', () => {
     const story = watch([rule('FlightFailed', { forEach: 'error' })]);
     for (const [at, message] of [
       [1, 'No credits left for order 17'],
@@ -262,7 +262,7 @@ describe('FlightFailed', () => {
     ]);
   });
 
-  test('the first rule whose matchers fit decides; its labels and annotations are added', () => {
+  test('the first matching rule decides; its labels and annotations are added', () => {
     const prod = rule('FlightFailed', {
       match: parseMatchers('nest=~"Mark.*"'),
       severity: 'critical',
@@ -289,7 +289,7 @@ describe('FlightFailed', () => {
     expect(story.the('FlightFailed').labels).not.toHaveProperty('a');
   });
 
-  test('names that are missing give way to ids', () => {
+  test('missing names are replaced by ids', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: 0, at: 5, place: { ...MARKETING, nest: '', bird: '' } }));
     const alert = story.the('FlightFailed');

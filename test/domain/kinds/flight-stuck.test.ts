@@ -5,7 +5,7 @@ import { birdVanished, flight, flightGone, inAir, minute, OF_DEFAULT, rule, watc
 const TEN_MINUTES = 600_000;
 
 describe('FlightStuck', () => {
-  test('fires when a Flight takes three times as long as usual, and says for how long it does', () => {
+  test('fires when a Flight takes three times as long as usual, and says how long it has taken', () => {
     const story = watch();
     expect(story.tell(29, inAir(0, 29, { usualMs: TEN_MINUTES })).alerts).toEqual([]);
     story.tell(30, inAir(0, 30, { usualMs: TEN_MINUTES }));
@@ -41,7 +41,7 @@ describe('FlightStuck', () => {
     ['Flights are short, after a quarter of an hour', { usualMs: 1000 }, 15, true],
     ['it was not read since then', { usualMs: TEN_MINUTES, readAt: 29 }, 60, false],
     ['it was read since then', { usualMs: TEN_MINUTES, readAt: 30 }, 60, true],
-  ])('where %s', (_what, seen, at, fires) => {
+  ])('when %s', (_what, seen, at, fires) => {
     const story = watch();
     story.tell(at, inAir(0, at, seen));
     expect(story.firing()).toEqual(fires ? ['FlightStuck warning'] : []);
@@ -79,7 +79,7 @@ describe('FlightStuck', () => {
     );
   });
 
-  test('each Flight is an alert of its own, told once', () => {
+  test('each Flight has its own alert, notified once', () => {
     const story = watch();
     story.tell(60, inAir(0, 60, { usualMs: TEN_MINUTES }), inAir(1, 60, { usualMs: TEN_MINUTES }));
     expect(story.tell(90, inAir(0, 90, { usualMs: TEN_MINUTES })).alerts).toEqual([]);

@@ -23,7 +23,7 @@ describe('RegionDown', () => {
     });
   });
 
-  test('fires at once when it has lasted long enough already', () => {
+  test('fires at once if it has already lasted long enough', () => {
     const story = watch();
     story.tell(9, regionHealth('down', 5));
     expect(story.firing()).toEqual(['RegionDown critical']);
@@ -38,7 +38,7 @@ describe('RegionDown', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('a further reading while it is down changes neither since when nor when it fires', () => {
+  test('a further reading while it is down changes neither its start nor when it fires', () => {
     const story = watch();
     story.tell(5, regionHealth('down', 5, 'timeout'));
     story.tell(5.5, regionHealth('down', 5.5, '503'));
@@ -83,7 +83,7 @@ describe('RegionUnauthorized', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('with `for` it waits, and what only lies below it is forgotten when the region is down', () => {
+  test('with `for` it waits, and is forgotten if the region is down meanwhile', () => {
     const story = watch([rule('RegionUnauthorized', { forMs: 300_000 })]);
     story.tell(5, regionHealth('unauthorized', 5));
     story.tell(6, regionHealth('down', 6));

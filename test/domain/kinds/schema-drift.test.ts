@@ -21,7 +21,7 @@ describe('SchemaDrift', () => {
     expect(story.alerts()[1]!.annotations.summary).toBe('1 Flight could not be read in region EU');
   });
 
-  test('counts on while it fires, and is over after a day without one', () => {
+  test('keeps counting while it fires, and resolves after a day without one', () => {
     const story = watch();
     story.tell(5, schemaDrift(5, 2));
     story.tell(65, schemaDrift(65, 3));
@@ -38,7 +38,7 @@ describe('SchemaDrift', () => {
     });
   });
 
-  test('counts of the inventory what its last reading met, since each reads all', () => {
+  test('of the inventory counts what its last reading found, since each reads everything', () => {
     const story = watch();
     story.tell(5, schemaDrift(5, 3, 'a Bird: no usable id', 'inventory'));
     story.tell(10, schemaDrift(10, 2, 'a Bird: no usable id', 'inventory'));
@@ -46,7 +46,7 @@ describe('SchemaDrift', () => {
     expect(story.the('SchemaDrift').annotations.summary).toBe(summary);
   });
 
-  test('of the inventory is over when all of it can be read, which says nothing of a feed', () => {
+  test('of the inventory resolves when all of it can be read, which says nothing about a feed', () => {
     const story = watch();
     story.tell(5, schemaDrift(5, 3, 'a Bird: no usable id', 'inventory'), schemaDrift(5));
     story.tell(10, schemaDrift(10, 0, '', 'inventory'));

@@ -4,7 +4,7 @@ import { minute, NO_BIRD, notification, watch } from '../world.ts';
 const ENTITY = { type: 'Connection', id: '77', name: 'Acme CMS' };
 
 describe('ServiceNotification', () => {
-  test('tells a notification of a type not known', () => {
+  test('reports a notification of an unknown type', () => {
     const story = watch();
     story.tell(6, notification('QuotaReached', 5, { place: NO_BIRD, entity: ENTITY, message: '90 % used' }));
     const alert = story.the('ServiceNotification');
@@ -20,7 +20,7 @@ describe('ServiceNotification', () => {
     });
   });
 
-  test('one of no type and about nothing is told as well', () => {
+  test('also reports one without a type and about nothing', () => {
     const story = watch();
     story.tell(6, notification('', 5, { place: { ...NO_BIRD, nestId: '', nest: '' } }));
     expect(story.the('ServiceNotification').annotations.summary).toBe(
@@ -38,7 +38,7 @@ describe('ServiceNotification', () => {
     expect(story.firing()).toEqual([firing]);
   });
 
-  test('types and entities are alerts of their own; the same again joins', () => {
+  test('types and entities have their own alerts; the same again joins', () => {
     const story = watch();
     story.tell(1, notification('QuotaReached', 1, { place: NO_BIRD, entity: ENTITY }));
     story.tell(2, notification('QuotaReached', 2, { place: NO_BIRD, entity: ENTITY }));
@@ -47,7 +47,7 @@ describe('ServiceNotification', () => {
     expect(story.alerts().map((alert) => alert.eventsTotal)).toEqual([2, 1, 1]);
   });
 
-  test('has an id that every store can keep, whatever the service calls things, and no other the same', () => {
+  test('has a unique id that every store can keep, whatever the service calls things', () => {
     const story = watch();
     const long = '東'.repeat(500);
     for (const [index, name] of [long, `${long}a`, `${long}b`].entries())
@@ -59,7 +59,7 @@ describe('ServiceNotification', () => {
     expect(story.alerts().map((alert) => alert.eventsTotal)).toEqual([2, 1, 1]);
   });
 
-  test('is over after a quiet hour', () => {
+  test('resolves after a quiet hour', () => {
     const story = watch();
     story.tell(1, notification('QuotaReached', 1));
     story.pass(60);

@@ -4,7 +4,7 @@ import { minute, regionHealth, rule, watch, watchHealth } from '../world.ts';
 const SECOND = 1 / 60;
 
 describe('WatchImpaired', () => {
-  test('fires at the look that finds it again ten seconds later, and says what to do', () => {
+  test('fires when it is found again ten seconds later, and says what to do', () => {
     const story = watch();
     story.tell(5, watchHealth('disk_low', { since: 5 }));
     expect(story.alerts()).toEqual([]);
@@ -18,7 +18,7 @@ describe('WatchImpaired', () => {
     });
   });
 
-  test('leaves nothing behind of what did not last', () => {
+  test('leaves nothing behind if it did not last', () => {
     const story = watch();
     story.tell(5, watchHealth('disk_low', { since: 5 }));
     story.tell(5 + 5 * SECOND, watchHealth('disk_low', { since: 5, isImpaired: false }));
@@ -26,7 +26,7 @@ describe('WatchImpaired', () => {
     expect(story.alerts()).toEqual([]);
   });
 
-  test('follows what is said while it fires, and writes nothing where that is the same', () => {
+  test('is updated with what is reported while it fires, and writes nothing if that is the same', () => {
     const story = watch();
     const now = (sentences?: readonly string[]) =>
       watchHealth('disk_low', { since: 5, ...(sentences && { sentences }) });
@@ -59,7 +59,7 @@ describe('WatchImpaired', () => {
     ).toEqual([['no_birds', 'eu', 'this no longer impairs the watch']]);
   });
 
-  test('hears of a wrong clock in a region of its own, and not of one in another', () => {
+  test('fires for a wrong clock in its own region, and not for one in another', () => {
     const story = watch();
     story.tell(6, watchHealth('clock_wrong', { region: 'eu', since: 5 }));
     expect(story.the('WatchImpaired').scope).toBe('eu');
@@ -67,7 +67,7 @@ describe('WatchImpaired', () => {
     expect(story.the('WatchImpaired').state).toBe('firing');
   });
 
-  test('of what mostly ends by itself it fires after an hour, or later where its rule says so', () => {
+  test('fires for what usually ends by itself after an hour, or later if its rule says so', () => {
     const story = watch();
     const unproven = watchHealth('feed_unproven', { region: 'eu', since: 5, endsByItself: true });
     story.tell(64.9, unproven);
@@ -82,7 +82,7 @@ describe('WatchImpaired', () => {
     expect(patient.firing()).toEqual(['WatchImpaired warning']);
   });
 
-  test('as critical takes over from the warning of the same reason', () => {
+  test('as critical supersedes the warning of the same reason', () => {
     const story = watch();
     story.tell(6, watchHealth('nobody_notified', { since: 5 }));
     const sentences = ['Nobody is notified.', 'Mend it.'];
@@ -92,7 +92,7 @@ describe('WatchImpaired', () => {
     expect(story.firing()).toEqual([]);
   });
 
-  test('that comes and goes fires on until it has been over for half an hour', () => {
+  test('that comes and goes keeps firing until it has been over for half an hour', () => {
     const story = watch();
     for (let at = 0; at < 10; at += 2) {
       story.tell(at + 1, watchHealth('disk_low', { since: at }));

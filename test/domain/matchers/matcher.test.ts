@@ -108,7 +108,7 @@ describe('parseMatchers', () => {
     );
   });
 
-  test('never fails but with its own error', () => {
+  test('fails only with its own error', () => {
     const soup = fc.array(
       fc.constantFrom('a', '=', '~', '!', '"', '\\', ',', '{', '}', ' ', 'ü', '(', '\n', '\\x4'),
     );
@@ -137,7 +137,7 @@ describe('parseMatcher', () => {
     ['a={b}', ['a = {b}']],
     ['a=b,', ['a = b,']],
     ['a=', ['a = ']],
-  ])('takes all of %s as one', (text, expected) => {
+  ])('reads all of %s as one', (text, expected) => {
     expect(parseMatcher(text).map(({ name, op, value }) => `${name} ${op} ${value}`)).toEqual(expected);
   });
 
@@ -145,7 +145,7 @@ describe('parseMatcher', () => {
     expect(parseMatcher(text).map(formatMatcher)).toEqual(parseMatchers(text).map(formatMatcher));
   });
 
-  test('refuses what is no matcher either way', () => {
+  test('refuses what is not a matcher in either form', () => {
     expect(() => parseMatcher('a="b" c="d"')).toThrow(MatcherSyntaxError);
     expect(() => parseMatcher('nest=~(a,b')).toThrow('missing closing )');
     for (const nothing of ['', '{}', ' ']) expect(() => parseMatcher(nothing)).toThrow('there is no matcher');
@@ -171,7 +171,7 @@ describe('a matcher', () => {
     expect(matcher.matches(labels)).toBe(expected);
   });
 
-  test.each(['constructor', 'toString', '__proto__'])('a label %s is absent where nobody gave it', (name) => {
+  test.each(['constructor', 'toString', '__proto__'])('a label %s is absent if nobody set it', (name) => {
     expect(createMatcher(name, '=', '').matches({})).toBe(true);
     expect(createMatcher(name, '=~', '.+').matches({})).toBe(false);
     const own = Object.fromEntries([[name, 'x']]);
@@ -190,7 +190,7 @@ describe('a matcher', () => {
     );
   });
 
-  test('answers the same beyond what it remembers', () => {
+  test('answers the same for more texts than it remembers', () => {
     const matcher = createMatcher('a', '=~', '[0-9]*5');
     for (let turn = 0; turn < 2; turn += 1) {
       for (let n = 0; n < 2000; n += 1) expect(matcher.matches({ a: String(n) })).toBe(n % 10 === 5);
@@ -198,6 +198,6 @@ describe('a matcher', () => {
   });
 });
 
-test('goQuote writes what does not print as escapes', () => {
+test('goQuote writes unprintable characters as escapes', () => {
   expect(goQuote('a"\\\n\x07\x00é🐦\u200b\u{e0001}')).toBe('"a\\"\\\\\\n\\a\\x00é🐦\\u200b\\U000e0001"');
 });

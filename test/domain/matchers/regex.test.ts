@@ -117,12 +117,12 @@ describe('compileRegex', () => {
     expect(() => createMatchers(parts(5))).toThrow('too large together');
   });
 
-  test('takes classes up to the bound', () => {
+  test('accepts classes up to the limit', () => {
     expect(compileRegex(`(?i)[${'\\pL'.repeat(49)}]`)('é')).toBe(true);
     expect(compileRegex(`[${'ab'.repeat(14_000)}]`)('b')).toBe(true);
   });
 
-  test('repeats no more of what it refuses than people read', () => {
+  test('repeats no more of a refused pattern than people read', () => {
     const refused = () => compileRegex(`(${'x'.repeat(4000)}`);
     expect(refused).toThrow(/^error parsing regexp: missing closing \): `\(x{150,180}…$/);
     const matcher = () => createMatcher('bird', '=~', `(${'x'.repeat(4000)}`);
@@ -139,7 +139,7 @@ describe('compileRegex', () => {
     expect(compileRegex(pattern)(text)).toBe(expected);
   });
 
-  test('agrees with JavaScript where both mean the same', () => {
+  test('agrees with JavaScript when both mean the same', () => {
     const { pattern } = fc.letrec<{ pattern: string }>((tie) => ({
       pattern: fc.oneof(
         { maxDepth: 4 },

@@ -32,7 +32,7 @@ describe('inhibition', () => {
   const RULE = rule('severity="critical"', 'severity="warning"', ['region', 'nest']);
   const source = { severity: 'critical', region: 'eu', nest: 'A' };
 
-  test('is by a source with the same values of the labels that must be equal', () => {
+  test('needs a source with the same values of the labels that must be equal', () => {
     const target = { severity: 'warning', region: 'eu', nest: 'A', bird: 'x' };
     expect(inhibitors([RULE], [source], target)).toEqual([source]);
     expect(inhibitors([RULE], [source], { ...target, nest: 'B' })).toEqual([]);
@@ -49,7 +49,7 @@ describe('inhibition', () => {
     expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu', nest: 'A' })).toEqual([]);
   });
 
-  test('is not by an alert over itself, nor between two that are both source and target', () => {
+  test('neither works by an alert on itself, nor between two that are both source and target', () => {
     const both = rule('alertname=~"A|B"', 'alertname=~"B|C"');
     const [a, b, c] = [{ alertname: 'A' }, { alertname: 'B' }, { alertname: 'C' }];
     expect(inhibitors([both], [b], b)).toEqual([]);
@@ -69,14 +69,14 @@ describe('the built-in inhibitions', () => {
   const by = (alertname: string, region: string, target: Labels) =>
     inhibitors(BUILT_IN_INHIBITIONS, [{ alertname, region, severity: 'critical' }], target).length > 0;
 
-  test.each(['RegionDown', 'RegionUnauthorized'])('%s hides everything of its region', (alertname) => {
+  test.each(['RegionDown', 'RegionUnauthorized'])('%s mutes everything of its region', (alertname) => {
     for (const name of ['FlightFailed', 'FeedBehind', 'SchemaDrift', 'ServiceNotification']) {
       expect(by(alertname, 'eu', { alertname: name, region: 'eu' })).toBe(true);
       expect(by(alertname, 'eu', { alertname: name, region: 'us' })).toBe(false);
     }
   });
 
-  test('hide neither regions nor deliveries', () => {
+  test('mute neither regions nor deliveries', () => {
     expect(by('RegionDown', 'eu', { alertname: 'RegionUnauthorized', region: 'eu' })).toBe(false);
     expect(by('RegionDown', 'eu', { alertname: 'RegionDown', region: 'eu' })).toBe(false);
     expect(by('RegionDown', 'all', { alertname: 'DeliveryFailing', region: 'all' })).toBe(false);
@@ -97,7 +97,7 @@ describe('the names of sources', () => {
     expect(sourceNames([rule(matchers, 'a="b"')])).toEqual(names);
   });
 
-  test('of several rules come together; one that leaves them open leaves all open', () => {
+  test('of several rules are combined; one that leaves them open leaves all open', () => {
     expect(sourceNames([rule('alertname="A"', 'a="b"'), ...BUILT_IN_INHIBITIONS])).toEqual([
       'A',
       'RegionDown',

@@ -26,7 +26,7 @@ describe('a window', () => {
     ).toEqual([false, true, true, false, false]);
   });
 
-  test('is found in whatever order instants are asked for', () => {
+  test('is found in whatever order instants are queried', () => {
     const inside = '2026-07-02T23:00:00Z';
     const outside = '2026-07-02T12:00:00Z';
     const later = '2026-07-13T21:00:00Z';
@@ -40,7 +40,7 @@ describe('a window', () => {
     ]);
   });
 
-  test('agrees with asking each time anew, minute after minute and over gaps', () => {
+  test('agrees with a fresh query each time, minute by minute and over gaps', () => {
     const recurrence = { cron: '*/45 */5 * * *', timezone: 'America/St_Johns', durationMs: 13 * 60_000 };
     const recurrences = createRecurrences();
     let atMs = Date.parse('2026-11-01T03:00:00Z');
@@ -54,7 +54,7 @@ describe('a window', () => {
     expect(open).toBeGreaterThan(20);
   });
 
-  test('stays open as one where windows overlap', () => {
+  test('stays open as one if windows overlap', () => {
     const always = { cron: '*/10 * * * *', timezone: 'UTC', durationMs: 15 * 60_000 };
     expect(openAt(always, '2026-07-02T12:00:00Z', '2026-07-02T12:09:59Z', '2026-07-02T12:14:00Z')).toEqual([
       true,
@@ -63,7 +63,7 @@ describe('a window', () => {
     ]);
   });
 
-  test('is its own where another of the same instants is shorter', () => {
+  test('is separate from a shorter one at the same instants', () => {
     const at = us('2026-07-02T20:40:00Z');
     const recurrences = createRecurrences();
     const short = { ...NIGHTLY, durationMs: 15 * 60_000 };

@@ -92,17 +92,17 @@ describe('a silence', () => {
       { startsAtUs: minute(20), updatedAtUs: minute(20) },
       'expired',
     ],
-  ] as const)('%s where our clock was set back since', (_what, changes, state) => {
+  ] as const)('%s if our clock was set back since', (_what, changes, state) => {
     expect(silenceState(silence('s', changes), minute(5))).toBe(state);
   });
 
-  test('that recurs hides in its windows between its start and its end alone', () => {
+  test('that recurs mutes only in its windows between its start and its end', () => {
     const one = silence('s', { recurrence: RECURRENCE });
     const hides = [9, 10, 11, 12, 13, 19, 21].map((at) => isHiding(one, minute(at), recurrences));
     expect(hides).toEqual([false, false, true, false, true, true, false]);
   });
 
-  test('that acknowledges hides this episode of its alert alone, whatever its labels', async () => {
+  test('that acknowledges mutes only this episode of its alert, whatever its labels', async () => {
     const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
     const muting = await mutedBy([ack]);
     const silencedBy = async (alert: typeof ALERT) =>
@@ -175,7 +175,7 @@ describe('changing silences', () => {
     ]);
   });
 
-  test('the start of an active one as a client sends it back, cut to milliseconds, counts as the same', () => {
+  test('the start of an active one, as a client returns it cut to milliseconds, counts as the same', () => {
     const one = silence('s', { startsAtUs: minute(10) + 123_456 });
     const cut = request({ id: 's', startsAtUs: minute(10) + 123_000 });
     expect(written(setSilence([one], cut, at(15)))).toEqual([['s', minute(10) + 123_456, minute(20)]]);
@@ -185,7 +185,7 @@ describe('changing silences', () => {
     ['other matchers', { matchers: parseMatchers('a="b"') }, 15],
     ['another recurrence', { recurrence: RECURRENCE }, 15],
     ['another start of an active one', { startsAtUs: minute(11) }, 15],
-  ])('%s ends the old one and makes a new one', (_, changes, now) => {
+  ])('%s ends the old one and creates a new one', (_, changes, now) => {
     expect(written(setSilence([silence('s')], request({ id: 's', ...changes }), at(now)))).toEqual([
       ['s', minute(10), minute(now)],
       ['new', minute(now), minute(20)],
@@ -202,12 +202,12 @@ describe('changing silences', () => {
     ]);
   });
 
-  test('one that is over comes back under a new id and stays as it was', () => {
+  test('an expired one comes back under a new id and stays as it was', () => {
     const change = setSilence([silence('s')], request({ id: 's', endsAtUs: minute(40) }), at(30));
     expect(written(change)).toEqual([['new', minute(30), minute(40)]]);
   });
 
-  test('the recurrence stays where nothing is said of it, and goes with null', () => {
+  test('the recurrence stays if it is not mentioned, and is removed by null', () => {
     const one = silence('s', { recurrence: RECURRENCE });
     const same = setSilence([one], request({ id: 's' }), at(15));
     expect(same.ok && same.write).toMatchObject([{ id: 's', recurrence: RECURRENCE }]);
@@ -215,7 +215,7 @@ describe('changing silences', () => {
     expect(gone.ok && gone.write).toMatchObject([{ id: 's' }, { id: 'new', recurrence: null }]);
   });
 
-  test('that only excludes is taken, as in Alertmanager', () => {
+  test('that only excludes is accepted, as in Alertmanager', () => {
     for (const text of ['b!="c"', 'b!~"c.*"', 'a=~".*",b!="c"']) {
       expect(setSilence([], request({ matchers: parseMatchers(text) }), at(15)).ok).toBe(true);
     }
@@ -246,7 +246,7 @@ describe('changing silences', () => {
     expect(expireSilence([], 's', minute(5))).toEqual(missing);
   });
 
-  test('expiring sets the end to now, of a pending one the start as well, of one that is over nothing', () => {
+  test('expiring sets the end to now, also the start of a pending one, and changes nothing of an expired one', () => {
     const expire = (now: number) => written(expireSilence([silence('s')], 's', minute(now)));
     expect(expire(15)).toEqual([['s', minute(10), minute(15)]]);
     expect(expire(5)).toEqual([['s', minute(5), minute(5)]]);
@@ -276,7 +276,7 @@ describe('acknowledging', () => {
     ]);
   });
 
-  test('twice is once, unless the first was taken back or was of another episode', () => {
+  test('twice has the effect of once, unless the first was expired or was for another episode', () => {
     const known = silence('s', {
       alertId: ALERT.id,
       alertStartsAtUs: ALERT.startsAtUs,

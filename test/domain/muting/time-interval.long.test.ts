@@ -16,21 +16,21 @@ function holds(spec: Partial<TimeIntervalSpec>, instant: string): boolean {
 }
 
 describe('a time interval', () => {
-  test('without lists holds everything', () => {
+  test('without lists contains everything', () => {
     expect(holds({}, '2026-07-02T12:00:00Z')).toBe(true);
   });
 
-  test('holds the minute in which it starts and not that in which it ends', () => {
+  test('contains the minute in which it starts and not that in which it ends', () => {
     const times = [{ from: 9 * 60, to: 17 * 60 }];
     const at = ['08:59:59.999', '09:00:00', '16:59:59.999', '17:00:00'];
     expect(at.map((time) => holds({ times }, `2026-07-02T${time}Z`))).toEqual([false, true, true, false]);
   });
 
-  test('up to 24:00 holds the last minute of the day', () => {
+  test('up to 24:00 contains the last minute of the day', () => {
     expect(holds({ times: [{ from: 1380, to: 1440 }] }, '2026-07-02T23:59:59.999Z')).toBe(true);
   });
 
-  test('needs each of its lists, and of a list one entry', () => {
+  test('must match each of its lists, by one entry of the list', () => {
     const spec = {
       weekdays: [
         { from: 4, to: 4 },
@@ -71,7 +71,7 @@ describe('a time interval', () => {
     expect(outside.filter(at)).toEqual([]);
   });
 
-  test('follows the clocks of its location, also over their changes', () => {
+  test('follows the clocks of its location, even when they change', () => {
     const spec = { location: 'Europe/Amsterdam', times: [{ from: 120, to: 180 }] };
     // Between 02:00 and 03:00: in winter at 01 h UTC, in summer at 00 h, twice in the night when summer ends, and
     // never when it begins.
@@ -82,13 +82,13 @@ describe('a time interval', () => {
     expect(hours('2026-03-29')).toEqual([]);
   });
 
-  test('takes the date from its location as well', () => {
+  test('also takes the date from its location', () => {
     const newYear = { years: [{ from: 2027, to: 2027 }], weekdays: [{ from: 5, to: 5 }] };
     expect(holds({ ...newYear, location: 'Pacific/Auckland' }, '2026-12-31T12:00:00Z')).toBe(true);
     expect(holds({ ...newYear, location: 'UTC' }, '2026-12-31T12:00:00Z')).toBe(false);
   });
 
-  test('of a location that is not known cannot be made', () => {
+  test('of an unknown location cannot be created', () => {
     expect(() => createTimeInterval({ location: 'Mars/Base' })).toThrow(RangeError);
   });
 });
@@ -198,7 +198,7 @@ const anyInstant = fc.oneof(
     .map(([edge, seconds]) => Date.parse(edge) + seconds * 1000),
 );
 
-test(`agrees with a reference of another make at ${8 * SPECS} random instants`, () => {
+test(`agrees with an independent reference at ${8 * SPECS} random instants`, () => {
   let held = 0;
   fc.assert(
     fc.property(anySpec, fc.array(anyInstant, { minLength: 8, maxLength: 8 }), (spec, instants) => {
@@ -228,13 +228,13 @@ describe('a route', () => {
   const muting = (muteTimeIntervals: string[], activeTimeIntervals: string[]) =>
     mutingIntervals({ muteTimeIntervals, activeTimeIntervals }, intervals, at);
 
-  test('is muted by those of its mute intervals that hold the instant', () => {
+  test('is muted by those of its mute intervals that contain the instant', () => {
     expect(muting(['day', 'night', 'both'], [])).toEqual(['day', 'both']);
     expect(muting(['night'], [])).toEqual([]);
     expect(mutingIntervals({}, intervals, at)).toEqual([]);
   });
 
-  test('is muted by all its active intervals when none of them holds the instant', () => {
+  test('is muted by all its active intervals if none of them contains the instant', () => {
     expect(muting([], ['night', 'unknown'])).toEqual(['night', 'unknown']);
     expect(muting([], ['night', 'day'])).toEqual([]);
     expect(muting(['day'], ['night'])).toEqual(['night', 'day']);

@@ -60,7 +60,7 @@ describe('routesFor', () => {
     expect(receivers(root, labels)).toEqual(expected);
   });
 
-  test('reaches at least one route for every tree and label set, and only routes whose matchers fit', () => {
+  test('reaches at least one route for every tree and label set, and only routes whose matchers match', () => {
     fc.assert(
       fc.property(anyTree, labelSet, (shape, labels) => {
         const whole = tree({ ...shape, matchers: [] });
@@ -115,7 +115,7 @@ describe('groups', () => {
     ['letters', 'x'],
     ['characters of three bytes', '東'],
     ['pairs of surrogates', '😀'],
-  ])('have a key of bounded length, which %s that differ at the end make another', (_, letter) => {
+  ])('have a key of bounded length, which differs for %s that differ only at the end', (_, letter) => {
     const root = tree(node('', { groupBy: ['nest', 'bird'] }));
     const keyOf = (nest: string) => groupKey(root, root, { ...labels, nest });
     const long = letter.repeat(3_000);
@@ -144,7 +144,7 @@ describe('groups', () => {
   });
 });
 
-test('a path that the tree does not have leads nowhere', () => {
+test('a path that does not exist in the tree leads nowhere', () => {
   const root = tree(node('', {}, [node('a="x"')]));
   expect([routeAt(root, '0.1'), routeAt(root, '0.0.0'), routeAt(root, '1')]).toEqual([
     undefined,

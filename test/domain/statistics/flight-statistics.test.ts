@@ -21,7 +21,7 @@ describe('a percentile', () => {
     [[1, 2, 3], 1, 3],
   ])('of %j at %s is %s', (values, part, expected) => expect(percentile(values, part)).toBe(expected));
 
-  test('is one of the values, and that part of them does not exceed it', () => {
+  test('is one of the values, and that share of them does not exceed it', () => {
     const values = fc.array(fc.integer(), { minLength: 1 });
     const part = fc.double({ min: 0.01, max: 1, noNaN: true });
     fc.assert(
@@ -42,7 +42,7 @@ test.each([
   expect(successRatio({ succeeded, failed })).toBe(expected);
 });
 
-test('failures are told apart by their cause, not by what differs each time', () => {
+test('failures are distinguished by their cause, not by what differs each time', () => {
   const failures = [
     { message: '', id: 'a' },
     { message: 'Provider answered 429 after 3 s', id: 'b' },
@@ -63,7 +63,7 @@ describe('a rhythm', () => {
     return all;
   };
 
-  test('is what most Flights keep', () => {
+  test('is what most Flights follow', () => {
     const hourly = starts(HOUR, HOUR, 1.1 * HOUR, HOUR, 0.9 * HOUR);
     expect(rhythmOf(hourly)).toEqual({ everyUs: HOUR, nextUs: hourly.at(-1)! + HOUR });
     expect(rhythmOf([...hourly, 0].reverse())).toEqual(rhythmOf(hourly));

@@ -153,14 +153,14 @@ describe('a stream', () => {
     expect(asked).toHaveLength(1);
   });
 
-  test('is audited in pages of the size that the service gives of it', async () => {
+  test('is audited in pages of the size that the service returns for it', async () => {
     await add('1', { ...BUSY, pageSize: 50 });
     await add('2', BUSY);
     await pass(MINUTE_MS);
     expect(asked.map(({ query }) => query.pageSize)).toEqual([50, 100]);
   });
 
-  test('at rest costs nothing and is proven up to an overlap before its last sweep', async () => {
+  test('that is idle costs nothing and is proven complete up to an overlap before its last sweep', async () => {
     await add('1', HOURS_AGO);
     await pass(59 * MINUTE_MS);
     expect(asked).toEqual([]);
@@ -182,7 +182,7 @@ describe('a stream', () => {
     expect(lengths()).toEqual([4, 4, 4, 4, 4, 24, 4, 4, 4, 4, 4, 24]);
   });
 
-  test('is counted where the last audit saw it long ago, and read where entries may have come since', async () => {
+  test('is counted where the last audit was long ago, and read where entries may have come since', async () => {
     const lengths = () =>
       asked.splice(0).map(({ query: { fromUs, toUs, pageSize } }) => ({
         minutes: Math.round((toUs! - fromUs!) / (MINUTE_MS * 1000)),
@@ -200,7 +200,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('is read whole for a day once an entry was seen to be gone, also by a later life', async () => {
+  test('is read whole for a day once an entry was seen to be deleted, even by a later life', async () => {
     const given = await traffic({ secondsApart: 60, pageSize: 20 });
     const gone = { ...given, instantsUs: given.instantsUs!.toSpliced(20, 1) };
     await add('1', gone);
@@ -220,7 +220,7 @@ describe('a stream', () => {
     expect(await isReadWhole(11 * MINUTE_MS)).toBe(false);
   });
 
-  test('is read whole where entries are too dense for an edge between what is counted and what is read', async () => {
+  test('is read whole if entries are too dense for an edge between what is counted and what is read', async () => {
     await add('1', await traffic({ secondsApart: 2, pageSize: 200 }));
     await pass(9 * MINUTE_MS);
     asked.length = 0;
@@ -228,7 +228,7 @@ describe('a stream', () => {
     expect(asked.map(({ query }) => query.pageSize)).toContain(200);
   });
 
-  test('of which there are but seconds to audit yet is left to the next audit, and nothing of it is proven', async () => {
+  test('with only seconds left to audit is left to the next audit, and proven no further', async () => {
     const lookbackMs = OVERLAP_US / 1000 + 5_000;
     round = openRound(lookbackMs);
     await add('1', { fromMsAgo: MINUTE_MS });
@@ -241,7 +241,7 @@ describe('a stream', () => {
     expect(round.verifiedUntilUs('bird_log')).toBe(asked[0]!.query.toUs);
   });
 
-  test('begins where it was last proven when that is longer ago than its span', async () => {
+  test('begins where it was last proven complete if that is longer ago than its span', async () => {
     const stream = await add('1', BUSY);
     await pass(MINUTE_MS);
     stream.given = undefined;
@@ -267,7 +267,7 @@ describe('a stream', () => {
 });
 
 describe('a failure', () => {
-  test('of one stream delays no other, and its audit goes on half a minute later', async () => {
+  test('of one stream delays no other, and its audit continues half a minute later', async () => {
     await add('1', BUSY);
     await add('2', BUSY);
     failure = { birdId: '1', code: 'unavailable' };
@@ -279,7 +279,7 @@ describe('a failure', () => {
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
   });
 
-  test('that would come again is left to the next audit, which begins anew', async () => {
+  test('that would come again is left to the next audit, which starts anew', async () => {
     await add('1', BUSY);
     failure = { birdId: '1', code: 'bad_request' };
     await pass(9 * MINUTE_MS);
@@ -297,7 +297,7 @@ describe('a gap', () => {
       .flatMap((batch) => batch.facts ?? [])
       .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
 
-  test('holds back what is proven from the first audit on, and is reported by the second', async () => {
+  test('limits what is proven from the first audit on, and is reported by the second', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(MINUTE_MS);
@@ -310,7 +310,7 @@ describe('a gap', () => {
     expect(gapFacts()).toEqual([0, 1]);
   });
 
-  test('is reported again by a new life, so that an alert of it cannot be lost', async () => {
+  test('is reported again by a new life, so that an alert about it cannot be lost', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);
@@ -334,7 +334,7 @@ describe('a gap', () => {
     expect(feeds).not.toContain('flight');
   });
 
-  test('is over when it heals, when its Bird is gone, and when it is older than what is kept', async () => {
+  test('is over when it heals, when its Bird is deleted, and when it is older than the retention', async () => {
     const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
     const healing = await add('1', given);
     await add('2', given);
@@ -353,7 +353,7 @@ describe('a gap', () => {
   });
 });
 
-test('an entry that the store knows under another instant is not kept again', async () => {
+test('an entry that the store has with another instant is not stored again', async () => {
   const us = usAgo(30 * MINUTE_MS);
   const stream = await add('1', { ...BUSY, instantsUs: [us] });
   await store.transaction(async (tx) => {
@@ -370,7 +370,7 @@ test('an entry that the store knows under another instant is not kept again', as
   expect(stream.kept).toBe(0);
 });
 
-test('no audit looks at what the store has deleted, and that proves what is left', async () => {
+test('no audit looks at what the store has deleted, and it proves the rest', async () => {
   const prunedUs = usAgo(30 * MINUTE_MS);
   await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS), prunedUs], prunedUs });
   await pass(MINUTE_MS);
@@ -388,7 +388,7 @@ test('no audit looks at what the store may have deleted already', async () => {
   expect(oldestMs).toBeLessThan(28.5 * 24 * HOUR_MS);
 });
 
-describe('what is proven of a feed', () => {
+describe('what is proven complete of a feed', () => {
   test('is what is proven of all its streams', async () => {
     await add('1', HOURS_AGO);
     await add('2');
@@ -396,7 +396,7 @@ describe('what is proven of a feed', () => {
     expect(round.verifiedUntilUs('bird_log')).toBe(0);
   });
 
-  test('is what it was when a Bird comes back that was gone for a while, whatever an earlier life knew', async () => {
+  test('is unchanged when a Bird comes back that was gone for a while, whatever an earlier life knew', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);
@@ -412,7 +412,7 @@ describe('what is proven of a feed', () => {
     expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
   });
 
-  test('lacks the gap of a Bird that is gone until the Bird is back', async () => {
+  test('lacks the gap of a deleted Bird until the Bird is back', async () => {
     const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
     await add('1', given);
     await add('2', HOURS_AGO);
@@ -428,7 +428,7 @@ describe('what is proven of a feed', () => {
     expect(reported().slice(-3)).toEqual([1, 0, 1]);
   });
 
-  test('is not taken back by a stream that is new', async () => {
+  test('is not reduced by a new stream', async () => {
     await add('1', HOURS_AGO);
     await pass(MINUTE_MS);
     const verifiedUs = round.verifiedUntilUs('bird_log');
@@ -436,7 +436,7 @@ describe('what is proven of a feed', () => {
     expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
   });
 
-  test('ends where a new stream was first read as long as every audit of that fails', async () => {
+  test('ends where a new stream was first read as long as every audit of it fails', async () => {
     await add('1', HOURS_AGO);
     await pass(MINUTE_MS);
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
@@ -451,7 +451,7 @@ describe('what is proven of a feed', () => {
   });
 });
 
-test('ten thousand streams at rest are proven within their interval, without a request', async () => {
+test('ten thousand idle streams are proven complete within their interval, without a request', async () => {
   for (let bird = 0; bird < 10_000; bird += 1) await add(String(bird), HOURS_AGO);
   await pass(9 * MINUTE_MS);
   expect(asked).toEqual([]);
@@ -459,7 +459,7 @@ test('ten thousand streams at rest are proven within their interval, without a r
   expect(round.lagMs()).toBe(0);
 });
 
-test('an earlier life is reported to be over where nothing is missing any more', async () => {
+test("an earlier life's gap is reported as over if nothing is missing any more", async () => {
   await add('1', HOURS_AGO);
   await pass(MINUTE_MS);
   const facts = committed.flatMap((batch) => batch.facts ?? []);
@@ -475,7 +475,7 @@ describe('a round', () => {
     expect(round.verifiedUntilUs('notification')).toBe(0);
   });
 
-  test('keeps feeds apart', async () => {
+  test('keeps feeds separate', async () => {
     await add('1', HOURS_AGO);
     await pass(MINUTE_MS);
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
@@ -490,7 +490,7 @@ describe('a round', () => {
     expect(happenings.filter(({ what }) => what === 'trouble')).toHaveLength(1);
   });
 
-  test('reports a store that cannot be written when it has nothing else to do', async () => {
+  test('reports a store that cannot be written if it has nothing else to do', async () => {
     const { transaction } = store;
     await add('1', HOURS_AGO);
     store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));
@@ -500,13 +500,13 @@ describe('a round', () => {
   });
 });
 
-test('a row that cannot be read is kept with what an audit found', async () => {
+test('an unreadable row is kept with what an audit found', async () => {
   const stream = await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS)], isMalformed: true });
   await pass(MINUTE_MS);
   expect(stream.kept).toBe(2);
 });
 
-test('a stream that is not there, or was not audited yet, leaves nothing behind when it is removed', async () => {
+test('a stream that is unknown, or was not audited yet, leaves nothing behind when it is removed', async () => {
   await add('1');
   round.remove('logs/1');
   round.remove('logs/never there');
@@ -515,7 +515,7 @@ test('a stream that is not there, or was not audited yet, leaves nothing behind 
   expect(asked).toHaveLength(1);
 });
 
-test('an audit of a stream that is removed meanwhile says nothing of one that is added then', async () => {
+test('an audit of a stream that is removed meanwhile does not affect one that is added then', async () => {
   await add('1', BUSY);
   const turn = round.turn();
   round.remove('logs/1');

@@ -123,7 +123,7 @@ describe('the requests of an audit', () => {
     expect(requests).toBeLessThan(20);
   });
 
-  test('what is missing on a page that is asked for anyway costs nothing', async () => {
+  test('an entry missing on a page that is requested anyway costs nothing', async () => {
     const all = evenly(8);
     expect(await run(world(all, without(all, 2, 5)))).toMatchObject({ requests: 1, recovered: 2 });
   });
@@ -136,7 +136,7 @@ describe('entries that the service deleted', () => {
     expect(outcome).toMatchObject({ gaps: [], recovered: 0, isDeleted: true, isCountTrue: true });
   });
 
-  test('that are the oldest ones have expired, which costs one more look at the store only', async () => {
+  test('that are the oldest ones have expired, which costs only one more look at the store', async () => {
     const all = evenly(100);
     const outcome = await run(world(all.slice(30), all));
     expect(outcome).toMatchObject({ requests: 1, recovered: 0, isDeleted: false });
@@ -174,7 +174,7 @@ describe('entries that the service deleted', () => {
     expect(await run(one)).toMatchObject({ gaps: [], recovered: 1, isDeleted: false, isCountTrue: true });
   });
 
-  test('hide as many missing ones from counts, and none from pages', async () => {
+  test('hide as many missing ones from counts, but none from pages', async () => {
     const all = evenly(100);
     const pair = () => world(without(all, 20), without(all, 70));
     expect(await run(pair())).toMatchObject({ requests: 1, recovered: 0 });
@@ -183,7 +183,7 @@ describe('entries that the service deleted', () => {
     expect(await run(world(without(few, 2), without(few, 7)))).toMatchObject({ requests: 1, recovered: 1 });
   });
 
-  test('are noticed where everything is read, which costs one request more for each page of it', async () => {
+  test('are noticed if everything is read, which costs one request more for each page of it', async () => {
     const all = evenly(100);
     const countedUntilUs = WINDOW.toUs - 0.155 * (WINDOW.toUs - WINDOW.fromUs);
     const inNews = await run(world(without(all, 90), without(all, 95)), { countedUntilUs });
@@ -200,19 +200,22 @@ describe('gaps', () => {
   const hidden = (entries: readonly Entry[], at: number) =>
     entries.map((entry, index) => (index === at ? { ...entry, isHidden: true } : entry));
 
-  test.each([5, 500])('one of %d entries that is counted and not shown is narrowed down', async (count) => {
-    const all = evenly(count);
-    const at = Math.floor(count / 3);
-    const { gaps, isCountTrue, recovered } = await run(world(hidden(all, at), without(all, at)));
-    expect({ isCountTrue, recovered }).toEqual({ isCountTrue: true, recovered: 0 });
-    expect(gaps).toHaveLength(1);
-    expect(gaps[0]!.missing).toBe(1);
-    expect(gaps[0]!.fromUs).toBeLessThanOrEqual(all[at]!.us);
-    expect(gaps[0]!.toUs).toBeGreaterThan(all[at]!.us);
-    expect(gaps[0]!.toUs - gaps[0]!.fromUs).toBeLessThanOrEqual(HOUR_US / 4);
-  });
+  test.each([5, 500])(
+    'one of %d entries that is counted but not returned is narrowed down',
+    async (count) => {
+      const all = evenly(count);
+      const at = Math.floor(count / 3);
+      const { gaps, isCountTrue, recovered } = await run(world(hidden(all, at), without(all, at)));
+      expect({ isCountTrue, recovered }).toEqual({ isCountTrue: true, recovered: 0 });
+      expect(gaps).toHaveLength(1);
+      expect(gaps[0]!.missing).toBe(1);
+      expect(gaps[0]!.fromUs).toBeLessThanOrEqual(all[at]!.us);
+      expect(gaps[0]!.toUs).toBeGreaterThan(all[at]!.us);
+      expect(gaps[0]!.toUs - gaps[0]!.fromUs).toBeLessThanOrEqual(HOUR_US / 4);
+    },
+  );
 
-  test('that are known are looked at first and for two requests, and heal', async () => {
+  test('that are known are checked first, with two requests, and heal', async () => {
     const all = evenly(500);
     const stored = without(all, 100);
     const { gaps } = await run(world(hidden(all, 100), stored));
@@ -224,7 +227,7 @@ describe('gaps', () => {
     expect(healed).toMatchObject({ gaps: [], recovered: 1 });
   });
 
-  test('that are known may come in any order, each is a part of its own', async () => {
+  test('that are known may come in any order, and each is its own part', async () => {
     const all = evenly(500);
     const hiddenAll = hidden(hidden(all, 100), 400);
     const gapAt = (at: number) => ({
@@ -239,7 +242,7 @@ describe('gaps', () => {
     ]);
   });
 
-  test('a malformed entry and one that is listed twice are counted and are no gaps', async () => {
+  test('a malformed entry and one that is listed twice are counted and are not gaps', async () => {
     const all = evenly(50);
     const odd = [...all, { id: '{}', us: all[20]!.us + SECOND_US, isMalformed: true }, all[30]!];
     for (const maxPageSize of [1000, 3]) {
@@ -249,7 +252,7 @@ describe('gaps', () => {
   });
 });
 
-describe('counts that lie', () => {
+describe('wrong counts', () => {
   const lies: [string, Rules['total']][] = [
     ['a cap', (count) => Math.min(count, 7)],
     ['a cap of a page', (count) => Math.min(count, 10)],
@@ -261,7 +264,7 @@ describe('counts that lie', () => {
     ['of all there is', (_, all) => all],
     ['absent', () => null],
   ];
-  test.each(lies)('%s: are found out, and everything is read', async (_, total) => {
+  test.each(lies)('%s: are detected, and everything is read', async (_, total) => {
     const all = evenly(200);
     const one = world(all, without(all, 3, 77, 199), { ...PLAIN, total });
     const outcome = await run(one);
@@ -271,7 +274,7 @@ describe('counts that lie', () => {
   });
 
   test.each([10, 11, 12, 20, 21])(
-    'that end where a page ends are found out in a window of %d entries',
+    'that end where a page ends are detected in a window of %d entries',
     async (count) => {
       const all = evenly(count);
       const total = (_: number, __: number, shown: number) => shown;
@@ -282,7 +285,7 @@ describe('counts that lie', () => {
     },
   );
 
-  test('that were found out before are not asked for again', async () => {
+  test('that were detected before are not requested again', async () => {
     const all = evenly(200);
     const outcome = await run(world(all, without(all, 3), { ...PLAIN, total: () => 0 }), {
       isCountTrue: false,
@@ -292,7 +295,7 @@ describe('counts that lie', () => {
     expect(outcome.requests).toBeLessThanOrEqual(25);
   });
 
-  test.each([1, -1])('counts that are wrong by %d for one request are given another chance', async (by) => {
+  test.each([1, -1])('counts that are wrong by %d for one request get another chance', async (by) => {
     const all = evenly(200);
     // If the count were one too low at first, it would equal what the store has.
     for (let wrong = by > 0 ? 1 : 2; wrong <= 20; wrong += 1) {
@@ -306,7 +309,7 @@ describe('counts that lie', () => {
     }
   });
 
-  test('are doubted in one part while the others wait: nothing of those is passed over', async () => {
+  test('are doubted in one part while the others wait: nothing of those is skipped', async () => {
     const all = evenly(100);
     const gap = { fromUs: WINDOW.fromUs, toUs: WINDOW.fromUs + 600 * SECOND_US };
     const one = world(all, without(all, 2, 70), { ...PLAIN, total: () => null });
@@ -314,7 +317,7 @@ describe('counts that lie', () => {
     expect(outcome).toMatchObject({ gaps: [], recovered: 2, isCountTrue: false });
   });
 
-  test('are not waited for when a later page comes without one: the part is begun anew', async () => {
+  test('are not waited for if a later page comes without one: the part is started again', async () => {
     const all = evenly(5).map((entry, at) => (at === 2 ? { ...entry, isHidden: true } : entry));
     let asked = 0;
     const total = (count: number) => (++asked === 2 ? null : count);
@@ -325,7 +328,7 @@ describe('counts that lie', () => {
     expect(one.queries.slice(0, 5).map(({ page }) => page)).toEqual([0, 0, 0, 0, 1]);
   });
 
-  test('make no gaps, neither in a short window nor of what was taken for one', async () => {
+  test('cause no gaps, neither in a short window nor from what was taken for one', async () => {
     const total = (count: number) => count + 1;
     const window = { fromUs: WINDOW.fromUs, toUs: WINDOW.fromUs + 600 * SECOND_US };
     const short = await run(world([], [], { ...PLAIN, total }), { window });
@@ -339,14 +342,14 @@ describe('counts that lie', () => {
 describe('an edge between pieces', () => {
   const exclusive: Rules = { ...PLAIN, exclusive: true, precisionUs: SECOND_US };
 
-  test('is put elsewhere when an entry that is not known yet lay right on it', async () => {
+  test('is moved if an unknown entry was exactly on it', async () => {
     const middle = { id: 'middle', us: (WINDOW.fromUs + WINDOW.toUs) / 2 };
     const all = evenly(100);
     const outcome = await run(world([...all, middle], all, exclusive));
     expect(outcome).toMatchObject({ gaps: [], recovered: 1, isCountTrue: true });
   });
 
-  test('hides nothing where entries are too dense for a quiet one, and is no lie of the count', async () => {
+  test('hides nothing if entries are too dense for a quiet one, and does not make the count wrong', async () => {
     const middleUs = (WINDOW.fromUs + WINDOW.toUs) / 2;
     const dense = Array.from({ length: 3_000 }, (_, at) => ({
       id: `d${at}`,
@@ -359,7 +362,7 @@ describe('an edge between pieces', () => {
   });
 });
 
-test('a failed request loses nothing: the piece is looked at again', async () => {
+test('a failed request loses nothing: the piece is processed again', async () => {
   const all = evenly(300);
   const one = world(all, without(all, 10, 150, 290));
   const ask = one.stream.ask;
@@ -380,7 +383,7 @@ test('a failed request loses nothing: the piece is looked at again', async () =>
   expect(audit.outcome()).toEqual({ gaps: [], recovered: 3, isDeleted: false, isCountTrue: true });
 });
 
-describe('whatever bounds, precision, page sizes, ties and deletions there are', () => {
+describe('with any bounds, precision, page sizes, ties and deletions', () => {
   const anyRules = fc.record({
     exclusive: fc.boolean(),
     precisionUs: fc.constantFrom(1, 1000, SECOND_US),
@@ -406,7 +409,7 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
     .map((instants) => instants.map((us, at): Entry => ({ id: `e${at}`, us })));
   const anyLoss = fc.array(fc.nat({ max: 900 }), { maxLength: 12, size: 'max' });
 
-  test('an audit that looks at pages finds everything', async () => {
+  test('an audit that reads pages finds everything', async () => {
     await fc.assert(
       fc.asyncProperty(anyEntries, anyRules, anyLoss, anyLoss, async (all, rules, missing, deleted) => {
         const one = world(without(all, ...deleted), without(all, ...missing), { ...PLAIN, ...rules });
@@ -418,7 +421,7 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
     );
   });
 
-  test('an audit by counts finds everything where nothing is deleted', async () => {
+  test('an audit by counts finds everything if nothing is deleted', async () => {
     await fc.assert(
       fc.asyncProperty(anyEntries, anyRules, anyLoss, async (all, rules, missing) => {
         const one = world(all, without(all, ...missing), { ...PLAIN, ...rules });
@@ -439,13 +442,13 @@ describe('an audit whose counts are not trusted', () => {
     return { ...one, stream: { ...one.stream, ask } };
   }
 
-  test('reads the window to its end, past what is malformed, also where pages have no size', async () => {
+  test('reads the window to its end, past malformed entries, even if pages have no size', async () => {
     const all = evenly(35).map((entry, at) => ({ ...entry, isMalformed: at === 3 }));
     const one = silent(all, without(all, 3, 20));
     expect(await run(one, { isCountTrue: false })).toMatchObject({ recovered: 1, gaps: [] });
   });
 
-  test('that is over has nothing more to ask', async () => {
+  test('that is over makes no further requests', async () => {
     const { stream, queries } = world([], []);
     const audit = new Audit(stream, {
       window: WINDOW,
@@ -458,7 +461,7 @@ describe('an audit whose counts are not trusted', () => {
     expect([await audit.step(), queries.length]).toEqual([0, 1]);
   });
 
-  test('asks for nothing behind a known gap that reaches to the end of the window', async () => {
+  test('requests nothing after a known gap that reaches to the end of the window', async () => {
     const gap = { fromUs: WINDOW.toUs - HOUR_US, toUs: WINDOW.toUs };
     const one = world([], []);
     await run(one, { knownGaps: [gap] });
@@ -468,7 +471,7 @@ describe('an audit whose counts are not trusted', () => {
     ]);
   });
 
-  test('begins with what the first entry says, also where that cannot be read', async () => {
+  test('begins with the first entry, even if that cannot be read', async () => {
     const all = evenly(40).map((entry, at) => ({ ...entry, isMalformed: at === 0 }));
     expect(await run(world(all, all))).toMatchObject({ gaps: [], recovered: 0, isCountTrue: true });
   });

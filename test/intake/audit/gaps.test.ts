@@ -31,14 +31,14 @@ describe('a gap', () => {
     expect(after).toEqual({ gaps: [gap({ ...found(110, 125), seen: 3, notified: 1 })], missing: 0 });
   });
 
-  test('that grows is reported for what is new, and one that shrinks is known to be smaller', () => {
+  test('that grows is reported for what is new, and one that shrinks is stored as smaller', () => {
     const known = [gap({ seen: 2, notified: 1 })];
     expect(gapsAfter(known, WINDOW, [found(120, 130, 3)])).toMatchObject({ missing: 2 });
     const larger = [gap({ missing: 3, seen: 2, notified: 3 })];
     expect(gapsAfter(larger, WINDOW, [found(120, 130)]).gaps[0]).toMatchObject({ missing: 1, notified: 1 });
   });
 
-  test('has healed when an audit of its time does not find it, and stays when the audit was of another', () => {
+  test('has healed if an audit of its time does not find it, and stays if the audit was of another time', () => {
     const known = [gap({ seen: 2, notified: 1 }), gap({ ...found(20, 30), seen: 4, notified: 1 })];
     expect(gapsAfter(known, WINDOW, [])).toEqual({ gaps: [known[1]], missing: 0 });
   });

@@ -18,7 +18,7 @@ describe('an edge', () => {
     expect(edge).toEqual({ us: Math.round(at(expected)), isQuiet: true });
   });
 
-  test('stays within its bounds, even when that is not quiet', () => {
+  test('stays within its bounds, even if it is not quiet there', () => {
     const bounds = { lowUs: at(99), highUs: at(101) };
     expect(windowEdge([at(100)], at(100), bounds)).toEqual({ us: at(100), isQuiet: false });
     expect(windowEdge([at(99.5)], at(100), bounds)).toEqual({ us: at(100.6), isQuiet: true });
@@ -44,7 +44,7 @@ describe('an edge', () => {
     );
   });
 
-  test('is looked for within ten minutes, among what the store knows there', async () => {
+  test('is searched within ten minutes, among what the store has there', async () => {
     const asked: unknown[] = [];
     const entries = async (window: unknown) => {
       asked.push(window);

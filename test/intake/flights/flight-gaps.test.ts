@@ -74,15 +74,15 @@ async function putBird(birdId: string, present: boolean): Promise<void> {
   );
 }
 
-describe('what cannot be read of the Flights', () => {
-  test('is one gap where it touches, the oldest first', () => {
+describe('unreadable Flights', () => {
+  test('are one gap where they touch, the oldest first', () => {
     expect(
       polled('1', -100, [window(-30, -20), window(-50, -45), window(-25, -10), window(-24, -22)]),
     ).toEqual([window(-50, -45), window(-30, -10)]);
     expect(isTouching(window(-50, -45), window(-30, -10))).toBe(false);
   });
 
-  test('stays until a poll has looked there and could read it, or it is kept no longer', async () => {
+  test('stay until a poll looked there and could read them, or they are older than the retention', async () => {
     await keep('1', polled('1', -100, [window(-50, -45), window(-20, -10)]));
     expect(polled('1', -30)).toEqual([window(-50, -45)]);
     expect(polled('1', Number.POSITIVE_INFINITY, [window(-5, -4)])).toHaveLength(3);
@@ -91,7 +91,7 @@ describe('what cannot be read of the Flights', () => {
     expect(polled('2', -30)).toEqual([]);
   });
 
-  test('is reported of all Birds together, once', async () => {
+  test('are reported for all Birds together, once', async () => {
     const steps: [birdId: string, windows: UnreadWindow[], reported: unknown[]][] = [
       ['1', [], [0, 0]],
       ['1', [window(-50, -45)], [1, -50]],
@@ -108,7 +108,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported).toHaveLength(steps.length);
   });
 
-  test('is reported to be over also where two Birds are whole again at the same moment', async () => {
+  test('are reported as over even if two Birds are complete again at the same moment', async () => {
     for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
     await gaps.report();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -122,7 +122,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported.at(-1)).toEqual([0, 0]);
   });
 
-  test('is reported by the next report where the store did not take it', async () => {
+  test('are reported in the next report if the store did not take it', async () => {
     await keep('1', [window(-50, -45)]);
     stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
     await expect(gaps.report()).rejects.toThrow('no space');
@@ -131,7 +131,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported).toEqual([[1, -50]]);
   });
 
-  test('is written where it changed, and known to a new life before it reports anything', async () => {
+  test('are written where they changed, and known to a new life before it reports anything', async () => {
     await putBird('1', true);
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'bird_log', '1');
@@ -153,7 +153,7 @@ describe('what cannot be read of the Flights', () => {
     expect(gaps.of('1')).toEqual([]);
   });
 
-  test('is read once the store can be read', async () => {
+  test('are read once the store can be read', async () => {
     const { transaction } = store;
     store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));
     await expect(gaps.open('1')).rejects.toThrow('no space');
@@ -162,7 +162,7 @@ describe('what cannot be read of the Flights', () => {
     expect(gaps.of('1')).toEqual([]);
   });
 
-  test('of a Bird that is gone is nobody’s until it is back, also in a new life', async () => {
+  test('of a deleted Bird belong to nobody until it is back, even in a new life', async () => {
     for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
     await gaps.report();
     gaps.gone('1');
@@ -181,7 +181,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported.at(-1)).toEqual([2, -50]);
   });
 
-  test('of a Bird that is gone is reported where the store does not take that', async () => {
+  test('of a deleted Bird are reported if the store does not take that', async () => {
     await keep('1', [window(-50, -45)]);
     stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
     gaps.gone('1');

@@ -38,7 +38,7 @@ function poll() {
 beforeEach(() => open());
 
 describe('a poll of Flights', () => {
-  test('looks no further than it must before the service has said its time', () => {
+  test('looks no further than necessary before the service has given its time', () => {
     expect(poll().hoursBack).toBe(0);
   });
 
@@ -52,13 +52,13 @@ describe('a poll of Flights', () => {
     expect(seen).toEqual([24, 0, 24, 0, 24]);
   });
 
-  test('that failed is no rescan: the next one looks back again', () => {
+  test('that failed is not a rescan: the next one looks back again', () => {
     poll();
     rescan.scope(agoUs(120_000));
     expect(poll().hoursBack).toBe(24);
   });
 
-  test('that the service failed to answer puts off one part after the other of what it looked at', async () => {
+  test('that the service failed to answer postpones one part after another of what it looked at', async () => {
     poll();
     await clock.advance(HOUR_MS);
     const parts = () => {
@@ -83,7 +83,7 @@ describe('a poll of Flights', () => {
     expect(parts()).toEqual(['whole', 'active', 'day']);
   });
 
-  test('reads all that failed or is active once a day, as far back as the store surely reaches', async () => {
+  test('reads all failed or active Flights once a day, as far back as the store certainly reaches', async () => {
     poll();
     const wholeAt: number[] = [];
     for (let half = 0; half < 144; half += 1) {
@@ -107,19 +107,19 @@ describe('a poll of Flights', () => {
   });
 });
 
-describe('what was in the air before the first poll', () => {
+describe('what was active before the first poll', () => {
   const asks = (given: { isFirst?: boolean; hasRoom?: boolean }) => {
     const scope = rescan.scope(agoUs(120_000), given);
     rescan.done(scope, clock.nowUs());
     return scope.active;
   };
 
-  test('is asked for by that poll where there is room, and not again', () => {
+  test('is requested by that poll if there is room, and not again', () => {
     expect(asks({ isFirst: true, hasRoom: true })).toBe('now');
     expect(asks({ hasRoom: true })).toBe('no');
   });
 
-  test('is asked for later where there is none, as soon as there is', () => {
+  test('is otherwise requested later, as soon as there is room', () => {
     expect(asks({ isFirst: true })).toBe('later');
     expect([asks({}), asks({}), asks({ hasRoom: true }), asks({ hasRoom: true })]).toEqual([
       'later',
@@ -129,7 +129,7 @@ describe('what was in the air before the first poll', () => {
     ]);
   });
 
-  test('is asked for within half an hour though there is never room', async () => {
+  test('is requested within half an hour even if there is never room', async () => {
     open({ chance: 0.99 });
     asks({ isFirst: true });
     await clock.advance(0.98 * (HOUR_MS / 2));
@@ -138,7 +138,7 @@ describe('what was in the air before the first poll', () => {
     expect([asks({}), asks({})]).toEqual(['now', 'no']);
   });
 
-  test('is asked for within twelve rounds over all Birds though there is never room', async () => {
+  test('is requested within twelve rounds over all Birds even if there is never room', async () => {
     open({ roundMs: 10_000 });
     asks({ isFirst: true });
     await clock.advance(0.98 * 120_000);
@@ -147,13 +147,13 @@ describe('what was in the air before the first poll', () => {
     expect([asks({}), asks({})]).toEqual(['now', 'no']);
   });
 
-  test('is asked for with all that failed where the daily reading comes first', async () => {
+  test('is requested with all that failed if the daily reading comes first', async () => {
     open({ chance: 0 });
     rescan.done(rescan.scope(agoUs(120_000), { isFirst: true }), clock.nowUs());
     expect([asks({}), asks({ hasRoom: true })]).toEqual(['now', 'no']);
   });
 
-  test('is asked for again where that poll failed', () => {
+  test('is requested again if that poll failed', () => {
     rescan.scope(agoUs(120_000), { isFirst: true, hasRoom: true });
     expect(asks({ isFirst: true })).toBe('later');
     rescan.scope(agoUs(120_000), { hasRoom: true });
@@ -170,8 +170,8 @@ describe('what was in the air before the first poll', () => {
   });
 });
 
-describe('what is proven', () => {
-  test('is nothing before the first rescan, and up to an overlap before it then', async () => {
+describe('what is proven complete', () => {
+  test('is nothing before the first rescan, and then up to an overlap before it', async () => {
     poll();
     expect(rescan.verifiedUs()).toBe(0);
     poll();
@@ -181,7 +181,7 @@ describe('what is proven', () => {
     expect(rescan.verifiedUs()).toBe(rescanedUs - OVERLAP_US);
   });
 
-  test('is taken back as far as something turns out to be unread, by whichever poll', () => {
+  test('is taken back as far as something turns out to be unread, by any poll', () => {
     poll();
     poll();
     const unreadUs = agoUs(2 * HOUR_MS);
@@ -189,7 +189,7 @@ describe('what is proven', () => {
     expect(rescan.verifiedUs()).toBe(unreadUs);
   });
 
-  test('goes with every poll of a Bird whose Flights are all older than a day', async () => {
+  test('advances with every poll of a Bird whose Flights are all older than a day', async () => {
     for (let minute = 0; minute < 10; minute += 1) {
       rescan.done(rescan.scope(agoUs(2 * DAY_MS)), clock.nowUs());
       expect(rescan.verifiedUs()).toBe(clock.nowUs() - OVERLAP_US);

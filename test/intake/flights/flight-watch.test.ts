@@ -26,7 +26,7 @@ function line(eventType: number | string, secondsAgo: number, given: object = {}
 }
 
 describe('a Flight', () => {
-  test('is reported when it ends, with the instant of start and duration, and once', async () => {
+  test('is reported when it ends, once, with the instant given by start and duration', async () => {
     stage.show('a', 20);
     expect(await stage.poll()).toEqual([]);
     expect([stage.watch.openCount(), stage.watch.mayRest(false)]).toEqual([1, false]);
@@ -50,7 +50,7 @@ describe('a Flight', () => {
     expect(await stage.poll()).toEqual([]);
   });
 
-  test('of which no start is known is not reported again in a later life, whatever retention deleted', async () => {
+  test('without a known start is not reported again in a later life, whatever retention deleted', async () => {
     await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
     stage.show('undated', null, { status: 'succeeded' });
     expect(await stage.poll()).toEqual(['flight.succeeded undated']);
@@ -72,7 +72,7 @@ describe('a Flight', () => {
     expect(fresh.map(({ key }) => stage.named(key))).toEqual(['eu/flight/a/cancelled#2']);
   });
 
-  test('of a status not known today is reported once, at its start, and watched on', async () => {
+  test('of an unknown status is reported once, at its start, and still watched', async () => {
     stage.show('a', 20, { status: 'paused' });
     const { fresh } = await stage.watch.poll();
     expect(fresh.map(({ type, occurredAtUs }) => [type, occurredAtUs])).toEqual([
@@ -92,27 +92,24 @@ describe('a Flight', () => {
     ['failed', 'of late'],
     ['failed', ''],
     ['succeeded', ''],
-  ])(
-    'that %s (message %j) is reported once where an answer leaves its status out',
-    async (status, errorMessages) => {
-      stage.show('a', 20);
-      await stage.poll();
-      const reported: string[] = [];
-      for (const now of [
-        { status: '' },
-        { status, errorMessages },
-        { status: '' },
-        { status, errorMessages },
-      ]) {
-        stage.ends('a', now);
-        await stage.pass(40);
-        reported.push(...(await stage.poll()));
-      }
-      expect([reported, stage.watch.openCount()]).toEqual([[`flight.${status} a`], 0]);
-    },
-  );
+  ])('that %s (message %j) is reported once if an answer omits its status', async (status, errorMessages) => {
+    stage.show('a', 20);
+    await stage.poll();
+    const reported: string[] = [];
+    for (const now of [
+      { status: '' },
+      { status, errorMessages },
+      { status: '' },
+      { status, errorMessages },
+    ]) {
+      stage.ends('a', now);
+      await stage.pass(40);
+      reported.push(...(await stage.poll()));
+    }
+    expect([reported, stage.watch.openCount()]).toEqual([[`flight.${status} a`], 0]);
+  });
 
-  test('that was there and is there no more is watched no longer a minute later, until it comes back', async () => {
+  test('that no longer exists is no longer watched a minute later, until it comes back', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
     stage.vanishes('a');
@@ -157,14 +154,14 @@ describe('a failed Flight', () => {
     });
   });
 
-  test('ends by its log with the failure, where no line says that it ended', async () => {
+  test('ends by its log with the failure if no line says that it ended', async () => {
     stage.answers.log = [line('5', 10, { message: 'Segment limit' })];
     stage.show('a', -20, { status: 'failed', durationSeconds: 9 });
     const [event] = (await stage.watch.poll()).fresh;
     expect(event?.occurredAtUs).toBe(stage.clock.nowUs() - 10 * SECOND_US);
   });
 
-  test('never ends before it began, though our clock is behind and the service does not say what time it is', async () => {
+  test('never ends before it began, even if our clock is behind and the service does not give its time', async () => {
     await stage.pass(60);
     stage.answers.tellsTime = false;
     stage.show('a', -144, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
@@ -172,7 +169,7 @@ describe('a failed Flight', () => {
     expect(event?.occurredAtUs).toBe(stage.clock.nowUs() + 144 * SECOND_US);
   });
 
-  test('whose log speaks of the future ended when it was seen', async () => {
+  test('whose log has a future instant ended when it was seen', async () => {
     await stage.pass(60);
     stage.answers.log = [line(2, -7_200)];
     stage.show('a', 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9_000 });
@@ -199,7 +196,7 @@ describe('a failed Flight', () => {
     expect(await stage.watch.poll()).toMatchObject({ again: false, fresh: [] });
   });
 
-  test('waits on in a new life, and not once time has gone backwards', async () => {
+  test('keeps waiting in a new life, but not once time has gone backwards', async () => {
     await stage.pass(60);
     stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
     await stage.watch.poll();
@@ -228,7 +225,7 @@ describe('a failed Flight', () => {
     expect(await stage.poll()).toEqual(['flight.failed a', 'flight.succeeded b']);
   });
 
-  test('that waits for its reason is reported also where it cannot be read any more', async () => {
+  test('that waits for its reason is reported even if it cannot be read any more', async () => {
     await stage.pass(60);
     stage.show('undated', null);
     expect(await stage.poll()).toEqual([]);
@@ -255,7 +252,7 @@ describe('a failed Flight', () => {
   });
 
   test.each(['unavailable', 'rate_limited', 'cancelled'] as const)(
-    'that waits for its reason is reported when that is over also where its Bird cannot be read: %s',
+    'that waits for its reason is reported at the end of the wait even if its Bird cannot be read: %s',
     async (code) => {
       await stage.pass(60);
       stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
@@ -281,7 +278,7 @@ describe('a failed Flight', () => {
     },
   );
 
-  test('that waits for its reason is reported at once where its Bird is there no more, also in a new life', async () => {
+  test('that waits for its reason is reported at once if its Bird is deleted, even in a new life', async () => {
     await stage.pass(60);
     stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
     expect(await stage.poll()).toEqual([]);
@@ -299,7 +296,7 @@ describe('a failed Flight', () => {
     expect(stage.takeCommits()).toBe(0);
   });
 
-  test('without a message has its log read also where the pace leaves no room, up to some in a poll', async () => {
+  test('without a message has its log read even if the rate leaves no room, up to some in a poll', async () => {
     stage.answers.hasSlack = false;
     await stage.pass(60);
     stage.answers.log = [line(5, 10, { message: 'Segment limit' })];
@@ -315,7 +312,7 @@ describe('a failed Flight', () => {
     expect(reported).toEqual([20, 20, 10]);
   });
 
-  test('without a message has its log read once, and once more at the end, where the pace leaves no room', async () => {
+  test('without a message has its log read once, and once more at the end, if the rate leaves no room', async () => {
     stage.answers.hasSlack = false;
     await stage.pass(60);
     stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
@@ -329,7 +326,7 @@ describe('a failed Flight', () => {
     expect(stage.asked.filter((one) => one === 'log')).toHaveLength(2);
   });
 
-  test('has its step read also where the pace leaves no room: of one in a poll, and not in trouble', async () => {
+  test('has its step read even if the rate leaves no room: one per poll, and not in trouble', async () => {
     stage.answers.hasSlack = false;
     stage.answers.log = [line(5, 10, { message: 'No quota', stepId: '2' })];
     await stage.pass(60);
@@ -351,7 +348,7 @@ describe('a failed Flight', () => {
     expect(stage.asked.filter((one) => one === 'log')).toHaveLength(1);
   });
 
-  test('is told without its log where that is in trouble', async () => {
+  test('is reported without its log if that cannot be read', async () => {
     stage.answers.trouble = { log: new NestwatchError('unavailable', 'the service answered 503') };
     stage.show('b', 5, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
     expect(await stage.poll()).toEqual(['flight.failed b']);
@@ -360,7 +357,7 @@ describe('a failed Flight', () => {
     await expect(stage.watch.poll()).rejects.toThrow('a bug');
   });
 
-  test('of before the watch is history, by its end, its log or its start, and its log is not read for less', async () => {
+  test('from before the watch is history, by its end, its log or its start, and its log is read only if needed', async () => {
     stage.answers.log = [line(3, 600)];
     stage.show('by its end', 1_800, { status: 'failed', durationSeconds: 60 });
     stage.show('by its log', 1_800, { status: 'failed', durationSeconds: null });
@@ -372,7 +369,7 @@ describe('a failed Flight', () => {
     expect(history).toEqual([true, true, true, true]);
   });
 
-  test('of which nothing says when it was is news where only later ones were stage.asked for', async () => {
+  test('without any instant is news if only later ones were requested', async () => {
     await stage.pass(300);
     stage.show('dated', 10, { status: 'succeeded', durationSeconds: 5 });
     await stage.watch.poll();
@@ -391,7 +388,7 @@ describe('a failed Flight', () => {
     expect(history).toEqual([false, false, false, true]);
   });
 
-  test('of before the watch is news when its log says that it ended since', async () => {
+  test('from before the watch is news if its log says that it ended since', async () => {
     await stage.pass(60);
     stage.answers.log = [line(3, 20)];
     stage.show('a', 300, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
@@ -399,7 +396,7 @@ describe('a failed Flight', () => {
     expect(stage.happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
   });
 
-  test('without any start is news by its log alone, which is read also where the pace leaves no room', async () => {
+  test('without any start is news by its log alone, which is read even if the rate leaves no room', async () => {
     await stage.pass(60);
     stage.answers.hasSlack = false;
     stage.answers.log = [line(3, 20)];
@@ -422,7 +419,7 @@ describe('a poll', () => {
     ]);
   });
 
-  test('reads an answer that may be cut in halves, and one that is too large', async () => {
+  test('halves an answer that may be cut off, and one that is too large', async () => {
     for (let at = 0; at < 60; at += 1)
       stage.show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
     stage.world.behaviours.flightsCap = 25;
@@ -438,7 +435,7 @@ describe('a poll', () => {
     await expect(stage.watch.poll()).rejects.toThrow('a bug');
   });
 
-  test('finds within hours what an answer lacked that was cut where longer ones had come before', async () => {
+  test('finds within hours what a cut answer lacked, if longer ones had come before', async () => {
     for (let at = 0; at < 60; at += 1)
       stage.show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
     expect((await stage.watch.poll()).fresh).toHaveLength(60);
@@ -455,7 +452,7 @@ describe('a poll', () => {
     expect(seen.sort()).toEqual(Array.from({ length: 40 }, (_, at) => `flight.succeeded n${at}`).sort());
   });
 
-  test('asks for one or two open Flights that the list lacks by their ids, for more by their status', async () => {
+  test('requests one or two open Flights that the list lacks by their ids, more of them by their status', async () => {
     for (const id of ['a', 'b', 'c']) stage.show(id, 20);
     await stage.watch.poll();
     stage.answers.unlisted = new Set(['a', 'b']);
@@ -468,7 +465,7 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
-  test('asks for what is long in the air at first, but soon after it where the pace leaves no room', async () => {
+  test('requests long active Flights at first, but soon afterwards if the rate leaves no room', async () => {
     stage.answers.hasSlack = false;
     stage.show('old', 2 * 86_400);
     expect(await stage.poll()).toEqual([]);
@@ -482,14 +479,14 @@ describe('a poll', () => {
     expect(await stage.poll()).toEqual(['flight.failed old']);
   });
 
-  test('that is the only one asks for it at once', async () => {
+  test('that is the only one requests them at once', async () => {
     stage.answers.hasSlack = false;
     stage.show('old', 2 * 86_400);
     await stage.watch.poll({ isOnly: true });
     expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'list active'], 1]);
   });
 
-  test('fails with the region, and not with one Flight that the service cannot show', async () => {
+  test('fails with the region, but not with one Flight that the service cannot show', async () => {
     stage.show('a', 20);
     stage.show('b', 20);
     await stage.watch.poll();
@@ -510,7 +507,7 @@ describe('a poll', () => {
     expect(stage.watch.openCount()).toBe(1);
   });
 
-  test('asks ever more rarely for a Flight that the service cannot show, until it can', async () => {
+  test('requests a Flight that the service cannot show less and less often, until it can', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
     stage.answers.unlisted = stage.answers.unreadable = new Set(['a']);
@@ -528,7 +525,7 @@ describe('a poll', () => {
     expect(await stage.poll()).toEqual(['flight.cancelled a']);
   });
 
-  test('takes a Flight as gone only after two answers in a row that say so', async () => {
+  test('considers a Flight deleted only after two answers in a row that say so', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
     for (let count = 0; count < 3; count += 1) {
@@ -547,7 +544,7 @@ describe('a poll', () => {
     expect(await stage.poll()).toEqual(['flight.cancelled a']);
   });
 
-  test('finds more open Flights than one answer holds without asking for each', async () => {
+  test('finds more open Flights than one answer holds without requesting each', async () => {
     for (let at = 0; at < 60; at += 1) stage.show(`${at}`, 86_400 + at * 3_600);
     stage.world.behaviours.flightsCap = 25;
     await stage.watch.poll();
@@ -559,7 +556,7 @@ describe('a poll', () => {
     expect(stage.asked.length).toBeLessThan(12);
   });
 
-  test('asks for all that is active where the start of an open Flight is not known', async () => {
+  test('requests all that is active if the start of an open Flight is not known', async () => {
     for (const id of ['a', 'b', 'c']) stage.show(id, null);
     await stage.watch.poll();
     stage.answers.unlisted = new Set(['a', 'b', 'c']);
@@ -568,7 +565,7 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
-  test('of a service that says no time goes by our clock', async () => {
+  test('of a service that gives no time uses our clock', async () => {
     stage.answers.tellsTime = false;
     stage.show('a', 20);
     await stage.watch.poll();
@@ -578,7 +575,7 @@ describe('a poll', () => {
     expect((await stage.watch.poll()).fresh[0]?.occurredAtUs).toBe(stage.clock.nowUs());
   });
 
-  test('begins no earlier than the first reading did, also for an open Flight', async () => {
+  test('begins no earlier than the first reading did, even for an open Flight', async () => {
     stage.show('before', 3_700);
     stage.show('known', 3_000);
     await stage.watch.poll();
@@ -615,7 +612,7 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'get']);
   });
 
-  test('of a new life goes on with what the store knows', async () => {
+  test('of a new life continues with what the store knows', async () => {
     stage.show('a', 20);
     stage.show('b', 30, { status: 'succeeded', durationSeconds: 5 });
     stage.show('long ago', 3_000);
@@ -627,7 +624,7 @@ describe('a poll', () => {
   });
 
   test.each(['succeeded', 'failed'])(
-    'sees one end that %s, though the service says only then when it started',
+    'sees one end that %s, even if the service gives the start only then',
     async (status) => {
       stage.show('queued', 20, { isDated: false });
       await stage.poll();
@@ -647,20 +644,23 @@ describe('a poll', () => {
     ['succeeded', {}],
     ['failed', {}],
     ['failed', { errorMessages: 'why' }],
-  ])('says once of one that %s %o when it started, though the service says it only then', async (...end) => {
-    const [status, said] = end;
-    stage.show('queued', 20, { isDated: false });
-    await stage.poll();
-    await stage.pass(30);
-    stage.ends('queued', { status, ...said });
-    stage.dated('queued');
-    for (let round = 0; round < 3; round += 1) await stage.poll();
-    const starts = stage.facts.filter(({ fact }) => fact === 'flight_started');
-    expect(starts).toMatchObject([{ startedAtUs: expect.any(Number) }]);
-    expect(stage.lateUs).toEqual([]);
-  });
+  ])(
+    'reports once a Flight that %s %o when it started, even if the service says it only then',
+    async (...end) => {
+      const [status, said] = end;
+      stage.show('queued', 20, { isDated: false });
+      await stage.poll();
+      await stage.pass(30);
+      stage.ends('queued', { status, ...said });
+      stage.dated('queued');
+      for (let round = 0; round < 3; round += 1) await stage.poll();
+      const starts = stage.facts.filter(({ fact }) => fact === 'flight_started');
+      expect(starts).toMatchObject([{ startedAtUs: expect.any(Number) }]);
+      expect(stage.lateUs).toEqual([]);
+    },
+  );
 
-  test('forgets ended Flights of long ago, which the store still knows', async () => {
+  test('forgets ended Flights of long ago, which the store still has', async () => {
     const lookedUp: string[] = [];
     const { transaction } = stage.store;
     stage.store.transaction = (work) =>
@@ -694,7 +694,7 @@ describe('a poll', () => {
 });
 
 describe('a Flight that comes late', () => {
-  test('is reported to the overlap by the time since it started', async () => {
+  test('is counted for the overlap by the time since it started', async () => {
     stage.show('a', 1);
     await stage.watch.poll();
     await stage.pass(30);
@@ -710,7 +710,7 @@ describe('a Flight that comes late', () => {
     ]);
   });
 
-  test('says nothing of the overlap after a pause, in which it may have come at any time', async () => {
+  test('is not counted for the overlap after a pause, in which it may have come at any time', async () => {
     stage.show('a', 1);
     await stage.watch.poll();
     await stage.pass(700);
@@ -737,7 +737,7 @@ describe('a Flight that comes late', () => {
     expect(stage.watch.verifiedUs()).toBeGreaterThan(TEST_START_US);
   });
 
-  test('by more than a day is found by the daily reading of all that failed or is active', async () => {
+  test('by more than a day is found by the daily reading of all failed or active Flights', async () => {
     stage.show('a', 1);
     await stage.watch.poll();
     await stage.pass(3_600);
@@ -757,7 +757,7 @@ describe('a Flight that comes late', () => {
 describe('a Flight that started before what a first start reads', () => {
   const started = 3 * 3_600;
 
-  test('and fails before its Bird is first stage.asked for, is found by the first reading of all that failed', async () => {
+  test('and fails before its Bird is first polled, is found by the first reading of all failed Flights', async () => {
     await stage.pass(60);
     const durationSeconds = started - 30;
     stage.show('missed', started, { status: 'failed', errorMessages: 'No quota', durationSeconds });
@@ -770,7 +770,7 @@ describe('a Flight that started before what a first start reads', () => {
     expect(stage.facts.filter(({ fact }) => fact === 'flight_started')).toHaveLength(1);
   });
 
-  test('is news where it was in the air at the first reading', async () => {
+  test('is news if it was active at the first reading', async () => {
     stage.show('a', started);
     await stage.watch.poll();
     await stage.pass(30);
@@ -794,7 +794,7 @@ describe('Flights too dense for an answer', () => {
     await stage.pass(900);
   });
 
-  test('within a second are read all the same, whether too large or cut', async () => {
+  test('within a second are still read, whether too large or cut off', async () => {
     stage.answers.receivable = 25;
     burst('large', 200, SECOND_US);
     const { fresh, requests } = await stage.watch.poll();
@@ -822,7 +822,7 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([1, 0]);
   });
 
-  test('at one moment are reported as missing where no answer holds them; what follows is reported, and nothing is proven', async () => {
+  test('at one moment are reported as missing if no answer holds them; later ones are reported, nothing is proven', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     stage.show('later', 10, failed);
@@ -842,7 +842,7 @@ describe('Flights too dense for an answer', () => {
     expect(stage.watch.verifiedUs()).toBeGreaterThan(burstUs);
   });
 
-  test('at one moment are known to be missing in a new life, whose polls begin behind them', async () => {
+  test('at one moment are known to be missing in a new life, whose polls begin after them', async () => {
     await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
     stage.answers.receivable = 25;
     burst('large', 30, 0);
@@ -859,7 +859,7 @@ describe('Flights too dense for an answer', () => {
     expect([gaps(), missing()]).toEqual([[1, 1], 1]);
   });
 
-  test('at one moment are tried anew by the daily reading when they are older than a day, and reported', async () => {
+  test('at one moment are tried again by the daily reading when they are older than a day, and reported', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     await stage.watch.poll();
@@ -881,7 +881,7 @@ describe('Flights too dense for an answer', () => {
     expect(stage.watch.verifiedUs()).toBeGreaterThan(stage.clock.nowUs() - HOUR_US);
   });
 
-  test('at one moment are no longer reported as missing when their Bird is gone', async () => {
+  test('at one moment are no longer reported as missing when their Bird is deleted', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     await stage.watch.poll();
@@ -898,14 +898,14 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([0]);
   });
 
-  test('at one moment are no gap where nothing shows that answers are cut', async () => {
+  test('at one moment are no gap if nothing shows that answers are cut off', async () => {
     burst('many', 30, 0);
     expect((await stage.watch.poll()).fresh).toHaveLength(30);
     await stage.watch.poll();
     expect(gaps()).toEqual([0]);
   });
 
-  test('at one moment are reported as missing where answers are known to be cut', async () => {
+  test('at one moment are reported as missing if answers are known to be cut off', async () => {
     stage.world.behaviours.flightsOrder = 'newest_first';
     stage.world.behaviours.flightsCap = 25;
     burst('spread', 40, 30 * SECOND_US);
@@ -934,7 +934,7 @@ describe('Flights too dense for an answer', () => {
     },
   );
 
-  test('of a service that compares whole seconds are no gap where nothing shows that answers are cut', async () => {
+  test('of a service that compares whole seconds are no gap if nothing shows that answers are cut off', async () => {
     stage.world.behaviours.comparedPrecision = 'second';
     burst('many', 30, SECOND_US / 2);
     expect((await stage.watch.poll()).fresh).toHaveLength(30);
@@ -944,7 +944,7 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([0]);
   });
 
-  test('among all that is active are reported as missing as well', async () => {
+  test('among all active ones are reported as missing as well', async () => {
     stage.answers.receivable = 25;
     for (let at = 0; at < 30; at += 1) stage.show(`${at}`, 100_000);
     await stage.watch.poll();
@@ -953,7 +953,7 @@ describe('Flights too dense for an answer', () => {
 });
 
 describe('a backlog', () => {
-  test('of more Flights than a poll should hold is read from its oldest end, each once', async () => {
+  test('with more Flights than a poll should hold is read from its oldest end, each once', async () => {
     await stage.pass(30);
     stage.show('known', 0, { status: 'succeeded', durationSeconds: 0 });
     await stage.watch.poll();
@@ -974,7 +974,7 @@ describe('a backlog', () => {
     expect(seen).toHaveLength(5_000);
   });
 
-  test('of a first reading is not passed over for an active Flight at its newer end', async () => {
+  test('of a first reading is not skipped because of an active Flight at its newer end', async () => {
     stage.world.behaviours.flightsCap = 1_000;
     for (let at = 0; at < 5_000; at += 1)
       stage.show(`${at}`, 3_550 - at / 2, { status: 'succeeded', durationSeconds: 0 });
@@ -989,7 +989,7 @@ describe('a backlog', () => {
   });
 });
 
-test('a Bird of which the store has only the cursor is read from there', async () => {
+test('a Bird for which the store has only the cursor is read from there', async () => {
   await stage.store.transaction(async (tx) => {
     const { stream } = await tx.streams.open('eu', 'flight', stage.bird.id);
     await tx.streams.advanceCursor(stream, TEST_START_US - 60 * SECOND_US);
@@ -999,7 +999,7 @@ test('a Bird of which the store has only the cursor is read from there', async (
   expect(await stage.poll()).toEqual(['flight.succeeded after']);
 });
 
-test('a cursor that is later than the clock of the service is taken back at once', async () => {
+test("a cursor ahead of the service's clock is corrected at once", async () => {
   stage.show('before', 600, { status: 'succeeded', durationSeconds: 1 });
   expect(await stage.poll()).toEqual(['flight.succeeded before']);
   await stage.store.transaction(async (tx) => {

@@ -95,7 +95,7 @@ beforeEach(() => {
 });
 
 describe('a burst', () => {
-  test('of which nothing shows whether the list was cut is read by about a dozen requests', async () => {
+  test('without signs that the list was cut off is read by about a dozen requests', async () => {
     list.burst('a', 25, NOW_US - 600 * SECOND_US, 1_000);
     const { ids, requests } = await list.poll(SINCE_US);
     expect([ids.size, requests]).toEqual([25, expect.any(Number)]);
@@ -110,7 +110,7 @@ describe('a burst', () => {
     expect((await list.poll(SINCE_US)).ids.has('b0')).toBe(true);
   });
 
-  test('and what follows it are found where the list is cut right behind it', async () => {
+  test('and what follows it are found if the list is cut off right after it', async () => {
     list.listing.cap = 25;
     list.burst('a', 25, NOW_US - 600 * SECOND_US, 1_000);
     await list.poll(SINCE_US);
@@ -118,7 +118,7 @@ describe('a burst', () => {
     expect((await list.poll(SINCE_US)).ids.size).toBe(85);
   });
 
-  test('is read anew where another Bird has shown since that lists are cut', async () => {
+  test('is read again if another Bird has shown since that lists are cut off', async () => {
     Object.assign(list.listing, { cap: 25, order: 'newest' });
     list.burst('a', 25, NOW_US - 600 * SECOND_US, 1_000);
     await list.poll(SINCE_US);
@@ -139,7 +139,7 @@ describe('a burst', () => {
     expect(await list.poll(SINCE_US)).toMatchObject({ unread: [], ids: { size: 30 } });
   });
 
-  test('that may still go on is read anew', async () => {
+  test('that may still continue is read again', async () => {
     list.burst('a', 25, NOW_US - SECOND_US, 1_000);
     await list.poll(SINCE_US);
     expect((await list.poll(SINCE_US)).requests).toBeGreaterThan(2);
@@ -163,7 +163,7 @@ const clusters = fc.array(
   { maxLength: 6 },
 );
 
-test('whatever has started, and however the list is cut and compared, each Flight is found', async () => {
+test('whatever has started, and however the list is cut off and compared, each Flight is found', async () => {
   await fc.assert(
     fc.asyncProperty(
       clusters,

@@ -65,7 +65,7 @@ test('the active members of each Nest are kept, each once', async () => {
   });
 });
 
-test('only what changed is written, also in another life, and a Nest that is gone has nobody', async () => {
+test('only changes are written, also in another life, and a deleted Nest has nobody', async () => {
   const { book, kept, writes } = await open();
   const first = book();
   await first.keep([nest('1', user('anna@example.com')), nest('2', user('bo@example.com'))]);
@@ -79,7 +79,7 @@ test('only what changed is written, also in another life, and a Nest that is gon
   expect(writes()).toBe(2);
 });
 
-test('a Nest that may only be unreadable keeps whom it has', async () => {
+test('a Nest that may only be unreadable keeps its members', async () => {
   const { book, kept } = await open();
   const one = book();
   await one.keep([nest('1', user('anna@example.com')), nest('2', user('bo@example.com'))]);
@@ -95,7 +95,7 @@ test.each([
   'anna',
   '',
   `${'a'.repeat(250)}@example.com`,
-])('what is no single address is nobody: %j', async (text) => {
+])('what is not a single address is nobody: %j', async (text) => {
   const { book, kept } = await open();
   await book().keep([nest('1', user(text), user('bo@example.com'))]);
   expect(await kept()).toEqual({ 1: ['bo@example.com'] });

@@ -22,7 +22,7 @@ function newsMinutes(newcomers: Newcomers): number | undefined {
   return sinceUs === undefined ? undefined : (nowUs - sinceUs) / 60e6;
 }
 
-test('of a Bird that comes, news begins an hour before the last reading that lacked it', async () => {
+test('for a new Bird, news begins an hour before the last reading that lacked it', async () => {
   const newcomers = new Newcomers({ region: 'eu', store, clock });
   await newcomers.load();
   expect(newsMinutes(newcomers)).toBeUndefined();
@@ -34,7 +34,7 @@ test('of a Bird that comes, news begins an hour before the last reading that lac
 test.each([
   ['the machine slept, or our clock was set forward', 8 * HOUR_MS, 8 * 60 + 65],
   ['our clock was set back', -8 * HOUR_MS, 65],
-])('no news is taken for history where meanwhile %s', async (_what, byMs, minutes) => {
+])('no news is taken for history if meanwhile %s', async (_what, byMs, minutes) => {
   const newcomers = new Newcomers({ region: 'eu', store, clock });
   newcomers.readWhole(clock.monotonicMs(), clock.nowUs());
   await clock.advance(5 * MINUTE_MS);
@@ -45,7 +45,7 @@ test.each([
 test.each([
   [3 * HOUR_MS, 4 * 60],
   [-3 * HOUR_MS, 60],
-])('a new life begins where the one before has kept a reading of %i ms ago', async (agoMs, minutes) => {
+])('a new life begins where the previous one stored a reading of %i ms ago', async (agoMs, minutes) => {
   const readUs = TEST_START_US - agoMs * 1000;
   await store.transaction((tx) => tx.streams.putReads('eu', [{ feed: 'inventory', readUs }]));
   const newcomers = new Newcomers({ region: 'eu', store, clock });

@@ -150,7 +150,7 @@ describe('the Flights of a Bird, whose list has no pages', () => {
     return { watch: watches('7'), requests: () => requests };
   }
 
-  test('are read in parts where one answer cannot hold them', async () => {
+  test('are read in parts if one answer cannot hold them', async () => {
     const { watch } = open(900);
     let polls = 0;
     for (let more = true; more; polls += 1) ({ more } = await watch.poll());
@@ -161,7 +161,7 @@ describe('the Flights of a Bird, whose list has no pages', () => {
     expect((await watch.poll()).more).toBe(false);
   });
 
-  test('are read in parts also where the answer is the longest ever, since it may be cut', async () => {
+  test('are read in parts even if the answer is the longest ever, since it may be cut off', async () => {
     const { watch, requests } = open(COUNT);
     for (let more = true; more; ) ({ more } = await watch.poll());
     expectOldestFirst(COUNT);

@@ -141,14 +141,14 @@ const show = (secondsAgo: number) => shownUs.push(serviceNowUs() - secondsAgo * 
 const poll = () => log.poll(signal);
 const pass = (seconds: number) => clock.advance(seconds * 1000);
 
-describe('a cursor that is later than the clock of the service', () => {
+describe("a cursor ahead of the service's clock", () => {
   const cursor = async () =>
     (await store.transaction((tx) => tx.streams.open('eu', 'bird_log', '7'))).cursorUs;
 
   test.each([
     ['two hours', 7_200],
     ['decades', 40 * 365 * 86_400],
-  ])('is taken back in the next poll, once a clock that was %s ahead is right again', async (_, seconds) => {
+  ])('is corrected in the next poll, once a clock that was %s ahead is right again', async (_, seconds) => {
     show(5);
     expect((await poll()).fresh).toHaveLength(1);
     await pass(30);
@@ -168,7 +168,7 @@ describe('a cursor that is later than the clock of the service', () => {
     expect((await poll()).fresh).toHaveLength(1);
   });
 
-  test('that an earlier life left is taken back in the first poll', async () => {
+  test('from an earlier life is corrected in the first poll', async () => {
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'bird_log', '7');
       await tx.streams.advanceCursor(stream, clock.nowUs() + 7_200 * SECOND_US);
@@ -193,7 +193,7 @@ describe('a cursor that is later than the clock of the service', () => {
     expect(log.cursorUs()).toBe(cursorUs + 34 * SECOND_US);
   });
 
-  test('because of one entry that disagrees with that clock is none: it is not followed', async () => {
+  test('by one entry that disagrees with that clock is not followed', async () => {
     show(5);
     show(-7_200);
     expect((await poll()).fresh).toHaveLength(2);
@@ -205,7 +205,7 @@ describe('a cursor that is later than the clock of the service', () => {
 });
 
 describe('an entry is late', () => {
-  test('when it came behind the cursor of the sweep before, by the time since it occurred', async () => {
+  test('if it came behind the cursor of the previous sweep, by the time since it occurred', async () => {
     show(5);
     await poll();
     await pass(30);
@@ -225,7 +225,7 @@ describe('an entry is late', () => {
     expect(lateUs).toEqual([50 * SECOND_US]);
   });
 
-  test('not at a first start, nor when it was waiting ahead of the cursor all through an outage', async () => {
+  test('but not at a first start, nor if it was waiting ahead of the cursor all through an outage', async () => {
     show(2_000);
     show(5);
     await poll();
@@ -236,7 +236,7 @@ describe('an entry is late', () => {
     expect(lateUs).toEqual([]);
   });
 
-  test('not when it came behind the cursor some time during an outage, nobody knows when', async () => {
+  test('but not if it came behind the cursor at an unknown time during an outage', async () => {
     show(5);
     await poll();
     await pass(7_200);
@@ -245,7 +245,7 @@ describe('an entry is late', () => {
     expect(lateUs).toEqual([]);
   });
 
-  test('not in the first sweep of a new life', async () => {
+  test('but not in the first sweep of a new life', async () => {
     show(5);
     await poll();
     log = openLog();
@@ -254,7 +254,7 @@ describe('an entry is late', () => {
     expect(lateUs).toEqual([]);
   });
 
-  test('by as much as sweeps look back, when only an audit found it', async () => {
+  test('by as much as sweeps look back, if only an audit found it', async () => {
     show(5);
     await poll();
     await pass(600);
@@ -267,7 +267,7 @@ describe('an entry is late', () => {
   });
 });
 
-test('an entry that comes again with a later instant is known where deletions send a sweep back to it', async () => {
+test('an entry that comes again with a later instant is recognised if deletions send a sweep back to it', async () => {
   pages = createPageSize(4, clock);
   log = openLog();
   for (const secondsAgo of [60, 59.9, 59.8, 59.7, 59.5]) show(secondsAgo);
@@ -287,7 +287,7 @@ test('an entry that comes again with a later instant is known where deletions se
   expect(fresh).toHaveLength(4);
 });
 
-test('an entry that comes again with a later instant is known by its id as long as sweeps read it', async () => {
+test('an entry that comes again with a later instant is recognised by its id as long as sweeps read it', async () => {
   overlapUs = 600 * SECOND_US;
   show(5);
   await poll();
@@ -304,7 +304,7 @@ test('an entry that comes again with a later instant is known by its id as long 
 });
 
 describe('an entry that is shown again under its id', () => {
-  test('as created later is no news, also where the sweep that meets it there goes back far', async () => {
+  test('as created later is not news, even if the sweep that reads it there goes far back', async () => {
     show(0);
     await poll();
     await pass(420);
@@ -321,7 +321,7 @@ describe('an entry that is shown again under its id', () => {
 });
 
 describe('the last sweep', () => {
-  test('is known with where and when it began, once it has reached its end', async () => {
+  test('is stored with where and when it began, once it has reached its end', async () => {
     expect(log.swept()).toBeUndefined();
     for (let second = 2_500; second > 0; second -= 1) show(second);
     expect((await poll()).more).toBe(true);
@@ -348,7 +348,7 @@ describe('what an audit keeps', () => {
     expect((await poll()).fresh).toEqual([]);
   });
 
-  test('is read in parts where an answer is too large, and refused where the service refuses it', async () => {
+  test('is read in parts if an answer is too large, and refused if the service refuses it', async () => {
     for (let second = 30; second > 0; second -= 1) show(second);
     huge.add(shownUs[20]!);
     const page = await log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 });
@@ -363,7 +363,7 @@ describe('what an audit keeps', () => {
 });
 
 describe('a page that the service refuses', () => {
-  test('is asked for in halves until it is taken, and the poll goes on with these', async () => {
+  test('is requested in halves until it is accepted, and the poll continues with these', async () => {
     for (let second = 300; second > 0; second -= 1) show(second);
     most = 30;
     expect((await poll()).fresh).toHaveLength(300);
@@ -384,7 +384,7 @@ describe('a page that the service refuses', () => {
     expect(asked).toEqual([25]);
   });
 
-  test('and soon is taken after all teaches nothing', async () => {
+  test('and is accepted soon afterwards teaches nothing', async () => {
     for (const one of [log, openLog('8'), openLog('9')]) {
       most = 30;
       const polled = one.poll(signal);
@@ -399,7 +399,7 @@ describe('a page that the service refuses', () => {
 
   const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
 
-  test('in any size leaves the size as it was, and is asked for once a poll until it is taken', async () => {
+  test('in any size leaves the size as it was, and is requested once a poll until it is accepted', async () => {
     most = 0;
     await refused();
     expect([asked.length, pages.size()]).toEqual([7, 100]);
@@ -413,7 +413,7 @@ describe('a page that the service refuses', () => {
     expect((await poll()).fresh).toHaveLength(1);
   });
 
-  test('in any size is asked for in halves again every three minutes, for it may be taken smaller by then', async () => {
+  test('in any size is requested in halves again every three minutes, since a smaller one may be accepted by then', async () => {
     most = 0;
     await refused();
     most = 30;
@@ -426,7 +426,7 @@ describe('a page that the service refuses', () => {
     expect(log.pageSize()).toBe(25);
   });
 
-  test('of one stream alone is from then on of the size that was taken, and soon tried larger', async () => {
+  test('of one stream only has the accepted size from then on, and a larger one is soon tried', async () => {
     const sizes = async () => {
       asked = [];
       await poll();
@@ -447,7 +447,7 @@ describe('a page that the service refuses', () => {
     expect(await sizes()).toEqual([[100], 100]);
   });
 
-  test('in smaller and smaller ones, and then in any, teaches nothing: it is for what is on it', async () => {
+  test('in smaller and smaller ones, and then in any, teaches nothing: the cause is an entry on it', async () => {
     for (let second = 300; second > 0; second -= 1) show(second);
     afterPage = () => {
       most = asked.length < 4 ? 30 : 0;
@@ -457,7 +457,7 @@ describe('a page that the service refuses', () => {
     expect([log.pageSize(), pages.size()]).toEqual([100, 100]);
   });
 
-  test('is tried larger again by one stream after an hour, and is no larger for the rest of it', async () => {
+  test('is tried larger again by one stream after an hour, and is no larger for the others', async () => {
     const streams = [log, openLog('8'), openLog('9')];
     const all = async () => {
       asked = [];
@@ -476,7 +476,7 @@ describe('a page that the service refuses', () => {
     expect(await all()).toEqual([50, 100, 100]);
   });
 
-  test('may be of another size only where pages are not counted up', async () => {
+  test('may change its size only where pages are not counted up', async () => {
     // All within a second, so that pages are counted up from the start.
     for (let at = 0; at < 120; at += 1) show(5 - at / 1000);
     most = 30;
@@ -502,7 +502,7 @@ describe('a page that the service refuses', () => {
 describe('an entry too large to be received', () => {
   const setAside = () => happened.flatMap((one) => (one.what === 'quarantined' ? [one.count] : []));
 
-  test('is set aside once, what stands around it is kept, and the size of pages stays', async () => {
+  test('is set aside once, its neighbours are stored, and the page size stays', async () => {
     for (let second = 60; second > 0; second -= 1) show(second);
     huge.add(shownUs[50]!);
     const { fresh } = await poll();
@@ -523,7 +523,7 @@ describe('an entry too large to be received', () => {
     expect(asked).toEqual([100]);
   });
 
-  test('is passed over also where it is the first, the last or the only one', async () => {
+  test('is also skipped if it is the first, the last or the only one', async () => {
     show(50);
     huge.add(shownUs[0]!);
     expect((await poll()).fresh).toEqual([]);
@@ -536,7 +536,7 @@ describe('an entry too large to be received', () => {
     expect((await poll()).fresh).toHaveLength(1);
   });
 
-  test('is passed over alone also where pages are given smaller than they are asked for', async () => {
+  test('is the only one skipped, even if pages are smaller than requested', async () => {
     // All within a second, so that pages are counted up, in the size that the service returns.
     for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
     largest = 50;
@@ -547,7 +547,7 @@ describe('an entry too large to be received', () => {
     expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(10);
   });
 
-  test('does not make pages smaller once they are given as they are asked for', async () => {
+  test('does not make pages smaller once they are returned as requested', async () => {
     for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
     largest = 50;
     await poll();
@@ -559,7 +559,7 @@ describe('an entry too large to be received', () => {
     expect([await sized(0, 100), await sized(1, 100)]).toEqual([100, 100]);
   });
 
-  test('is none where all answers are too large: that is a failure, after few requests', async () => {
+  test('is not assumed if all answers are too large: that is a failure, after few requests', async () => {
     refuse = new NestwatchError('too_large', 'more than 16 MiB');
     await expect(poll()).rejects.toBe(refuse);
     expect(asked).toEqual([100, 50, 25, 5, 1, 100]);
@@ -577,14 +577,14 @@ describe('an entry too large to be received', () => {
   });
 });
 
-test('what cannot be read is set aside once, and the cursor moves on', async () => {
+test('an unreadable entry is set aside once, and the cursor moves on', async () => {
   show(5);
   malformed = 2;
   expect((await poll()).fresh).toHaveLength(1);
   expect(log.cursorUs()).toBe(shownUs[0]);
 });
 
-test('the cursor passes what cannot be read where it is known when that was created', async () => {
+test('the cursor passes an unreadable entry if its instant is known', async () => {
   show(50);
   await poll();
   malformed = 2;
@@ -593,19 +593,19 @@ test('the cursor passes what cannot be read where it is known when that was crea
   expect(log.cursorUs()).toBe(malformedUs);
 });
 
-test('a service that says neither the time nor its page size is read by ours', async () => {
+test('a service that gives neither its time nor its page size is read by ours', async () => {
   isTalkative = false;
   for (let second = 250; second > 0; second -= 1) show(second);
   expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });
   expect(log.swept()?.atUs).toBe(clock.nowUs());
 });
 
-test('a poll that is to end before its first page has read nothing', async () => {
+test('a poll that is stopped before its first page has read nothing', async () => {
   expect(await log.poll(AbortSignal.abort())).toEqual({ more: true, fresh: [], requests: 0 });
   expect(log.swept()).toBeUndefined();
 });
 
-test('a failure within a long sweep costs no page that was read before it', async () => {
+test('a failure within a long sweep loses no page that was read before it', async () => {
   for (let at = 1_500; at > 0; at -= 1) show(at / 16);
   afterPage = () => {
     if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
@@ -619,7 +619,7 @@ test('a failure within a long sweep costs no page that was read before it', asyn
   expect(asked.length).toBeLessThan(13);
 });
 
-test('a page that fails again and again is asked for anew from where its sweep began', async () => {
+test('a page that keeps failing is requested again from where its sweep began', async () => {
   for (let at = 1_500; at > 0; at -= 1) show(at / 16);
   afterPage = () => {
     if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
@@ -634,7 +634,7 @@ test('a page that fails again and again is asked for anew from where its sweep b
   expect(asked.length).toBeGreaterThan(16);
 });
 
-test('what came late while a long sweep waited for its turn is found by the next one', async () => {
+test('an entry that came late while a long sweep waited for its turn is found by the next one', async () => {
   for (let at = 2_500; at > 0; at -= 1) show(at / 32);
   expect((await poll()).more).toBe(true);
   show(50 + 1 / 64);
@@ -646,7 +646,7 @@ test('what came late while a long sweep waited for its turn is found by the next
   expect(found).toBe(shownUs.length);
 });
 
-test('an old entry that an audit found is not remembered, and yet kept once', async () => {
+test('an old entry that an audit found is not remembered, but still stored once', async () => {
   show(5);
   await poll();
   show(3_500);

@@ -21,7 +21,7 @@ function learn(size: number): void {
 }
 
 describe('a smaller size', () => {
-  test('is what two streams found out, the larger of both; one alone says nothing, however often', () => {
+  test('is what two streams found, the larger of both; one alone is not enough, however often', () => {
     pages.learn(3, 1);
     pages.learn(12, 1);
     expect(pages.size()).toBe(100);
@@ -35,8 +35,8 @@ describe('a smaller size', () => {
   });
 });
 
-describe('what one stream found out', () => {
-  test('is its own size, and tried larger sooner than that of all', async () => {
+describe('what one stream found', () => {
+  test('is its own size, and a larger one is tried sooner than for all', async () => {
     const own = pages.learn(12, 1);
     expect([own.size(), own.larger()]).toEqual([12, undefined]);
     await clock.advance(HOUR_MS / 60);
@@ -48,7 +48,7 @@ describe('what one stream found out', () => {
     expect(pages.size()).toBe(100);
   });
 
-  test('is tried larger ever more seldom where that is refused for good', async () => {
+  test('is tried larger less and less often if that is always refused', async () => {
     const own = pages.learn(50, 1);
     let count = 0;
     for (let minute = 0; minute < 24 * 60; minute += 1) {
@@ -62,12 +62,12 @@ describe('what one stream found out', () => {
 });
 
 describe('a larger size', () => {
-  test('is for nobody to try while nothing was refused', async () => {
+  test('is not tried while nothing was refused', async () => {
     await clock.advance(48 * HOUR_MS);
     expect(pages.larger()).toBeUndefined();
   });
 
-  test('is for one to try after an hour, and at once again when it was taken, up to the first', async () => {
+  test('is tried by one after an hour, and at once again if it was accepted, up to the first', async () => {
     learn(12);
     await clock.advance(HOUR_MS - 1);
     expect(pages.larger()).toBeUndefined();
@@ -80,7 +80,7 @@ describe('a larger size', () => {
     expect(pages.larger()).toBeUndefined();
   });
 
-  test('that is refused for good is tried ever more seldom, at last once a day', async () => {
+  test('that is always refused is tried less and less often, at last once a day', async () => {
     learn(25);
     const triedAtHour: number[] = [];
     for (let hour = 1; hour <= 24 * 7; hour += 1) {
@@ -96,7 +96,7 @@ describe('a larger size', () => {
 });
 
 test.each([50, 300])(
-  'a minute in which all pages are refused leaves nothing behind, at %i ms an answer',
+  'a minute in which all pages are refused has no lasting effect, at %i ms per answer',
   async (latencyMs) => {
     let world!: World;
     let isRefusing = false;

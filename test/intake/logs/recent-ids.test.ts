@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRecentIds } from '../../../src/intake/logs/recent-ids.ts';
 
-test('an id is known until what is older than it is forgotten', () => {
+test('an id is known until everything older is forgotten', () => {
   const recent = createRecentIds();
   recent.add('a', 100);
   recent.add('b', 200);
@@ -20,7 +20,7 @@ test('an id that comes again later is known for as long as it may come from ther
   expect([recent.has('a'), recent.has('new')]).toEqual([true, false]);
 });
 
-test('a stream that never ends keeps a bounded number of ids, the newest', () => {
+test('a stream that never ends keeps a limited number of ids, the newest', () => {
   const recent = createRecentIds();
   for (let at = 0; at < 50_000; at += 1) {
     recent.add(`id ${at}`, at);

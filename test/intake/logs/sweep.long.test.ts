@@ -95,7 +95,7 @@ const anyEntries = fc
   .map((list) => list.map((entry, id) => ({ ...entry, id })));
 
 describe('a sweep', () => {
-  test('sees every entry after its start, whatever bounds, precision, page size and totals the service has', () => {
+  test('sees every entry after its start, with any bounds, precision, page size and totals of the service', () => {
     fc.assert(
       fc.property(anyEntries, anyRules, (entries, rules) => {
         // An exclusive bound at whole seconds hides up to a second; sweeps start an overlap before their cursor.
@@ -110,7 +110,7 @@ describe('a sweep', () => {
     );
   });
 
-  test('passes over nothing that stays while older entries are deleted between its pages', () => {
+  test('skips nothing that stays while older entries are deleted between its pages', () => {
     fc.assert(
       fc.property(anyEntries, anyRules, fc.integer({ min: 1, max: 30 }), (entries, rules, perPage) => {
         const sorted = [...entries].sort((a, b) => a.us - b.us || a.id - b.id);
@@ -127,7 +127,7 @@ describe('a sweep', () => {
     );
   });
 
-  test('reads a long spread stream with hardly more requests than pages', () => {
+  test('reads a long sparse stream with hardly more requests than pages', () => {
     const entries = Array.from({ length: 10_000 }, (_, id) => ({ id, us: 10 * SECOND_US + id * SECOND_US }));
     const rules: Rules = { exclusive: false, precisionUs: 1, pageSize: 100, total: 'exact' };
     expect(sweep(entries, rules, SECOND_US).requests).toBeLessThanOrEqual(104);
@@ -187,7 +187,7 @@ describe('the next position', () => {
 });
 
 describe('the cursor', () => {
-  test('is the newest instant of the page that is not in the future of the service', () => {
+  test("is the newest instant of the page that is not ahead of the service's clock", () => {
     expect(cursorOf([5, 9, 40, 7], 10)).toBe(9);
   });
   test('does not move for a page without readable instants', () => {

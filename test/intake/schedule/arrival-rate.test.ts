@@ -13,7 +13,7 @@ const perHour = (evidence: ReturnType<typeof noEvidence>, averagePerHour: number
   expectedRate(evidence, averagePerHour / HOUR) * HOUR;
 
 describe('the expected rate', () => {
-  test('is the average of the feed as long as nothing is known', () => {
+  test("is the feed's average as long as nothing is known", () => {
     expect(perHour(noEvidence(0), 6)).toBeCloseTo(6, 9);
   });
 
@@ -23,7 +23,7 @@ describe('the expected rate', () => {
     expect(perHour(evidence, 6)).toBeCloseTo(100.5 / (0.5 / 6 + 1), 9);
   });
 
-  test('of a stream in which nothing comes sinks, and never to nothing', () => {
+  test('of a stream without entries sinks, but never to zero', () => {
     const evidence = noEvidence(0);
     addEvidence(evidence, 0, 5 * HOUR, 0);
     expect(perHour(evidence, 6)).toBeCloseTo(0.5 / (0.5 / 6 + 5), 9);
@@ -37,12 +37,12 @@ describe('the expected rate', () => {
     expect(evidence.coveredMs).toBeCloseTo(HOUR / Math.E, 3);
   });
 
-  test('of a feed that has shown nothing is an entry in an hour', () => {
+  test('of a feed without any entries is one entry in an hour', () => {
     expect(expectedRate(noEvidence(0)) * HOUR).toBeCloseTo(1, 9);
   });
 });
 
-describe('the present rate', () => {
+describe('the current rate', () => {
   const now = (recent: ReturnType<typeof noEvidence>, longPerHour: number) =>
     presentRate(recent, longPerHour / HOUR) * HOUR;
   const seen = (entries: number, minutes: number) => {
@@ -51,7 +51,7 @@ describe('the present rate', () => {
     return evidence;
   };
 
-  test('is what is expected over hours as long as nothing else was seen', () => {
+  test('is the expected rate over hours as long as nothing else was seen', () => {
     expect(now(noEvidence(0), 6)).toBeCloseTo(6, 9);
   });
 
@@ -69,7 +69,7 @@ describe('the present rate', () => {
     expect(now(burst, 6)).toBeLessThan(during / 5);
   });
 
-  test('counts of a long time only as much as the memory holds', () => {
+  test('counts no more of a long time than the memory holds', () => {
     const evidence = seen(60, 60);
     expect([evidence.entries, evidence.coveredMs]).toEqual([20, 20 * MINUTE]);
   });

@@ -9,7 +9,7 @@ test('a new row has the first value of each column', () => {
   expect([zero.get(row), none.get(row)]).toEqual([0, Number.NaN]);
 });
 
-test('a row that was given back is used again, and remembers nothing', () => {
+test('a released row is used again, and remembers nothing', () => {
   const table = createColumns();
   const column = table.add(7);
   const [first, second] = [table.addRow(), table.addRow()];
@@ -30,7 +30,7 @@ test('thousands of rows keep their own numbers', () => {
   expect(rows.filter((row) => column.get(row) !== (row % 2 === 0 ? row : -1))).toEqual([]);
 });
 
-test('whatever is added, set and given back, each row keeps its own numbers', () => {
+test('whatever is added, set and released, each row keeps its own numbers', () => {
   const step = fc.oneof(
     { weight: 3, arbitrary: fc.constant({ act: 'add' } as const) },
     {

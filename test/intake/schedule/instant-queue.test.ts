@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createInstantQueue } from '../../../src/intake/schedule/instant-queue.ts';
 
-test('what was added last with an earlier instant comes first, and of the same instant what was added first', () => {
+test('an item added last with an earlier instant comes first; of the same instant the one added first', () => {
   const taken = new Set<string>();
   const queue = createInstantQueue<string>((item) => !taken.has(item));
   for (const [item, atMs] of [
@@ -22,7 +22,7 @@ test('what was added last with an earlier instant comes first, and of the same i
   expect(queue.first()).toBeUndefined();
 });
 
-test('any mixture of adding, moving on and taking gives the order of a sorted list', () => {
+test('any mixture of adding, rescheduling and taking gives the order of a sorted list', () => {
   const step = fc.oneof(
     fc.record({ act: fc.constant('add'), atMs: fc.integer({ min: 0, max: 50 }) }),
     fc.record({ act: fc.constant('drop'), atMs: fc.integer({ min: 0, max: 50 }) }),
@@ -50,7 +50,7 @@ test('any mixture of adding, moving on and taking gives the order of a sorted li
   );
 });
 
-test('however many were taken from the front, the others come as they would have, and so does what is added then', () => {
+test('however many were taken from the front, the others keep their order, and so does what is added then', () => {
   let next = 0;
   const queue = createInstantQueue<number>((item) => item >= next);
   const add = (from: number, to: number) => {
@@ -68,7 +68,7 @@ test('however many were taken from the front, the others come as they would have
   take(800);
 });
 
-test('entries of items that moved on are dropped though nobody takes from the front', () => {
+test('entries of rescheduled items are dropped even if nobody takes from the front', () => {
   let asked = 0;
   let now = 0;
   const queue = createInstantQueue<string>((_, atMs) => {

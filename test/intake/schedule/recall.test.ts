@@ -46,7 +46,7 @@ test('of a region that was never watched nothing is known', async () => {
   expect(await recall()).toEqual({});
 });
 
-test('the entries of the last hours are counted back from the newest, streams without any too', async () => {
+test('the entries of the last hours are counted back from the newest, including streams without any', async () => {
   await watchSince(48 * HOUR_US);
   await came('flight', '1', [0, 1, 2, 13]);
   await came('bird_log', '1', [5]);
@@ -60,13 +60,13 @@ test('the entries of the last hours are counted back from the newest, streams wi
   });
 });
 
-test('of a region that is watched for a short time, that and what its first reading looked back', async () => {
+test("of a region that is watched for a short time, that time and the first reading's history count", async () => {
   await watchSince(HOUR_US);
   await came('flight', '1', [0, 1.5]);
   expect(await recall()).toEqual({ 'flights/1': { entries: 2, coveredMs: 2 * HOUR_MS } });
 });
 
-test('where all entries are older than the first reading looked back there is no time to count in', async () => {
+test("if all entries are older than the first reading's history, there is no time to count in", async () => {
   await watchSince(0);
   await came('flight', '1', [2]);
   expect(await recall()).toEqual({});

@@ -55,7 +55,7 @@ function gapsOf(times: readonly number[]): number[] {
   return times.slice(1).map((atMs, at) => atMs - times[at]!);
 }
 
-describe('a feed that is left out of a turn', () => {
+describe('a feed that is excluded from a turn', () => {
   const schedule = scheduleOf();
   schedule.add({ name: 'log', feed: 'bird_log' }, 0);
   schedule.add({ name: 'retried', feed: 'bird_log' }, 0);
@@ -69,7 +69,7 @@ describe('a feed that is left out of a turn', () => {
     }
   };
 
-  test('has none, whether its streams are fresh, timed or wait, and the others wait for their own', () => {
+  test('has none, whether its streams are fresh, timed or waiting, and the others wait for their own', () => {
     expect(names(0, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
     expect(names(0)).toEqual(['log', 'retried', Number.POSITIVE_INFINITY]);
     schedule.done('retried', 100, { delayMs: 400 });
@@ -94,7 +94,7 @@ describe('a stream of a Bird', () => {
     expect(schedule.take(31_000)).toEqual({ name: 'a' });
   });
 
-  test('is not given out a second time while its poll is under way', () => {
+  test('is not returned a second time while its poll runs', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
     schedule.take(0);
@@ -113,7 +113,7 @@ describe('a stream of a Bird', () => {
     expect([schedule.take(HOUR), schedule.has('b'), schedule.size]).toEqual([NEVER, false, 0]);
   });
 
-  test('added anew while its poll is under way is fresh, whatever becomes of that poll', () => {
+  test('added again while its poll runs is fresh, whatever that poll results in', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
     schedule.take(0);
@@ -148,7 +148,7 @@ describe('a stream of a Bird', () => {
     expect(schedule.take(dueMs)).toEqual({ name: 'a' });
   });
 
-  test('that came for one that was removed is not taken for it', () => {
+  test('a result for a removed stream is not taken for that of a new one', () => {
     const schedule = scheduleOf();
     const removed = ['fresh', 'waits', 'timed', 'taken'];
     addBirds(schedule, removed.slice(1));
@@ -210,7 +210,7 @@ describe('a hint', () => {
     expect(schedule.take(10_000)).toEqual({ waitMs: 30_000 });
   });
 
-  test('brings a retry forward, and does not put one off', () => {
+  test('brings a retry forward, and does not postpone one', () => {
     const schedule = polledOnce();
     schedule.done('a', 1_000, { delayMs: 60_000 });
     schedule.hint('a', 20_000);
@@ -232,7 +232,7 @@ describe('a hint', () => {
     expect(schedule.take(10_000)).toEqual({ name: 'inventory' });
   });
 
-  test('is followed soon, though all others want their turns for their expected news', () => {
+  test('is followed soon, even if all others want their turns for their expected entries', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 100 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -271,7 +271,7 @@ describe('a regular stream', () => {
     expect(schedule.take(30_000)).toEqual({ waitMs: 60_000 });
   });
 
-  test('that is overdue for longer comes first', () => {
+  test('that is overdue longest comes first', () => {
     const schedule = scheduleOf();
     for (const [at, name] of ['inventory', 'notifications', 'audit'].entries()) {
       schedule.add({ name, intervalMs: [2, 1, 3][at]! * MINUTE, share: 0.25 }, 0);
@@ -355,7 +355,7 @@ describe('a regular stream', () => {
     expect(Math.max(...gapsOf(timesOf(polls, 'notifications')))).toBeLessThanOrEqual(31 * SECOND);
   });
 
-  test('is polled each interval beside Birds whose polls take less than was expected of them', () => {
+  test('is polled each interval beside Birds whose polls take less than expected', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     addBirds(
       schedule,
@@ -382,7 +382,7 @@ describe('a regular stream', () => {
 });
 
 describe('the choice between Birds', () => {
-  test('where the rate allows the interval for all, every stream has it, and no request more is sent', () => {
+  test('if the rate allows the interval for all, every stream has it, and no further request is sent', () => {
     const schedule = scheduleOf();
     const names = Array.from({ length: 100 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -397,7 +397,7 @@ describe('the choice between Birds', () => {
     }
   });
 
-  test('where it does not, streams are polled in proportion to the root of what comes in them', () => {
+  test('otherwise streams are polled in proportion to the square root of their rates', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -421,7 +421,7 @@ describe('the choice between Birds', () => {
     expect(ratio).toBeLessThan(1.87);
   });
 
-  test('but none waits longer than a round where the p99 of the others would be longer for it', () => {
+  test('but none waits longer than a round if it would make the p99 of the others longer', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -437,7 +437,7 @@ describe('the choice between Birds', () => {
     expect(gaps[Math.floor(0.9 * gaps.length)]).toBeLessThanOrEqual(70 * SECOND);
   });
 
-  test('but however little comes in one, it waits at most 1.5 times as long as if all were polled in turn', () => {
+  test('but however low its rate, a stream waits at most 1.5 times as long as if all were polled in turn', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 100 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -455,7 +455,7 @@ describe('the choice between Birds', () => {
     ['a third', 2, 0.95, 1.3],
     ['next to nothing', 200, 5, 100],
   ] as const)(
-    'a feed in which comes %s waits as long as it may without being late',
+    'a feed with %s of the entries waits as long as it may without being late',
     (_, times, least, most) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 2, maxIntervalMs: HOUR });
       const names = Array.from({ length: 80 }, (_, at) => `${at}`);
@@ -478,7 +478,7 @@ describe('the choice between Birds', () => {
     },
   );
 
-  test('a stream of which an earlier life knows is polled first for what that has seen', () => {
+  test('a stream known from an earlier life is polled first by what that has seen', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const seen = (entries: number) => ({ entries, coveredMs: HOUR });
     for (let at = 0; at < 60; at += 1) schedule.add({ name: `quiet${at}`, feed: 'flight', seen: seen(0) }, 0);
@@ -489,7 +489,7 @@ describe('the choice between Birds', () => {
     expect(timesOf(polls, 'busy').length).toBeGreaterThan(1);
   });
 
-  test('a first poll teaches how often entries come, where it is known how long a time it covered', () => {
+  test('a first poll teaches the rate if it is known how long a time it covered', () => {
     const polled = (historyMs: number | undefined) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 1 });
       addBirds(
@@ -539,7 +539,7 @@ describe('the choice between Birds', () => {
     expect(fresh).toBeLessThan(busy!);
   });
 
-  test('a history that takes several polls to read is no news', () => {
+  test('history that takes several polls to read is not news', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -553,7 +553,7 @@ describe('the choice between Birds', () => {
     expect(timesOf(late, '0').length).toBeLessThan(1.2 * timesOf(late, '1').length);
   });
 
-  test('what a poll brought that could not read everything counts when the stream is read to its end', () => {
+  test('the entries of a poll that could not read everything count when the stream is read to its end', () => {
     const counts = (first: Polled) => {
       const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
       const names = Array.from({ length: 60 }, (_, at) => `${at}`);
@@ -615,7 +615,7 @@ describe('a long backlog of a regular stream', () => {
     expect(Math.max(...gaps)).toBeLessThan(7 * MINUTE);
   });
 
-  test('is a lag as long as it is not read to its end, however many polls of it succeed', () => {
+  test('is a lag as long as it is not read to its end, however many of its polls succeed', () => {
     const { lags } = pagesLeft(12, 1, 11 * MINUTE);
     expect(lags[0]).toBeUndefined();
     expect(lags.at(-1)).toBe('notifications');
@@ -623,7 +623,7 @@ describe('a long backlog of a regular stream', () => {
 });
 
 describe('the longest interval', () => {
-  test('is kept for streams in which nothing ever comes, beside busy ones', () => {
+  test('is kept for streams without any entries, beside busy ones', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
     const names = Array.from({ length: 500 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -637,7 +637,7 @@ describe('the longest interval', () => {
     expect(Math.max(...gapsOf(timesOf(late, '3')))).toBeLessThan(MINUTE * 4);
   });
 
-  test('is no aim: where it equals the interval, streams are polled a little before it', () => {
+  test('is not an aim: if it equals the interval, streams are polled a little before it', () => {
     const schedule = scheduleOf({ intervalMs: MINUTE, maxIntervalMs: MINUTE, minIntervalMs: MINUTE });
     const names = Array.from({ length: 30 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -650,7 +650,7 @@ describe('the longest interval', () => {
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0.9 * MINUTE);
   });
 
-  test('is kept by streams that were polled in a bunch, when the rate falls after it', () => {
+  test('is kept by streams that were polled all at once, when the rate falls afterwards', () => {
     let perSecond = 50;
     const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
     // Removed streams take no part.
@@ -669,7 +669,7 @@ describe('the longest interval', () => {
     expect(Math.max(...gaps)).toBeLessThanOrEqual(5 * MINUTE);
   });
 
-  test('holds while the budget allows it, and nobody is polled below the least, whatever comes', () => {
+  test('holds while the rate allows it, and nobody is polled below the minimum, whatever happens', () => {
     const scenario = fc.record({
       streams: fc.integer({ min: 1, max: 120 }),
       minS: fc.integer({ min: 1, max: 20 }),
@@ -713,7 +713,7 @@ describe('the longest interval', () => {
     );
   });
 
-  test('when the rate cannot keep it, the schedule says so with the rate that would', () => {
+  test('if the rate cannot keep it, the schedule says so with the rate that could', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -732,7 +732,7 @@ describe('the longest interval', () => {
     expect(schedule.lag(4 * HOUR)).toBeUndefined();
   });
 
-  test('says whether the rate keeps the interval as well', () => {
+  test('also says whether the rate keeps the interval', () => {
     let perSecond = 1;
     const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
     addBirds(schedule, ['a', 'b', 'c']);
@@ -753,7 +753,7 @@ describe('the longest interval', () => {
     expect(schedule.neededPerSecond()).toBeCloseTo(3, 1);
   });
 
-  test('is missed as well by streams that were never polled, whose polls fail, or whose poll does not end', () => {
+  test('is also missed by streams that were never polled, whose polls fail, or whose poll does not end', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
     const lags = () => [schedule.lag(5 * MINUTE), schedule.lag(6 * MINUTE)];
@@ -768,7 +768,7 @@ describe('the longest interval', () => {
     expect(lags()).toEqual([undefined, undefined]);
   });
 
-  test('is not missed by what is there no more, nor by a regular stream that may lag', () => {
+  test('is not missed by what is deleted, nor by a regular stream that may lag', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
     schedule.add({ name: 'audit', intervalMs: MINUTE, share: 0.1, mayLag: true }, 0);
@@ -785,7 +785,7 @@ describe('the longest interval', () => {
     expect(schedule.lag(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
   });
 
-  test('is missed by what was read in part, whose requests are known all the same', () => {
+  test('is missed by what was read in part, whose requests are still known', () => {
     const schedule = scheduleOf();
     schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.1 }, 0);
     const partly = { requests: 60, isPartial: true };
@@ -799,7 +799,7 @@ describe('the longest interval', () => {
     });
   });
 
-  test('where it cannot be kept, a part of the rate still goes to where news is expected', () => {
+  test('where it cannot be kept, a part of the rate still goes to where entries are expected', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -812,7 +812,7 @@ describe('the longest interval', () => {
   });
 });
 
-describe('the delay of news', () => {
+describe('the delay of entries', () => {
   const limits = { minIntervalMs: 5_000, intervalMs: 30_000, maxIntervalMs: 10 * MINUTE };
 
   longStory(
@@ -834,7 +834,7 @@ describe('the delay of news', () => {
     },
   );
 
-  longStory('of Birds that are alike is that of uniform polling', async () => {
+  longStory('of equal Birds is that of uniform polling', async () => {
     const run = { requestsPerSecond: 4, fromMs: 6 * HOUR, toMs: 12 * HOUR };
     const world = () => createDelayWorld({ shape: 'equal', birds: 200, meanPerHour: 6 });
     const ours = new Measured().add(world(), schedulePolicy(world(), 4, limits), run).delays();

@@ -8,7 +8,7 @@ function use(shares: Shares, payer: Parameters<Shares['begin']>[0], requests: nu
   shares.end(payer, requests, requests);
 }
 
-test('who used a quarter of the requests for its share of a quarter owes nothing', () => {
+test('a user of a quarter of the requests with a share of a quarter owes nothing', () => {
   const shares = createShares();
   const quarter = shares.open(0.25);
   use(shares, quarter, 5);
@@ -17,7 +17,7 @@ test('who used a quarter of the requests for its share of a quarter owes nothing
   expect(quarter.debt).toBe(0);
 });
 
-test('a poll that is under way is owed as it is expected, and afterwards as it was', () => {
+test('a running poll is owed as expected, and afterwards by what it took', () => {
   const shares = createShares();
   const quarter = shares.open(0.25);
   shares.begin(quarter, 5);
@@ -26,7 +26,7 @@ test('a poll that is under way is owed as it is expected, and afterwards as it w
   expect(quarter.debt).toBe(9);
 });
 
-test('nobody saves up what it did not use', () => {
+test('nobody saves up unused requests', () => {
   const shares = createShares();
   const half = shares.open(0.5);
   use(shares, undefined, 1_000);
@@ -34,7 +34,7 @@ test('nobody saves up what it did not use', () => {
   expect(half.debt).toBe(1);
 });
 
-test('who owes nothing owes nothing after others took less than was expected of them', () => {
+test('who owes nothing owes nothing after others took less than expected', () => {
   const shares = createShares();
   const half = shares.open(0.5);
   shares.begin(undefined, 3);

@@ -48,7 +48,7 @@ describe('whether the oldest is pressing', () => {
     expect(list.oldest()?.item.name).toBe(lastsMs.length > 0 ? '0' : undefined);
   });
 
-  test('does not count who left', () => {
+  test('does not count items that left', () => {
     const gone = [item('b', 0), item('c', 0), item('d', 0)];
     const { list, end } = listOf([item('a', 0), ...gone]);
     for (const one of gone) end(one);
@@ -59,7 +59,7 @@ describe('whether the oldest is pressing', () => {
 });
 
 describe('best', () => {
-  test('weighs the square of the wait by what a poll is worth', () => {
+  test('weighs the square of the wait by the value of a poll', () => {
     const { list } = listOf([item('waits long', 0, 1), item('is worth nine', 20_000, 9)]);
     expect(list.best(25_000, NO_WAIT, NEVER_LATE)?.item.name).toBe('waits long');
     expect(list.best(40_000, NO_WAIT, NEVER_LATE)?.item.name).toBe('is worth nine');
@@ -76,7 +76,7 @@ describe('best', () => {
     expect(list.best(55_000, NO_WAIT, lateMs)?.item.name).toBe('busy');
   });
 
-  test('passes over who has not waited long enough', () => {
+  test('skips items that have not waited long enough', () => {
     const { list } = listOf([item('a', 0, 1), item('b', 20_000, 1_000)]);
     const least = { usualMs: 10_000, hintedMs: 10_000 };
     expect(list.best(29_999, least, NEVER_LATE)?.item.name).toBe('a');
@@ -85,7 +85,7 @@ describe('best', () => {
     expect(list.nextMs(least)).toBe(10_000);
   });
 
-  test('lets who was hinted at wait less, and be worth more', () => {
+  test('lets hinted items wait less, and be worth more', () => {
     const [plain, hinted] = [item('plain', 0, 1), item('hinted', 1_000, 1)];
     const { list, end } = listOf([plain, hinted]);
     list.hint(hinted, hinted.lastMs, 100);
@@ -98,7 +98,7 @@ describe('best', () => {
     expect(list.best(60_000, least, NEVER_LATE)?.item.name).toBe('plain');
   });
 
-  test('does not let those wait that were not polled in this life, and compares them by what is known', () => {
+  test('does not let items wait that were not polled in this life, and compares them by what is known', () => {
     const known = item('known', 0, 4);
     const { list, end } = listOf([item('usual', 0, 100)], [item('fresh', 0, 9)]);
     const least = { usualMs: 30_000, hintedMs: 10_000 };
@@ -111,7 +111,7 @@ describe('best', () => {
     expect(other.list.nextMs(least)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('takes one of which something is known for what that is, among the fresh ones', () => {
+  test('takes a known item for what it is, among the fresh ones', () => {
     const [known, fresh] = [item('known', 0, 16), item('fresh', 0, 9)];
     const waiting = new Set([known, fresh]);
     const list = new Waitlist<Item>({

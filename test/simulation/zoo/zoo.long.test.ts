@@ -59,7 +59,7 @@ describe('the simulation finds a daemon', () => {
   });
 
   // In `npm test`, `simulation.long.test.ts` shows that the known worlds pass the same checks.
-  longStory('only by its mistake: the same worlds are clean without it', async () => {
+  longStory('only by its mistake: the same worlds pass without it', async () => {
     for (const [run, variants] of Map.groupBy(chosen, runOf)) {
       for (const [seed, { world }] of new Map(variants.map((one) => [one.world.seed, one]))) {
         expect((await run(seed, { hours: world.hours })).findings).toEqual([]);

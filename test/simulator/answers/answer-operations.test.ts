@@ -88,7 +88,7 @@ describe('Nests and Users', () => {
     expect(ask(world, `GET /users/${NOBODY}`).status).toBe(404);
   });
 
-  test('addUserToNest adds a member, once however often it is asked, with an empty body', () => {
+  test('addUserToNest adds a member once, however often it is called, with an empty body', () => {
     const { world, nest, bram } = furnished();
     for (let time = 0; time < 2; time += 1) {
       const { status, body } = ask(world, `PUT ${nest}/users`, { userId: bram.id });
@@ -141,7 +141,7 @@ describe('Nests and Users', () => {
     expect(handle(world, request).status).toBe(400);
   });
 
-  test('removeUserFromNest removes a member, and does not find who is none', () => {
+  test('removeUserFromNest removes a member, and does not find a non-member', () => {
     const { world, nest, anna } = furnished();
     const first = ask(world, `DELETE ${nest}/users/${anna.id}`);
     expect([first.status, first.body]).toEqual([200, '']);
@@ -178,7 +178,7 @@ describe('Birds', () => {
     expect(ask(world, 'GET /nests/999999/birds').status).toBe(404);
   });
 
-  test('getBird gives exactly the fields of a Bird, and only below its own Nest', () => {
+  test('getBird returns exactly the fields of a Bird, and only below its own Nest', () => {
     const { world, nest, sandbox, manual, draft, marketing } = furnished();
     expect(ask(world, `GET ${nest}/birds/${manual.id}`).json).toEqual({
       id: manual.id,
@@ -202,7 +202,7 @@ describe('Birds', () => {
     expect(world.truth().birds.find(({ birdId }) => birdId === manual.id)?.deletedAtUs).toBe(world.nowUs());
   });
 
-  test('flyBird starts a Flight of a manual, active Bird, which lands after its usual time', async () => {
+  test('flyBird starts a Flight of a manual, active Bird, which succeeds after its usual time', async () => {
     const { world, clock, nest, manual } = furnished();
     const answer = ask(world, `POST ${nest}/birds/${manual.id}`);
     expect([answer.status, answer.body]).toEqual([200, '']);
@@ -229,7 +229,7 @@ describe('Birds', () => {
     },
   );
 
-  test('getBirdLogs gives entries with numbers as ids, and leaves out what does not apply', () => {
+  test('getBirdLogs returns entries with numbers as ids, and omits what does not apply', () => {
     const { world, nest, event, marketing } = furnished();
     world.save(event.id);
     world.eventError(event.id, { message: 'no subscription' });
@@ -253,14 +253,14 @@ describe('Birds', () => {
     ]);
   });
 
-  test('getBirdLogs does not find a Bird that is not there', () => {
+  test('getBirdLogs does not find an unknown Bird', () => {
     const { world, nest } = furnished();
     expect(ask(world, `GET ${nest}/birds/999999/logs`).status).toBe(404);
   });
 });
 
 describe('Flights', () => {
-  test('searchFlights gives the newest first, filtered by start and status, both bounds inclusive', async () => {
+  test('searchFlights returns the newest first, filtered by start and status, both bounds inclusive', async () => {
     const { world, clock, nest, manual } = furnished();
     const failing = world.startFlight(manual.id, {
       fliesForMs: 1500,
@@ -313,7 +313,7 @@ describe('Flights', () => {
     expect(ask(world, `GET ${nest}/birds/${manual.id}/flights/${NOBODY}`).status).toBe(404);
   });
 
-  test('the log of a failed Flight tells its start, steps, retries, the error that was not skipped, and the stop', async () => {
+  test('the log of a failed Flight has its start, steps, retries, the error that was not skipped, and the stop', async () => {
     const { world, clock, nest, manual } = furnished();
     const flight = world.startFlight(manual.id);
     await clock.advance(3000);
@@ -354,7 +354,7 @@ describe('Flights', () => {
     });
   });
 
-  test('a Flight that lands may have skipped errors; its log ends with the duration', async () => {
+  test('a Flight that succeeds may have skipped errors; its log ends with the duration', async () => {
     const { world, clock, nest, manual } = furnished();
     const flight = world.startFlight(manual.id, {
       fliesForMs: 90_500,
@@ -385,7 +385,7 @@ describe('Flights', () => {
 });
 
 describe('notifications', () => {
-  test('getNotifications gives exactly the fields of a Notification, newest first, ten by default', async () => {
+  test('getNotifications returns exactly the fields of a Notification, newest first, ten by default', async () => {
     const { world, clock, marketing } = furnished();
     world.disconnectConnection({ entityId: '17', entityName: 'DeepL', exhausted: false, wording: 'old' });
     await clock.advance(81_000);
@@ -464,7 +464,7 @@ describe('what every operation refuses', () => {
     expect(Object.keys(world.requests().byOperation)).not.toContain('unknown');
   });
 
-  test('a token that the service has come to refuse', () => {
+  test('a token that the service refuses by now', () => {
     const { world } = furnished();
     world.refuseToken();
     expect(ask(world, 'GET /nests').status).toBe(401);
@@ -478,7 +478,7 @@ describe('what every operation refuses', () => {
     'GET /nests/',
     'GET /nests/1/birds/2/flights/3/logs/4',
     'GET /nests/%E0%A4%A',
-  ])('%s, which is no path', (target) => {
+  ])('%s, which is not a path', (target) => {
     const { world } = furnished();
     expect(ask(world, target).status).toBe(404);
     expect(world.requests().byOperation).toEqual({ unknown: 1 });
@@ -491,7 +491,7 @@ describe('what every operation refuses', () => {
     );
   });
 
-  test('a method that the path does not know, with those that it does', () => {
+  test('a method that the path does not support, with those that it does', () => {
     const { world } = furnished();
     const answer = handle(world, {
       method: 'PATCH',
@@ -502,7 +502,7 @@ describe('what every operation refuses', () => {
   });
 
   test.each(['GET /notifications', 'GET /nests/1/birds/2/logs', 'GET /nests/1/birds/2/flights/3/logs'])(
-    '%s with parameters that cannot be read, each named',
+    '%s with invalid parameters, each named',
     (target) => {
       const { world } = furnished();
       const { status, json } = ask(

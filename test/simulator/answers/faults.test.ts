@@ -85,7 +85,7 @@ describe('faults', () => {
     ['date', 'Thu, 02 Jul 2026 12:00:03 GMT'],
     ['garbled', 'in a while'],
     ['none', undefined],
-  ] as const)('a 429 tells when to come again: %s', (retryAfter, value) => {
+  ] as const)('a 429 says when to come back: %s', (retryAfter, value) => {
     const { exchange } = withDoor({ tooManyRequests: 1, retryAfter, retryAfterMs: 2500 });
     const reply = exchange(REQUEST);
     expect(reply.kind === 'answer' && reply.response.headers['retry-after']).toBe(value);
@@ -110,7 +110,7 @@ describe('faults', () => {
     });
   });
 
-  test('a region that is down answers nobody until it comes up', () => {
+  test('a region that is down does not answer until it comes up', () => {
     const { exchange, world } = withDoor();
     world.goDown();
     expect(exchange(REQUEST).kind).toBe('reset');
@@ -165,7 +165,7 @@ describe('the transport within the process', () => {
     expect(error).toMatchObject({ code });
   });
 
-  test('does not know other addresses, and none once it is closed', async () => {
+  test('does not know other addresses, and none after it was closed', async () => {
     const { transport } = opened();
     await expect(transport.send({ ...send, url: 'https://us.example/api-rest/users' })).rejects.toMatchObject(
       { code: 'unreachable' },

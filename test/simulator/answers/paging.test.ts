@@ -16,7 +16,7 @@ function withNotifications(beforeUs: readonly number[], behaviours: Partial<Beha
   return { ...trial, ids, page, found };
 }
 
-describe('pages', () => {
+describe('pages of a list', () => {
   const seven = [7, 6, 5, 4, 3, 2, 1].map((second) => second * 1_000_000);
 
   test.each([
@@ -34,18 +34,18 @@ describe('pages', () => {
     ['to=2026-07-02T11:59:54Z&ascending=true', [0, 1]],
     ['from=2026-07-02T13:59:58%2B02:00&pageSize=1&page=1', [5]],
     ['from=2026-07-02T12:00:00Z&to=2026-07-02T11:00:00Z', []],
-  ])('"%s" gives %j', (query, expected) => {
+  ])('"%s" returns %j', (query, expected) => {
     expect(withNotifications(seven).found(query)).toEqual(expected);
   });
 
-  test('the count is of all that match, on every page', () => {
+  test('the count is of all matches, on every page', () => {
     const { page } = withNotifications(seven);
     expect(page('pageSize=2&page=1').json).toMatchObject({ totalCount: 7, page: 1, pageSize: 2 });
     expect(page('pageSize=2&page=9').json).toMatchObject({ totalCount: 7, page: 9, items: [] });
     expect(page('from=2026-07-02T11:59:58Z').json.totalCount).toBe(2);
   });
 
-  test('a page size above the maximum is clamped, and says so', () => {
+  test('a page size above the maximum is clamped, and the answer says so', () => {
     const { page } = withNotifications(seven, { maxPageSize: 3 });
     expect(page('pageSize=100').json).toMatchObject({ pageSize: 3, totalCount: 7 });
     expect(page('pageSize=100').items).toHaveLength(3);
@@ -60,7 +60,7 @@ describe('pages', () => {
     expect(page('pageSize=3').status).toBe(200);
   });
 
-  test('Bird logs come by 20, notifications by 10, unless the behaviours say otherwise', () => {
+  test('Bird logs have pages of 20, notifications of 10, unless the behaviours say otherwise', () => {
     const trial = createTrial({ defaultLogPageSize: 5 });
     const nest = trial.world.addNest({ name: 'N' });
     const bird = trial.world.addBird(nest.id, { name: 'B', triggerType: 'event' });
@@ -77,7 +77,7 @@ describe('pages', () => {
     expect(page('from=2026-07-02T12:00:00Z&to=2026-07-02T12:00:00Z').json.totalCount).toBe(25);
   });
 
-  test('any list in pages of any size is the list', () => {
+  test('the pages of any list, of any size, add up to the list', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 20 }), { maxLength: 30, size: 'max' }),
@@ -116,7 +116,7 @@ describe('bounds and precision', () => {
     ['exclusive', 'second', 'from=2026-07-02T11:59:59Z', [2]],
     ['inclusive', 'second', 'to=2026-07-02T11:59:59Z', [0, 1]],
     ['exclusive', 'second', 'to=2026-07-02T12:00:00.9Z', [0, 1]],
-  ] as const)('%s, by the %s: "%s" gives %j', (bounds, comparedPrecision, query, expected) => {
+  ] as const)('%s, by the %s: "%s" returns %j', (bounds, comparedPrecision, query, expected) => {
     const { found } = withNotifications(three, { bounds, comparedPrecision });
     expect(found(`${query}&ascending=true`)).toEqual(expected);
   });
@@ -132,15 +132,15 @@ describe('bounds and precision', () => {
     expect(instantText({ ...DEFAULT_BEHAVIOURS, ...behaviours }, TEST_START_US + 120_300)).toBe(text);
   });
 
-  test('a whole second loses its fraction where zeros are trimmed', () => {
+  test('a whole second has no fraction if zeros are trimmed', () => {
     expect(instantText({ ...DEFAULT_BEHAVIOURS, trimsZeros: true }, TEST_START_US)).toBe(
       '2026-07-02T12:00:00Z',
     );
   });
 });
 
-describe('what may be untrue or gone', () => {
-  test('entries are late by the given times, and then stand where their instant belongs', async () => {
+describe('what may be untrue or deleted', () => {
+  test('entries are late by the given times, and then in the place of their instant', async () => {
     const { world, clock, found } = withNotifications([], { lateShare: 1, lateMinMs: 5000, lateMaxMs: 5000 });
     const late = world.disconnectConnection({ exhausted: true, wording: 'new' });
     world.behaviours.lateShare = 0;
@@ -160,7 +160,7 @@ describe('what may be untrue or gone', () => {
     });
   });
 
-  test('the share of late entries is the one asked for', () => {
+  test('the share of late entries is as configured', () => {
     const { world } = withNotifications([], { lateShare: 0.25, lateMinMs: 1000, lateMaxMs: 60_000 });
     for (let at = 0; at < 2000; at += 1) world.appendNotification();
     const waitsMs = world.truth().events.length;
@@ -168,7 +168,7 @@ describe('what may be untrue or gone', () => {
     expect(waitsMs).toBeLessThan(1580);
   });
 
-  test('a coarse step of instants makes ties', async () => {
+  test('coarse instants make ties', async () => {
     const { world, clock } = withNotifications([], { instantStepMs: 10_000 });
     for (let at = 0; at < 4; at += 1) {
       world.disconnectConnection({ exhausted: true, wording: 'new' });
@@ -180,7 +180,7 @@ describe('what may be untrue or gone', () => {
     expect(instants).toEqual(['12:00:10', '12:00:00', '12:00:00', '12:00:00']);
   });
 
-  test('totalCount may be capped or stale while the entries are all there', async () => {
+  test('totalCount may be capped or stale while all entries exist', async () => {
     const { world, clock, page } = withNotifications([5, 4, 3, 2, 1], { totalCountCap: 3 });
     expect(page('').json.totalCount).toBe(3);
     expect(page('').items).toHaveLength(5);
@@ -221,7 +221,7 @@ describe('what may be untrue or gone', () => {
     ['newest_first', 2, [2, 1]],
     ['oldest_first', 2, [0, 1]],
   ] as const)(
-    'searchFlights in the order %s with a cap of %i gives %j',
+    'searchFlights in the order %s with a cap of %i returns %j',
     async (flightsOrder, flightsCap, expected) => {
       const { world, clock } = createTrial({ flightsOrder, flightsCap });
       const nest = world.addNest({ name: 'N' });
@@ -257,7 +257,7 @@ describe('what may be untrue or gone', () => {
 describe('lists by instant', () => {
   const instantOf = (item: { us: number }) => item.us;
 
-  test('items stand in order, ties in order of entry, and are found and taken out', () => {
+  test('items are in order, ties in order of insertion, and can be found and removed', () => {
     fc.assert(
       fc.property(
         fc.array(fc.integer({ min: 0, max: 9 })),

@@ -83,12 +83,12 @@ describe('the server', () => {
     [{ reset: 1 }, { code: 'unreachable' }],
     [{ cut: 1 }, { code: 'not_json' }],
     [{ slow: 1, slowMs: 60_000 }, { code: 'timeout' }],
-  ] as const)('breaks %j at the socket', async (behaviours, failure) => {
+  ] as const)('breaks the connection: %j', async (behaviours, failure) => {
     const { ask } = await served(behaviours, 250);
     await expect(ask('GET', '/nests')).rejects.toMatchObject(failure);
   });
 
-  test('sends JSON that ends early as a whole answer', async () => {
+  test('sends JSON that ends early as a complete answer', async () => {
     const { world, ask } = await served({ truncated: 1 });
     world.addNest({ name: 'Marketing' });
     const { status, body } = await ask('GET', '/nests');
@@ -103,7 +103,7 @@ describe('the server', () => {
     );
   });
 
-  test('says that its port is taken', async () => {
+  test('reports that its port is taken', async () => {
     const { world, server } = await served();
     const port = Number(new URL(server.url).port);
     await expect(openSimulator({ world, host: '127.0.0.1', port })).rejects.toMatchObject({

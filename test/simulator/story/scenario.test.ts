@@ -13,7 +13,7 @@ function living(options: Partial<ScenarioOptions> = {}, seed = 7) {
 }
 
 describe('a scenario', () => {
-  test('is the same life from the same seed, and another one from another', async () => {
+  test('is the same from the same seed, and another one from another', async () => {
     const told = async (seed: number) => {
       const { world, clock } = living({}, seed);
       await clock.advance(2 * HOUR_MS);
@@ -39,7 +39,7 @@ describe('a scenario', () => {
     expect(watched.world.truth()).toEqual(quiet.world.truth());
   });
 
-  test('has lived before now and goes on after it', async () => {
+  test('has a past and continues after the present', async () => {
     const { world, clock } = living({ flightsPerHour: 120, historyMs: 6 * HOUR_MS });
     const flights = () => world.truth().events.filter(({ feed }) => feed === 'flight');
     const before = flights();
@@ -52,7 +52,7 @@ describe('a scenario', () => {
     expect(flights().length).toBeGreaterThan(before.length * 1.6);
   });
 
-  test('has busy Birds and quiet ones, failures at their share, and every sort of entry', () => {
+  test('has busy and quiet Birds, failures at their share, and every sort of entry', () => {
     const { world, scenario } = living({
       birds: 100,
       flightsPerHour: 1000,
@@ -83,7 +83,7 @@ describe('a scenario', () => {
     }
   });
 
-  test('has Flights that wait since long ago', () => {
+  test('has Flights that started long ago', () => {
     const { world } = living({ birds: 400, flightsPerHour: 0, historyMs: HOUR_MS });
     const waiting = [...world.flights.values()].filter(
       ({ startedAtUs }) => startedAtUs < TEST_START_US - HOUR_MS * 1000,
@@ -103,7 +103,7 @@ describe('a scenario', () => {
     expect(world.truth().events.filter(({ feed }) => feed !== 'flight')).toEqual([]);
   });
 
-  test('goes on when Birds are deleted', async () => {
+  test('continues when Birds are deleted', async () => {
     const { world, clock, scenario } = living({
       flightsPerHour: 600,
       eventErrorsPerHour: 60,

@@ -19,7 +19,7 @@ function staged(region = 'eu', speed = 1) {
 }
 
 describe('the story', () => {
-  test("within 40 s a Flight fails with its reason, and the Bird's next one lands", async () => {
+  test("within 40 s a Flight fails with its reason, and the Bird's next one succeeds", async () => {
     const { clock, world, cast, told } = staged();
     await clock.advance(40_000);
     const { id, nestId } = cast.stumbling;
@@ -68,7 +68,7 @@ describe('the story', () => {
     expect(lost[1]!.message).toMatch(/Please reconnect/);
   });
 
-  test('a Flight lands with a skipped error, and one of three days fails', async () => {
+  test('a Flight succeeds with a skipped error, and one of three days fails', async () => {
     const { clock, world, cast, told } = staged();
     await clock.advance(40_000);
     const { forgiving, patient, longFlight } = cast;
@@ -83,7 +83,7 @@ describe('the story', () => {
     expect(longFlight.startedAtUs).toBe(TEST_START_US - 3 * 86_400_000_000);
   });
 
-  test('goes on for ever, an event every few seconds, with failures that heal', async () => {
+  test('goes on forever, an event every few seconds, with failures that recover', async () => {
     const { clock, world } = staged();
     await clock.advance(3_600_000);
     const events = world.truth().events.filter(({ visibleAtUs }) => visibleAtUs > TEST_START_US + 60_000_000);
@@ -109,7 +109,7 @@ describe('the story', () => {
     expect(told(cast.deaf.id).at(-1)).toEqual([3, 'bird_log.Activated']);
   });
 
-  test('tells of other Nests and Birds in the other region, and of the same at every start', () => {
+  test('has other Nests and Birds in the other region, and the same at every start', () => {
     const names = (region: string) => {
       const { world, cast } = staged(region);
       return JSON.stringify([

@@ -14,7 +14,7 @@ function withBird(behaviours = {}) {
 }
 
 describe('the agenda', () => {
-  test('runs in the order of instants, ties in order of entry, and each action at its own instant', () => {
+  test('runs in the order of instants, ties in order of insertion, and each action at its own instant', () => {
     const agenda = createAgenda();
     const ran: [string, number | undefined][] = [];
     const note = (name: string) => () => ran.push([name, agenda.presentUs()]);
@@ -36,7 +36,7 @@ describe('the agenda', () => {
     expect([agenda.presentUs(), agenda.nextUs()]).toEqual([undefined, 31]);
   });
 
-  test('any order of entry comes out sorted', () => {
+  test('any order of insertion comes out sorted', () => {
     const agenda = createAgenda();
     const instants = Array.from({ length: 500 }, (_, at) => (at * 7919) % 101);
     const ran: number[] = [];
@@ -45,14 +45,14 @@ describe('the agenda', () => {
     expect(ran).toEqual([...instants].sort((a, b) => a - b));
   });
 
-  test('an action that fails does not stop the world for ever', () => {
+  test('an action that fails does not stop the world forever', () => {
     const { world } = withBird();
     expect(() => world.at(world.nowUs(), () => world.save('999999'))).toThrow(NestwatchError);
     expect(world.nowUs()).toBe(TEST_START_US);
     expect(world.addNest({ name: 'Next' }).name).toBe('Next');
   });
 
-  test('a world that nobody asked catches up as if it had been watched all along', async () => {
+  test('a world that nobody queried catches up as if it had been watched all along', async () => {
     const { world, clock, bird, path } = withBird();
     const stop = world.every(60_000, () => world.save(bird.id));
     await clock.advance(180_000);
@@ -98,7 +98,7 @@ describe('a Bird', () => {
     expect(world.truth().events.find(({ feed }) => feed === 'notification')?.birdId).toBe(bird.id);
   });
 
-  test('starts its row anew when a Flight starts or a person activates it', () => {
+  test('starts its count again when a Flight starts or a person activates it', () => {
     const { world, bird } = withBird();
     for (let time = 0; time < 4; time += 1) world.eventError(bird.id);
     world.startFlight(bird.id);
@@ -112,14 +112,14 @@ describe('a Bird', () => {
     expect(world.notifications).toHaveLength(1);
   });
 
-  test('an EventError tells a stack trace of several lines', () => {
+  test('an EventError has a stack trace of several lines', () => {
     const { world, bird, path } = withBird();
     world.eventError(bird.id);
     const message = ask(world, `GET ${path}/logs`).items[0]?.message;
     expect(String(message).split('\n').length).toBeGreaterThan(2);
   });
 
-  test('is switched by people, each time with its log', () => {
+  test('is activated and deactivated by people, each time with its log', () => {
     const { world, bird, path } = withBird();
     const status = () => ask(world, `GET ${path}`).json.status;
     world.suspend(bird.id);
@@ -147,7 +147,7 @@ describe('a Bird', () => {
   });
 
   test.each(['save', 'suspend', 'eventError', 'startFlight', 'deleteBird'] as const)(
-    '%s of one that is gone says so',
+    '%s of a deleted one reports it',
     (action) => {
       const { world, bird, path } = withBird();
       world.deleteBird(bird.id);
@@ -158,7 +158,7 @@ describe('a Bird', () => {
 });
 
 describe('the truth', () => {
-  test('tells the end of a Flight under its key, at its own instant', async () => {
+  test('has the end of a Flight under its key, at its own instant', async () => {
     const { world, clock, bird, nest } = withBird();
     const flight = world.startFlight(bird.id, { startedAtUs: TEST_START_US - 3 * 86_400_000_000 });
     await clock.advance(1500);
@@ -177,7 +177,7 @@ describe('the truth', () => {
     ]);
   });
 
-  test('counts the second end of a Flight that was active again, and says until when the first stood', async () => {
+  test('counts the second end of a Flight that was active again, and says until when the first was shown', async () => {
     const { world, clock, bird, path } = withBird();
     const flight = world.startFlight(bird.id, { fliesForMs: 60_000, endsAs: 'succeeded' });
     world.endFlight(flight.id, 'failed');
@@ -198,7 +198,7 @@ describe('the truth', () => {
     expect(types.filter((type) => type !== 4)).toEqual([1, 5, 3, 1, 5, 3]);
   });
 
-  test('refuses to end what has ended and to reopen what flies', () => {
+  test('refuses to end what has ended and to reopen what is active', () => {
     const { world, bird } = withBird();
     const flight = world.startFlight(bird.id);
     expect(() => world.reopenFlight(flight.id)).toThrow('is active');
@@ -217,7 +217,7 @@ describe('the truth', () => {
     });
   });
 
-  test('a Flight that shows itself late shows its end with it', async () => {
+  test('a Flight that is shown late shows its end with it', async () => {
     const { world, clock, bird, path } = withBird({ lateShare: 1, lateMinMs: 5000, lateMaxMs: 5000 });
     world.startFlight(bird.id, { fliesForMs: 1000, endsAs: 'failed' });
     await clock.advance(4999);
@@ -229,7 +229,7 @@ describe('the truth', () => {
     expect(world.truth().events[0]?.visibleAtUs).toBe(TEST_START_US + 5_000_000);
   });
 
-  test('marks what was deleted, alone or with its Bird, and leaves out what nobody could see', async () => {
+  test('marks what was deleted, alone or with its Bird, and omits what nobody could see', async () => {
     const { world, clock, bird, path } = withBird();
     const first = world.appendBirdLog(bird.id);
     world.save(bird.id);
@@ -249,7 +249,7 @@ describe('the truth', () => {
     expect(() => world.deleteEntry(first.id)).toThrow('there is no entry');
   });
 
-  test('keys entries as they are written, and counts those that nobody can key', () => {
+  test('keys entries as they are written, and counts those without a possible key', () => {
     const { world, bird, path, keys } = withBird();
     const plain = world.appendBirdLog(bird.id, { fields: { eventType: 'Saved' } });
     world.appendBirdLog(bird.id, { raw: { id: 4711, eventType: 'Archived', extra: true } });
@@ -283,7 +283,7 @@ describe('the truth', () => {
     expect(items.slice(7)).toEqual([null, 'text', [1]]);
   });
 
-  test('leaves out what was deleted, or could not be keyed, before anybody could see it', async () => {
+  test('omits what was deleted, or had no key, before anybody could see it', async () => {
     const { world, clock, bird, path } = withBird();
     const visibleAtUs = TEST_START_US + 5_000_000;
     world.deleteEntry(world.appendBirdLog(bird.id, { visibleAtUs }).id);
@@ -294,7 +294,7 @@ describe('the truth', () => {
     expect(world.truth()).toMatchObject({ events: [], malformed: 1 });
   });
 
-  test('tells every Bird with its state', () => {
+  test('has every Bird with its state', () => {
     const { world, bird, nest } = withBird();
     world.suspend(bird.id);
     expect(world.truth().birds).toEqual([
@@ -309,7 +309,7 @@ describe('the truth', () => {
   });
 });
 
-describe('shapes that nobody promised', () => {
+describe('formats that nobody promised', () => {
   test('numbers come as text, and ids of Nests and Birds as numbers', () => {
     const { world, bird, nest, path } = withBird({ numbersAsText: 1 });
     world.eventError(bird.id);
@@ -320,7 +320,7 @@ describe('shapes that nobody promised', () => {
     });
   });
 
-  test('fields that may be null are null, or missing; extra keys come along', () => {
+  test('fields that may be null are null, or missing; extra keys are added', () => {
     const { world, bird, path } = withBird({ nullFields: 1, extraKeys: 1 });
     world.eventError(bird.id);
     expect(ask(world, `GET ${path}/logs`).items[0]).toMatchObject({

@@ -32,7 +32,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
   });
 
   describe('pages of alerts', () => {
-    test('have the severest first, then the newest, and what is over last', async () => {
+    test('have the severest first, then the newest, and resolved ones last', async () => {
       await run((tx) =>
         tx.alerts.put([
           alert('resolved', { state: 'resolved', endsAtUs: NOW_US, ...severe('critical') }),
@@ -52,7 +52,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect((await shown({ order: 'newest' })).at(-1)).toBe('critical');
     });
 
-    test('have what nobody has acknowledged before what somebody has', async () => {
+    test('have unacknowledged alerts before acknowledged ones', async () => {
       await run(async (tx) => {
         await tx.alerts.put([alert('seen', severe('critical')), alert('unseen', severe('info'))]);
         await tx.alerts.put([alert('seen before', { startsAtUs: NOW_US + 5, ...severe('warning') })]);
@@ -67,7 +67,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect(await shown({ isAcknowledged: false })).toEqual(['seen before', 'unseen']);
     });
 
-    test('follow on each other without a gap, also when what was shown goes', async () => {
+    test('follow each other without a gap, even if what was shown disappears', async () => {
       const all = Array.from({ length: 7 }, (_, index) => alert(`a${index}`));
       await run((tx) => tx.alerts.put(all));
       const first = await page({ limit: 3 });
@@ -80,7 +80,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       await expect(page({ cursor: 'none' })).rejects.toMatchObject({ code: 'usage' });
     });
 
-    test('are narrowed down by where, what, and words of any case', async () => {
+    test('are filtered by place, content, and words of any case', async () => {
       const place = { nest_id: '682', nest: 'Marketing', bird_id: '7', bird: 'Überseezug "A"' };
       await run((tx) =>
         tx.alerts.put([
@@ -108,7 +108,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
         expect(await shown(query), JSON.stringify(query)).toEqual(expected);
     });
 
-    test('are narrowed down to what was true within a time', async () => {
+    test('are filtered by what was true within a time', async () => {
       await run((tx) =>
         tx.alerts.put([
           alert('open', { startsAtUs: NOW_US - 10 }),
@@ -121,7 +121,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect(await shown({ untilUs: NOW_US - 9 })).toEqual(['open', 'over']);
     });
 
-    test('are narrowed down to a Flight, whatever the case of its id', async () => {
+    test('are filtered by a Flight, whatever the case of its id', async () => {
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '148890');
         const ends = [
@@ -143,7 +143,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
   });
 
   describe('causes of alerts', () => {
-    test('are found, and the latest of each read, with other work between', async () => {
+    test('are found, and the latest of each read, while other work continues', async () => {
       const turned = await run(async (tx) => {
         const turns = countTurns();
         await tx.alerts.causes({ nowUs: NOW_US, limit: 100 });
@@ -155,7 +155,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
     const failing = (id: string, description: string, change: Partial<Alert> = {}) =>
       alert(id, { annotations: { summary: `Flight of ${id} failed`, description }, ...change });
 
-    test('are shared by what says the same but for ids, numbers and names', async () => {
+    test('are shared by texts that differ only in ids, numbers and names', async () => {
       await run((tx) =>
         tx.alerts.put([
           failing('a', 'Request 8314 timed out\nat line 7'),
@@ -179,7 +179,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect(await shown({ cause: 'Request # timed out' })).toEqual(['b', 'a']);
     });
 
-    test('stand apart where somebody has acknowledged some, and follow on in pages', async () => {
+    test('are separate if somebody has acknowledged some, and continue over pages', async () => {
       await run(async (tx) => {
         await tx.alerts.put([failing('a', 'one'), failing('b', 'one'), failing('c', 'two')]);
         await tx.silences.put([acknowledged('a')]);

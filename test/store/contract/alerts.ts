@@ -8,13 +8,13 @@ export function describeAlerts(run: Run): void {
   const changed = async (limit = 100) => ids(await run((tx) => tx.alerts.changed(limit)));
 
   describe('alerts', () => {
-    test('are found by their ids, in whatever state', async () => {
+    test('are found by their ids, in any state', async () => {
       await run((tx) => tx.alerts.put([alert('a'), alert('b', { state: 'resolved' })]));
       expect(await run((tx) => tx.alerts.find('b'))).toMatchObject({ id: 'b', state: 'resolved' });
       expect(await run((tx) => tx.alerts.find('c'))).toBeUndefined();
     });
 
-    test('are found by their scopes, in every state, whole', async () => {
+    test('are found by their scopes, in every state, complete', async () => {
       const stored = [
         alert('a', { state: 'pending', startsAtUs: 0, memory: null }),
         alert('b', { state: 'resolved', endsAtUs: NOW_US + 1, memory: 'text' }),
@@ -27,7 +27,7 @@ export function describeAlerts(run: Run): void {
       expect(await run((tx) => tx.alerts.ofScopes([]))).toEqual([]);
     });
 
-    test('keep every text exactly and apart', async () => {
+    test('keep every text exactly and distinct', async () => {
       const stored = HOSTILE_TEXTS.map((text) =>
         alert(`A/${text}`, { scope: `eu/entity/${text}`, labels: { severity: text, nest: text } }),
       );
@@ -74,7 +74,7 @@ export function describeAlerts(run: Run): void {
       expect(await due(10)).toEqual(['late']);
     });
 
-    test('are changed from every writing until they are routed, the oldest change first', async () => {
+    test('count as changed from each write until they are routed, the oldest change first', async () => {
       await run((tx) => tx.alerts.put([alert('b'), alert('a')]));
       await run((tx) => tx.alerts.put([alert('c')]));
       expect(await changed()).toEqual(['b', 'a', 'c']);
@@ -90,7 +90,7 @@ export function describeAlerts(run: Run): void {
       expect(await changed()).toEqual(['a', 'b']);
     });
 
-    test('are not changed by a writing that was taken back', async () => {
+    test('do not count as changed by a write that was rolled back', async () => {
       await run((tx) => tx.alerts.put([alert('a')]));
       await run((tx) => tx.alerts.markRouted(['a']));
       const failed = run(async (tx) => {
@@ -119,7 +119,7 @@ export function describeAlerts(run: Run): void {
       expect(await list('pending', 10)).toEqual(['d']);
     });
 
-    test('that fire are given in steps, the newest first', async () => {
+    test('that fire are returned in steps, the newest first', async () => {
       const at = { e: 3, d: 2, c: 2, b: 2, a: 1 };
       await run((tx) =>
         tx.alerts.put([
@@ -138,7 +138,7 @@ export function describeAlerts(run: Run): void {
       }
     });
 
-    test('give the labels of those that fire, of all or by name', async () => {
+    test('return the labels of those that fire, of all or by name', async () => {
       await run((tx) =>
         tx.alerts.put([
           alert('a'),
@@ -160,7 +160,7 @@ export function describeAlerts(run: Run): void {
       }
     });
 
-    test('give no labels of those that are over and fire on because they flap', async () => {
+    test('return no labels of those that are over and keep firing because they flap', async () => {
       const held = { endsAtUs: NOW_US, by: '', ending: 'over', untilUs: NOW_US + 1, dueAtUs: null } as const;
       await run((tx) =>
         tx.alerts.put([
@@ -265,7 +265,7 @@ export function describeAlerts(run: Run): void {
       await run((tx) => tx.alerts.linkEvents([]));
     });
 
-    test('are the right ones also when a call named some twice', async () => {
+    test('are the right ones even if a call named some twice', async () => {
       const [first, second] = events;
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
@@ -298,7 +298,7 @@ export function describeAlerts(run: Run): void {
       expect(linked.map((one) => one.event.message)).toEqual(['unnamed', '2', '1']);
     });
 
-    test('give their places to those that come with the same `seq`, be it in one call', async () => {
+    test('give their places to those that come with the same `seq`, even in one call', async () => {
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
         await tx.events.insert(stream, events);
@@ -326,7 +326,7 @@ export function describeAlerts(run: Run): void {
       expect(await seqs('a', 0, 10)).toEqual([]);
     });
 
-    test('are not mistaken for those of a stream that was never committed', async () => {
+    test('are not confused with those of a stream that was never committed', async () => {
       const here = event('same', { feed: 'flight', birdId: '2' });
       await run((tx) => tx.events.page({ limit: 1 }));
       const undone = run(async (tx) => {
@@ -377,7 +377,7 @@ export function describeAlerts(run: Run): void {
       expect(await run((tx) => tx.alerts.oldEvents('unknown', 0, 1, 6))).toBeUndefined();
     });
 
-    test('go with a deleted alert, which may come again with others', async () => {
+    test('are deleted with the alert, which may come again with others', async () => {
       await run(async (tx) => {
         await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, events);
         await tx.alerts.put([alert('b', { dueAtUs: NOW_US }), alert('a')]);

@@ -15,7 +15,7 @@ export function describeAudits(run: Run): void {
   });
 
   describe('audits', () => {
-    test('keeps the last record of each stream, and gives those of one region', async () => {
+    test('stores the last record of each stream, and returns those of one region', async () => {
       const found = await run(async (tx) => {
         const one = (await tx.streams.open('eu', 'notification', '')).stream;
         const two = (await tx.streams.open('eu', 'bird_log', '7')).stream;
@@ -29,7 +29,7 @@ export function describeAudits(run: Run): void {
       expect(found.audits).toEqual(found.expected);
     });
 
-    test('ids of a window leave out what occurred at its end', async () => {
+    test('ids of a window exclude what occurred at its end', async () => {
       const ids = await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
         await tx.events.insert(

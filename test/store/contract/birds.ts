@@ -88,7 +88,7 @@ export function describeBirds(run: Run): void {
     });
 
   describe('birds for people', () => {
-    test('those in trouble come first, then those that flew last', async () => {
+    test('those in trouble come first, then those with the latest Flight', async () => {
       await run(async (tx) => {
         const names = ['well', 'failing', 'off', 'alerting', 'later', 'mended'];
         await tx.inventory.putBirds(names.map((id) => bird(id)));
@@ -110,7 +110,7 @@ export function describeBirds(run: Run): void {
       expect(await ids({ status: 'suspended' })).toEqual(['off']);
     });
 
-    test('an alert counts while it fires, also one that was there before its Bird', async () => {
+    test('an alert counts while it fires, even one that existed before its Bird', async () => {
       const firing = async () => (await page()).birds.map((one) => one.firing);
       await run((tx) => tx.alerts.put([alert('a', { scope: 'eu/bird/x/y' })]));
       await run((tx) => tx.inventory.putBirds([bird('x/y')]));
@@ -149,7 +149,7 @@ export function describeBirds(run: Run): void {
       expect(await run((tx) => tx.birds.find('us', '7'))).toBeUndefined();
     });
 
-    test('are narrowed down by region, id, and parts of names whatever their case', async () => {
+    test('are filtered by region, id, and parts of names in any case', async () => {
       await run(async (tx) => {
         await tx.inventory.putNests([nest('1', 'Übersetzung'), nest('2', 'Sales'), nest('1', 'Sales', 'us')]);
         await tx.inventory.putBirds([
@@ -179,7 +179,7 @@ export function describeBirds(run: Run): void {
       expect(await ids({ text: 'nothing' })).toEqual([]);
     });
 
-    test('are narrowed down by a Flight, by what fires, and by when they flew', async () => {
+    test('are filtered by a Flight, by firing alerts, and by when they had Flights', async () => {
       await flyAndFire();
       expect(await ids({ flight: 'F-OLD' })).toEqual(['10']);
       expect(await ids({ flight: 'none' })).toEqual([]);
@@ -193,7 +193,7 @@ export function describeBirds(run: Run): void {
       expect(await ids({ sinceUs: NOW_US, untilUs: NOW_US + 1, severity: 'warning' })).toEqual([]);
     });
 
-    test('come in pages that neither repeat nor leave out', async () => {
+    test('come in pages that neither repeat nor omit', async () => {
       const all = Array.from({ length: 25 }, (_, index) => bird(String(index)));
       await run((tx) => tx.inventory.putBirds(all));
       await run((tx) => flew(tx, '3', 'f', 'failed'));
@@ -212,7 +212,7 @@ export function describeBirds(run: Run): void {
       });
     });
 
-    test('may be called anything', async () => {
+    test('may have any name', async () => {
       const named = HOSTILE_TEXTS.map((name, index) => bird(`b${index}`, { name }));
       await run((tx) => tx.inventory.putBirds(named));
       const { birds } = await page();
@@ -225,7 +225,7 @@ export function describeBirds(run: Run): void {
   });
 
   describe('nests for people', () => {
-    test('the worst come first, with how their Flights ended since an hour', async () => {
+    test('the worst come first, with how their Flights ended in the last hour', async () => {
       await run(async (tx) => {
         await tx.inventory.putNests([
           nest('1', 'B'),
@@ -262,7 +262,7 @@ export function describeBirds(run: Run): void {
       expect(await names({ limit: 3, cursor: first.next })).toEqual(['Empty']);
     });
 
-    test('are narrowed down by their Birds: one meets all of it', async () => {
+    test('are filtered by their Birds: one Bird must match everything', async () => {
       await flyAndFire();
       const names = async (query: Partial<NestQuery>) => (await nests(query)).nests.map((one) => one.nest);
       expect(await names({ bird: 'blog' })).toEqual(['Marketing']);
@@ -303,7 +303,7 @@ export function describeBirds(run: Run): void {
   });
 
   describe('flights for people', () => {
-    test('say where they were, and the error of their last end', async () => {
+    test('have their place, and the error of their last end', async () => {
       await run(async (tx) => {
         await tx.inventory.putNests([nest('1', 'Marketing')]);
         await tx.inventory.putBirds([bird('7', { name: 'Blog' })]);
@@ -334,7 +334,7 @@ export function describeBirds(run: Run): void {
       expect(await messageOf('us/flight/f/failed')).toBeUndefined();
     });
 
-    test('are narrowed down, and come in pages that neither repeat nor leave out', async () => {
+    test('are filtered, and come in pages that neither repeat nor omit', async () => {
       await run(async (tx) => {
         await tx.inventory.putNests([nest('1', 'Marketing'), nest('2', 'Sales')]);
         await tx.inventory.putBirds([bird('7', { name: 'Blog' }), bird('8', { name: 'News', nestId: '2' })]);
@@ -370,7 +370,7 @@ export function describeBirds(run: Run): void {
       }
     });
 
-    test('are narrowed down by the severity of an alert that has their end', async () => {
+    test('are filtered by the severity of an alert that contains their end', async () => {
       await run(async (tx) => {
         await tx.inventory.putBirds([bird('7')]);
         for (const id of ['f', 'g', 'h']) await flew(tx, '7', id, 'failed');
@@ -393,7 +393,7 @@ export function describeBirds(run: Run): void {
     test.each([
       ['of all Birds', {}],
       ['of one Bird', { bird: '7' }],
-    ])('a text is looked for in so many bytes only at once: %s', async (_, asked) => {
+    ])('a text is searched in a limited number of bytes at once: %s', async (_, asked) => {
       await run(async (tx) => {
         await tx.inventory.putBirds([bird('7', { name: 'Blog' })]);
         for (let index = 0; index < 400; index += 1) {
@@ -434,7 +434,7 @@ export function describeBirds(run: Run): void {
       expect(await run((tx) => tx.birds.countFlights('eu', 'none', [0]))).toEqual([{ sinceUs: 0, ...none }]);
     });
 
-    test("a Bird's own log is kept apart, the newest first", async () => {
+    test("a Bird's own log is separate, the newest first", async () => {
       const entry = (id: string, type: string, occurredAtUs: number) =>
         event(id, { feed: 'bird_log', type: `bird_log.${type}`, birdId: '7', occurredAtUs });
       const [off, saved] = [entry('1', 'Suspended', NOW_US), entry('2', 'Saved', NOW_US + 1)];

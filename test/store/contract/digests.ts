@@ -13,7 +13,7 @@ export function describeDigests(run: Run): void {
     });
 
   describe('digests', () => {
-    test('how far a name has come is kept, and may be changed', async () => {
+    test('how far a name has come is stored, and can be changed', async () => {
       expect(await run((tx) => tx.digests.find('daily'))).toBeUndefined();
       await run((tx) => tx.digests.put({ name: 'daily', lastUs: 1 }));
       await run((tx) => tx.digests.put({ name: 'weekly', lastUs: 2 }));
@@ -58,7 +58,7 @@ export function describeDigests(run: Run): void {
       expect(await run((tx) => tx.digests.endedFlights(before, first!.number))).toHaveLength(1);
     });
 
-    test('the numbers of arrivals bound what occurred since an instant', async () => {
+    test('the numbers of arrivals limit what occurred since an instant', async () => {
       expect(await run((tx) => tx.digests.arrivals(0))).toEqual({ before: 0, last: 0 });
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '148890');
@@ -79,7 +79,7 @@ export function describeDigests(run: Run): void {
       expect(await since(NOW_US + 1)).toEqual([]);
     });
 
-    test('an episode joins the history when its alert is resolved, once, and outlives it until the retention', async () => {
+    test('an episode is added to the history when its alert resolves, once, and outlives it until the retention', async () => {
       const over = (id: string, changes = {}) =>
         alert(id, {
           state: 'resolved',
@@ -114,7 +114,7 @@ export function describeDigests(run: Run): void {
       expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
     });
 
-    test('what ended under a silence is named, once for all groups that would have notified of it', async () => {
+    test('what ended under a silence is listed once for all groups that would have notified of it', async () => {
       const suppression = (alertId: string, groupKey: string, atUs: number, reason = 'silenced') => ({
         ...{ alertId, afterSeq: 0, lastSeq: 0, groupKey, receiver: groupKey, detail: '' },
         ...{ reason: reason as 'silenced', atUs },
@@ -165,7 +165,7 @@ export function describeDigests(run: Run): void {
       expect(await run((tx) => tx.digests.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
     });
 
-    test('what was suppressed for a receiver is counted by its reason, and what was given up', async () => {
+    test('what was suppressed for a receiver is counted by its reason, and so is what was given up', async () => {
       const suppression = (receiver: string, reason: 'silenced' | 'too_old', atUs: number) => ({
         ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },
       });

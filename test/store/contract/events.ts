@@ -33,7 +33,7 @@ export function describeEvents(run: Run): void {
   }
 
   describe('inserting events', () => {
-    test('returns them as they were given, in their order, and keeps them whole', async () => {
+    test('returns them as they were given, in their order, and stores them completely', async () => {
       const events = [
         event('b', { occurredAtUs: NOW_US + 1, occurredAt: '2026-07-02T12:00:00.0000014Z' }),
         event('a', { nestId: '', nest: '', birdId: '', bird: '', message: '', attributes: {} }),
@@ -53,7 +53,7 @@ export function describeEvents(run: Run): void {
       expect(await run((tx) => tx.events.page({ limit: 10 }))).toEqual({ events: events.toReversed() });
     });
 
-    test('takes an event once, whether it comes again or twice in one call', async () => {
+    test('accepts an event once, whether it comes again or twice in one call', async () => {
       const stream = await streamOf();
       const [a, b, c] = [event('a'), event('b'), event('c', { occurredAtUs: NOW_US + 1 })];
       const again = { ...a!, message: 'seen again' };
@@ -64,18 +64,18 @@ export function describeEvents(run: Run): void {
       expect(await run((tx) => tx.events.count(stream, 0, NOW_US * 2))).toBe(3);
     });
 
-    test('takes the same id at another instant as another event', async () => {
+    test('accepts the same id at another instant as another event', async () => {
       expect(await insert([event('a'), event('a', { occurredAtUs: NOW_US + 1 })])).toHaveLength(2);
     });
 
-    test('takes the same id in another stream as another event', async () => {
+    test('accepts the same id in another stream as another event', async () => {
       const other = await streamOf('eu', 'bird_log', '1');
       await insert([event('a')]);
       expect(await insert([event('a', { feed: 'bird_log', birdId: '1' })], other)).toHaveLength(1);
       expect(await insert([event('a', { feed: 'bird_log', birdId: '1' })], other)).toHaveLength(0);
     });
 
-    test('takes none and takes a thousand', async () => {
+    test('accepts none and a thousand', async () => {
       const stream = await streamOf();
       expect(await insert([], stream)).toEqual([]);
       const many = Array.from({ length: 1000 }, (_, index) =>
@@ -86,7 +86,7 @@ export function describeEvents(run: Run): void {
       expect(await run((tx) => tx.events.count(stream, NOW_US, NOW_US + 7))).toBe(1000);
     });
 
-    test('keeps every text exactly, in ids as well', async () => {
+    test('keeps every text exactly, also in ids', async () => {
       const events = HOSTILE_TEXTS.map((text) =>
         event(text, { message: text, nest: text, bird: text, attributes: { [text]: text, n: 1.5, b: true } }),
       );
@@ -99,7 +99,7 @@ export function describeEvents(run: Run): void {
   });
 
   describe('one stream', () => {
-    test('gives its ids from an instant on, the oldest first', async () => {
+    test('returns its ids from an instant on, the oldest first', async () => {
       const stream = await streamOf();
       const other = await streamOf('us');
       await insert(
@@ -129,7 +129,7 @@ export function describeEvents(run: Run): void {
       expect(await run((tx) => tx.events.knownIds(other, ['x']))).toEqual(new Set(['x']));
     });
 
-    test('counts from the first instant up to but not with the last', async () => {
+    test('counts from the first instant up to, but not including, the last', async () => {
       const stream = await streamOf();
       await insert(
         [0, 1, 2, 3].map((us) => event(`e${us}`, { occurredAtUs: NOW_US + us })),
@@ -160,7 +160,7 @@ export function describeEvents(run: Run): void {
         expect(await run((tx) => tx.events.find(one.key))).toEqual(one);
     });
 
-    test('keeps feeds and regions apart', async () => {
+    test('keeps feeds and regions separate', async () => {
       const flights = await streamOf('eu', 'flight', '9');
       const end = event('5f0c/failed', { feed: 'flight', type: 'flight.failed' });
       const second = event('5f0c/failed#2', { feed: 'flight', type: 'flight.failed' });
@@ -185,7 +185,7 @@ export function describeEvents(run: Run): void {
   });
 
   describe('listing events', () => {
-    test('gives the newest first and pages through ties in time without loss or repeat', async () => {
+    test('returns the newest first and pages through ties in time without loss or repetition', async () => {
       const notifications = await streamOf();
       const logs = await streamOf('eu', 'bird_log', '1');
       const tied = Array.from({ length: 12 }, (_, index) => event(`t${index}`));
@@ -203,7 +203,7 @@ export function describeEvents(run: Run): void {
       expect(await walk({ limit: 1000 })).toEqual(all);
     });
 
-    test('stays whole for a reader while events arrive', async () => {
+    test('stays consistent for a reader while events arrive', async () => {
       await insert([1, 2, 3, 4].map((us) => event(`e${us}`, { occurredAtUs: NOW_US + us })));
       const first = await run((tx) => tx.events.page({ limit: 2 }));
       await insert([event('newer', { occurredAtUs: NOW_US + 9 })]);
@@ -234,7 +234,7 @@ export function describeEvents(run: Run): void {
       expect(await list({ region: undefined, type: undefined })).toHaveLength(4);
     });
 
-    test('looks at so many only that nothing else waits for long, and says where to go on', async () => {
+    test('looks at a limited number, so that nothing else waits for long, and says where to continue', async () => {
       await insert([event('rare', { type: 'notification.Rare', occurredAtUs: NOW_US - 1 })]);
       for (let from = 0; from < 50_010; from += 5_001) {
         const some = Array.from({ length: 5_001 }, (_, at) =>
@@ -249,7 +249,7 @@ export function describeEvents(run: Run): void {
       expect([ids(second.events), second.next]).toEqual([['rare'], undefined]);
     });
 
-    describe('looks into so many bytes only, and gives so many, however long the service makes its texts:', () => {
+    describe('looks into a limited number of bytes, and returns a limited number, however long the texts:', () => {
       const COUNT = 400;
       const MESSAGE = 'x'.repeat(32_000);
       const fill = async (feed: Event['feed'], birdId: string) =>
@@ -300,7 +300,7 @@ export function describeEvents(run: Run): void {
       });
     });
 
-    test('of one Bird looks at so many only, too, and says where to go on', async () => {
+    test('of one Bird also looks at a limited number, and says where to continue', async () => {
       await run((tx) =>
         tx.inventory.putBirds([
           {
@@ -331,7 +331,7 @@ export function describeEvents(run: Run): void {
       expect(rest).toEqual(['rare']);
     });
 
-    test('narrows down to a Bird, a Nest, a Flight, an alert, and to words', async () => {
+    test('filters by a Bird, a Nest, a Flight, an alert, and words', async () => {
       const named = { nestId: '682', birdId: '7', nest: 'Marketing', bird: 'Blog' };
       await run(async (tx) => {
         await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);

@@ -20,14 +20,14 @@ export function describeFaults(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.faults.list(NOW_US, 1))).toEqual([{ ...two, sinceUs: NOW_US + 1 }]);
     });
 
-    test('that are not tried again last for an hour after they were last noted', async () => {
+    test('that are not retried last for an hour after they were last noted', async () => {
       await run((tx) => tx.faults.note([fault('rule', 'a')], NOW_US));
       await run((tx) => tx.faults.note([fault('rule', 'a')], NOW_US + HOUR_US / 2));
       expect(await listed(NOW_US + HOUR_US)).toEqual(['rule a']);
       expect(await listed(NOW_US + 1.5 * HOUR_US)).toEqual([]);
     });
 
-    test('that are tried again last until they are mended, and are due at their instant or at a start', async () => {
+    test('that are retried last until they are fixed, and are due at their instant or at a start', async () => {
       await run((tx) => tx.faults.note([fault('alert', 'a'), fault('alert', 'b')], NOW_US, NOW_US + 10));
       expect(await listed(NOW_US + 9 * HOUR_US)).toEqual(['alert a', 'alert b']);
       expect(await run((tx) => tx.faults.names('alert', NOW_US + 9))).toEqual([]);
@@ -44,7 +44,7 @@ export function describeFaults(subject: () => Subject, run: Run): void {
       expect(await listed(NOW_US)).toEqual(['group c']);
     });
 
-    test('of rows are looked for beside other work', async () => {
+    test('of rows are searched while other work continues', async () => {
       const turned = await run(async (tx) => {
         await tx.alerts.put(
           Array.from({ length: 2_100 }, (_, at) => alert(`a${at}`, { scope: `eu/bird/${at}` })),
@@ -56,7 +56,7 @@ export function describeFaults(subject: () => Subject, run: Run): void {
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 4 : 0);
     });
 
-    test('of rows there are none while all can be read', async () => {
+    test('of rows do not exist while all can be read', async () => {
       expect(await run((tx) => tx.faults.checkRows(NOW_US, 'all'))).toEqual([]);
       expect(await run((tx) => tx.faults.news())).toEqual([]);
     });

@@ -4,7 +4,7 @@ import type { Run } from './subject.ts';
 
 export function describeFlights(run: Run): void {
   describe('flights', () => {
-    test('are kept whole and updated in place', async () => {
+    test('are stored completely and updated in place', async () => {
       await run((tx) => tx.flights.put([flight('a')]));
       const ended = flight('a', { status: 'failed', open: false, ends: 1 });
       await run((tx) => tx.flights.put([ended]));
@@ -76,7 +76,7 @@ export function describeFlights(run: Run): void {
       expect(await run((tx) => tx.flights.find(1, []))).toEqual([]);
     });
 
-    test('come by the thousand and not at all', async () => {
+    test('come by the thousand or not at all', async () => {
       await run((tx) => tx.flights.put([]));
       const many = Array.from({ length: 1000 }, (_, index) =>
         flight(`f${index}`, { startedAtUs: NOW_US + index, open: index % 2 === 0 }),

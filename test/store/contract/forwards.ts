@@ -11,7 +11,7 @@ export function describeForwards(run: Run): void {
         Number(one.key.slice('eu/notification/e'.length)),
       );
 
-    test('gives each receiver its events once, in the order in which they were committed', async () => {
+    test('returns each receiver its events once, in the order in which they were committed', async () => {
       await run((tx) => tx.forwards.queue([...queue('lake', 3, 1), ...queue('siem', 1)]));
       await run((tx) => tx.forwards.queue(queue('lake', 2, 4)));
       expect((await run((tx) => tx.forwards.receivers())).sort()).toEqual(['lake', 'siem']);
@@ -24,7 +24,7 @@ export function describeForwards(run: Run): void {
       await run((tx) => tx.forwards.queue([]));
     });
 
-    test('keeps the event whole, and keeps it waiting when the taking is taken back', async () => {
+    test('keeps the event complete, and keeps it waiting if the taking is rolled back', async () => {
       const whole = event('whole', { message: HOSTILE_TEXTS.join(), attributes: { a: 1, b: false } });
       await run((tx) => tx.forwards.queue([{ receiver: 'lake', event: whole }]));
       const failed = run(async (tx) => {

@@ -17,7 +17,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
   });
 
   describe('groups', () => {
-    test('give thousands of members in the order of their alerts, beside other work', async () => {
+    test('return thousands of members in the order of their alerts, while other work continues', async () => {
       const { key } = group('{}:{}');
       const alerts = Array.from({ length: 2_100 }, (_, at) =>
         alert(`a${String(at).padStart(4, '0')}`, { scope: `eu/bird/${at}` }),
@@ -39,7 +39,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 4 : 0);
     });
 
-    test('are kept whole, updated and found by their keys', async () => {
+    test('are stored completely, updated and found by their keys', async () => {
       const [a, b] = [group('{}:{a="1"}'), group('{}:{b="2"}', { labels: {}, notifications: 3 })];
       await run((tx) => tx.groups.put([a!, b!]));
       const notified = {
@@ -54,14 +54,14 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.groups.list([]))).toEqual([]);
     });
 
-    test('keep every text exactly and apart', async () => {
+    test('keep every text exactly and distinct', async () => {
       const groups = HOSTILE_TEXTS.map((text) => group(`{}:${text}`, { labels: { nest: text } }));
       await run((tx) => tx.groups.put(groups));
       for (const one of groups) expect(await run((tx) => tx.groups.list([one.key]))).toEqual([one]);
     });
 
     test.each([660, 1_000, 3_000])(
-      'are kept, and wait in a lane, however long their labels are: %i',
+      'are stored, and wait in a lane, however long their labels are: %i',
       async (length) => {
         // Ideographs that an index cannot compress.
         const nest = Array.from({ length }, (_, at) => String.fromCodePoint(0x4e00 + ((at * 7919) % 20_000)));
@@ -107,7 +107,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(await next()).toBeUndefined();
     });
 
-    test('wait for alerting where an alert is to join them, an event is to be forwarded, or a try failed', async () => {
+    test('wait for alerting if an alert is to join them, an event is to be forwarded, or an attempt failed', async () => {
       const isWaiting = () => run((tx) => tx.groups.isAnythingWaiting(NOW_US, 'DeliveryFailing'));
       expect(await isWaiting()).toBe(false);
       await run((tx) => tx.alerts.put([alert('a')]));
@@ -150,7 +150,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
   });
 
   describe('members of a group', () => {
-    test('are found by group, with their alerts as they stand now, and by alert', async () => {
+    test('are found by group, with the current state of their alerts, and by alert', async () => {
       await run(async (tx) => {
         await tx.alerts.put([alert('a'), alert('b'), alert('c')]);
         await tx.groups.put([group('g'), group('h')]);
@@ -171,7 +171,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.groups.membersOfAlerts([]))).toEqual([]);
     });
 
-    test('go one by one, with their group and with their alert', async () => {
+    test('are deleted one by one, with their group and with their alert', async () => {
       await run(async (tx) => {
         await tx.alerts.put(['a', 'b', 'c'].map((id) => alert(id)));
         await tx.groups.put([group('g'), group('h')]);
@@ -193,7 +193,7 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       await run((tx) => tx.groups.putMembers([]));
     });
 
-    test('say of what fires a receiver was notified, by id and in pages', async () => {
+    test('say of which firing alerts a receiver was notified, by id and in pages', async () => {
       const over = alert('d', { state: 'resolved', endsAtUs: NOW_US });
       await run(async (tx) => {
         await tx.alerts.put([alert('c'), alert('a'), alert('b'), over, alert('e'), alert('f')]);

@@ -18,7 +18,7 @@ export function describeInventory(run: Run): void {
       newsSinceUs: NOW_US - 5,
     };
 
-    test('remembers since when a region is watched', async () => {
+    test('stores since when a region is watched', async () => {
       expect(await run((tx) => tx.inventory.knownSince('eu'))).toBeUndefined();
       expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US))).toBe(NOW_US);
       expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
@@ -33,7 +33,7 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 9))).toBe(NOW_US + 7);
     });
 
-    test('keeps what each region bears', async () => {
+    test('stores the rate that each region accepts', async () => {
       expect(await run((tx) => tx.inventory.rate('eu'))).toBeUndefined();
       await run((tx) => tx.inventory.putRate('eu', { perSecond: 4.25, keptUs: NOW_US }));
       await run((tx) => tx.inventory.putRate('us', { perSecond: 50, keptUs: NOW_US }));
@@ -41,7 +41,7 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.rate('eu'))).toEqual({ perSecond: 3.5, keptUs: NOW_US + 1 });
     });
 
-    test('keeps the members of each Nest', async () => {
+    test('stores the members of each Nest', async () => {
       const sales = { region: 'eu', nestId: '1', addresses: ['a@example.com', 'b@example.com'] };
       const docs = { region: 'eu', nestId: '2', addresses: [] };
       const us = { region: 'us', nestId: '1', addresses: ['c@example.com'] };
@@ -54,7 +54,7 @@ export function describeInventory(run: Run): void {
       ]);
     });
 
-    test('keeps the Nests of each region apart and updates them', async () => {
+    test('keeps the Nests of each region separate and updates them', async () => {
       const eu: NestRecord = { region: 'eu', nestId: '1', name: 'Marketing', present: true };
       const us: NestRecord = { region: 'us', nestId: '1', name: 'Sales', present: true };
       await run((tx) => tx.inventory.putNests([eu, us]));
@@ -64,7 +64,7 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.nests('ap'))).toEqual([]);
     });
 
-    test('keeps Birds whole and updates them', async () => {
+    test('stores Birds completely and updates them', async () => {
       const other = { ...bird, region: 'us' };
       await run((tx) => tx.inventory.putBirds([bird, other]));
       const moved = { ...bird, nestId: '7', name: 'Renamed', status: 'a new status', triggerType: 'manual' };
@@ -75,7 +75,7 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.birds('us'))).toEqual([other]);
     });
 
-    test('keeps ids that differ in little apart', async () => {
+    test('keeps ids that differ only a little apart', async () => {
       const birds = HOSTILE_TEXTS.map((text) => ({ ...bird, birdId: text, name: text }));
       await run((tx) => tx.inventory.putBirds(birds));
       const stored = await run((tx) => tx.inventory.birds('eu'));
@@ -83,7 +83,7 @@ export function describeInventory(run: Run): void {
       expect(stored.every((one) => one.birdId === one.name)).toBe(true);
     });
 
-    test('takes empty lists', async () => {
+    test('accepts empty lists', async () => {
       await run((tx) => tx.inventory.putNests([]));
       await run((tx) => tx.inventory.putBirds([]));
       expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([]);

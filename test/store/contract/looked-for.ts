@@ -21,7 +21,7 @@ export function describeLookedFor(run: Run): void {
       ['"Blog" failed: ', 'x'],
       ['\ud83d half of a pair ', 'x'],
       ['', '😀'],
-    ])('is shown by its beginning as it came: %j with %j', async (begins, letter) => {
+    ])('is shown by its unchanged beginning: %j with %j', async (begins, letter) => {
       const message = `${begins}${letter.repeat(20_000)}`;
       const ended: Partial<Event> = { feed: 'flight', type: 'flight.failed', message };
       const { flight: shown, counted } = await run(async (tx) => {
@@ -41,7 +41,7 @@ export function describeLookedFor(run: Run): void {
     });
   });
 
-  describe('a text that is looked for', () => {
+  describe('a text that is searched for', () => {
     /** Which texts of `SAID` the lists find. */
     async function found(text: string): Promise<Record<string, string[]>> {
       const asked = { limit: 100, text };
@@ -89,13 +89,13 @@ export function describeLookedFor(run: Run): void {
       ['a\u0000b', ['nul']],
       ['pair \ud83d', ['half']],
       ['"job', []],
-    ])('is found wherever it stands, and whatever stands before it: %j', async (text, expected) => {
+    ])('is found at any position, whatever is before it: %j', async (text, expected) => {
       await keep();
       const each = { events: expected, flights: expected, deliveries: expected, writes: expected };
       expect(await found(text)).toEqual(each);
     });
 
-    test('is found in the names, ids and attributes of events as well', async () => {
+    test('is also found in the names, ids and attributes of events', async () => {
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
         const named = { nestId: 'n-682', nest: 'The "Blue" Nest', birdId: 'b-7', bird: '"Blog"' };

@@ -57,7 +57,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(await notified(10)).toEqual([]);
     });
 
-    test('are read one after the other, beside other work: each may be large', async () => {
+    test('are read one after another, while other work continues: each may be large', async () => {
       await run(async (tx) => {
         await tx.alerts.put([alert('a')]);
         for (let at = 0; at < 20; at += 1) await queue(tx, groupNotification(`n${at}`));
@@ -70,7 +70,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
-    test('are known while the alert is gone, and when it comes back, and are never those of another', async () => {
+    test('are known while the alert is deleted, and when it comes back, and are never those of another', async () => {
       const notified = async (id: string) =>
         (await run((tx) => tx.outbox.notificationsOfAlert(id, 10))).map((one) => one.id);
       await run(async (tx) => {
@@ -89,7 +89,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
   });
 
   describe('pages of deliveries', () => {
-    test('narrow down to a receiver, an alert, a Flight, words and a time, and go on', async () => {
+    test('are filtered by a receiver, an alert, a Flight, words and a time, and continue', async () => {
       const bird = { region: 'eu', nest_id: '682', nest: 'Marketing', bird_id: '7', bird: 'Blog' };
       const failed = event('f1/failed', { feed: 'flight' });
       await run(async (tx) => {
@@ -135,7 +135,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
   });
 
   describe('the notifications of an event', () => {
-    test('is found by the range of its alert, listed or not, with its deliveries', async () => {
+    test('are found by the range of its alert, listed or not, with their deliveries', async () => {
       await run(async (tx) => {
         await keep(tx);
         await tx.alerts.put([alert('a', { lastSeq: 4 })]);
@@ -155,7 +155,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.alerts.ofEvent(key(4)))).toEqual([]);
     });
 
-    test('are read one after the other, beside other work: each may be large', async () => {
+    test('are read one after another, while other work continues: each may be large', async () => {
       await run(async (tx) => {
         await keep(tx);
         for (let at = 0; at < 20; at += 1) await queue(tx, groupNotification(`n${at}`, [events[0]!]));
@@ -168,7 +168,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(turned).toBeGreaterThanOrEqual(subject().reopen ? 19 : 0);
     });
 
-    test('is found by the events that are listed, where nothing else was said', async () => {
+    test('are found by the events that are listed, if nothing else is known', async () => {
       await run(async (tx) => {
         await keep(tx);
         await queue(tx, groupNotification('copy', [events[3]!, events[0]!]));
@@ -180,7 +180,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ]);
     });
 
-    test('outlives the alert', async () => {
+    test('outlive the alert', async () => {
       await run(async (tx) => {
         await keep(tx);
         await tx.alerts.put([alert('a')]);
@@ -192,7 +192,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.alerts.ofEvent(key(0)))).toEqual([]);
     });
 
-    test('are the halves, too, of a batch that was not accepted as a whole', async () => {
+    test('include the halves of a batch that was not accepted as a whole', async () => {
       await run(async (tx) => {
         await keep(tx);
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 4)));
@@ -213,7 +213,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ]);
     });
 
-    test('includes the batch in which it was forwarded to each receiver', async () => {
+    test('include the batch in which it was forwarded to each receiver', async () => {
       await run(async (tx) => {
         await keep(tx);
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
@@ -225,12 +225,12 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       ).toEqual([['f1'], ['f1', 'g1'], ['f2'], ['f2', 'g1'], []]);
     });
 
-    test('is nothing for an event that is not kept', async () => {
+    test('do not exist for an event that is not stored', async () => {
       expect(await run((tx) => tx.outbox.notificationsOfEvent('eu/notification/none'))).toEqual([]);
       expect(await run((tx) => tx.alerts.ofEvent('none'))).toEqual([]);
     });
 
-    test('goes with the event when it is old', async () => {
+    test('are deleted with the event when it is old', async () => {
       await run(async (tx) => {
         await keep(tx);
         await queue(tx, groupNotification('n1', [events[0]!]));

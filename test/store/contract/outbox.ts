@@ -19,7 +19,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
   const stateOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))?.delivery.state;
 
   describe('the outbox', () => {
-    test('leases what is due once, records the attempt and gives what it carries', async () => {
+    test('leases what is due once, records the attempt and returns its content', async () => {
       await run((tx) => tx.outbox.enqueue(notification('n'), [delivery('d', { notificationId: 'n' })]));
       const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
       const leased = delivery('d', { notificationId: 'n', state: 'leased', attempts: 1 });
@@ -29,7 +29,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.outbox.find('unknown'))).toBeUndefined();
     });
 
-    test('claims the oldest due first, up to the limit, of this integration alone', async () => {
+    test('claims the oldest due first, up to the limit, only for this integration', async () => {
       await enqueue(
         delivery('later', { nextAttemptAtUs: NOW_US + 1 }),
         delivery('b'),
@@ -46,7 +46,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim({ nowUs: NOW_US + 1 })).toEqual(['later']);
     });
 
-    test('claims few at a time where they are big, and one however big it is', async () => {
+    test('claims few at a time if they are large, and at least one however large it is', async () => {
       const big = { ...notification('big', 'ops'), notices: ['x'.repeat(3 * 1024 * 1024)] };
       const huge = { ...notification('huge', 'ops'), notices: ['x'.repeat(9 * 1024 * 1024)] };
       await run(async (tx) => {
@@ -59,7 +59,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim()).toEqual([]);
     });
 
-    test('keeps who of several is still to be reached, until it is delivered', async () => {
+    test('remembers which recipients are left, until it is delivered', async () => {
       await enqueue(delivery('d'), delivery('other'));
       const remainingOf = async (id: string) => {
         const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
@@ -88,7 +88,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect((await run((tx) => tx.outbox.find('other')))?.delivery).not.toHaveProperty('remaining');
     });
 
-    test('one that leaves its lane goes on by itself, and the next has the turn', async () => {
+    test('one that leaves its lane continues by itself, and the next has the turn', async () => {
       await enqueue(delivery('first', { lane: 'L' }), delivery('second', { lane: 'L' }));
       expect(await claim()).toEqual(['first']);
       const retry = {
@@ -105,7 +105,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect((await run((tx) => tx.outbox.find('first')))?.delivery.lane).toBe('');
     });
 
-    test('keeps how often it was refused in a row, and who refused it, until a try comes to something else', async () => {
+    test('remembers how often it was refused in a row, and by whom, until an attempt has another result', async () => {
       await enqueue(delivery('d'));
       const facts = async () => {
         const { refusals, refusedBy } = (await run((tx) => tx.outbox.find('d')))!.delivery;
@@ -151,7 +151,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await facts()).toEqual(none);
     });
 
-    test('holds up no other of its lane while only some recipients are still to be reached', async () => {
+    test('holds up no other of its lane while only some recipients are left', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c', { lane: 'l' }));
       const later = (id: string, remaining?: readonly string[]) =>
         run((tx) =>
@@ -181,7 +181,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect((await claim()).toSorted()).toEqual(['a', 'c']);
     });
 
-    test('takes one that is accepted for some as accepted, and what fails for the rest as nothing', async () => {
+    test('counts one accepted for some as accepted, and the failure for the rest not at all', async () => {
       await enqueue(delivery('a'), delivery('b'));
       const fail = (id: string, remaining?: readonly string[]) => {
         const settlement = {
@@ -212,7 +212,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await failing()).toEqual([]);
     });
 
-    test('settles many at once, each as it ended', async () => {
+    test('settles many at once, each with its result', async () => {
       await enqueue(delivery('a'), delivery('b'), delivery('c'), delivery('d'));
       await claim();
       const ended = (id: string, state: Settlement['state'], lastError: string, failed: boolean) => ({
@@ -246,7 +246,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       ]);
     });
 
-    test('gives a refused and a doubtful one again when its time has come, and counts every try', async () => {
+    test('returns a refused and an ambiguous one again when its time has come, and counts every attempt', async () => {
       await enqueue(delivery('r'), delivery('x'));
       await claim();
       await settle('r', 'retry', NOW_US + SECOND_US);
@@ -289,7 +289,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       }
     });
 
-    test('leaves what is under way when the process ends in doubt and due at once', async () => {
+    test('leaves what is in flight when the process ends ambiguous and due at once', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c'), delivery('d'));
       await claim();
       await settle('d', 'delivered');
@@ -307,7 +307,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     const claimAs = async (holder: number) =>
       ids(await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10, holder)));
 
-    test('leaves to others for a while what it has tried itself, and what nobody has', async () => {
+    test('leaves to others for a while what it has attempted itself, and what nobody has', async () => {
       const claimLeaving = async (holder: number, atUs: number) => {
         const left = { triedUs: 5, freshUs: 2 };
         return ids(await run((tx) => tx.outbox.claim('ops', 0, atUs, 10, holder, { left })));
@@ -324,7 +324,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claimLeaving(2, nextAttemptAtUs + 5)).toEqual(['a']);
     });
 
-    test('claims only what nobody has tried, where that is asked for', async () => {
+    test('claims only what nobody has attempted, if asked for', async () => {
       await enqueue(delivery('a'));
       await claimAs(1);
       await settle('a', 'retry');
@@ -336,7 +336,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(ids(await claim(false))).toEqual(['a']);
     });
 
-    test('leaves what the living hold under way', async () => {
+    test('leaves what living replicas hold in flight', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }));
       expect(await claimAs(1)).toEqual(['a']);
       await enqueue(delivery('c'));
@@ -348,7 +348,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claimAs(2)).toEqual(['a']);
     });
 
-    test('passes over how a try ended after which another was begun', async () => {
+    test('ignores the result of an attempt after which another was begun', async () => {
       const end = (id: string, state: Settlement['state'], attempt: number) =>
         run((tx) =>
           tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US),
@@ -368,7 +368,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await stateOf('a')).toBe('delivered');
     });
 
-    test('heeds how an earlier try ended once no other is under way', async () => {
+    test('uses the result of an earlier attempt once no other is in flight', async () => {
       const end = (id: string, state: Settlement['state'], attempt: number, nextAttemptAtUs: number) =>
         run((tx) => tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs, lastError: '' }], NOW_US));
       const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
@@ -391,8 +391,8 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
     });
   });
 
-  describe('how a service calls a message', () => {
-    test('is known to those that come later in its lane, to this integration alone', async () => {
+  describe('the id that a service gives a message', () => {
+    test('is known to later ones in its lane, only to this integration', async () => {
       const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
       await enqueue(
         inLane('a'),
@@ -444,7 +444,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
   describe('a lane', () => {
     const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
 
-    test('gives one at a time, in the order of creation', async () => {
+    test('returns one at a time, in the order of creation', async () => {
       await enqueue(
         inLane('1', { nextAttemptAtUs: NOW_US }),
         inLane('2', { nextAttemptAtUs: NOW_US - 9 }),
@@ -463,7 +463,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim()).toEqual(['4']);
     });
 
-    test('waits for one that is to be tried again', async () => {
+    test('waits for one that is to be retried', async () => {
       await enqueue(inLane('1'), inLane('2'));
       await claim();
       await settle('1', 'retry', NOW_US + SECOND_US);
@@ -474,7 +474,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim()).toEqual(['1']);
     });
 
-    test('passes over what was suppressed before it was ever claimed', async () => {
+    test('skips what was suppressed before it was ever claimed', async () => {
       await enqueue(inLane('1'), inLane('2'), inLane('3'));
       await settle('2', 'suppressed');
       await settle('1', 'suppressed');
@@ -483,7 +483,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim()).toEqual(['next']);
     });
 
-    test('lets a dead one that is tried again wait for the one under way', async () => {
+    test('lets a dead one that is retried wait for the one in flight', async () => {
       await enqueue(inLane('1'), inLane('2'), inLane('3'));
       await claim();
       await settle('1', 'dead');
@@ -496,7 +496,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await claim()).toEqual(['3']);
     });
 
-    test('goes on after the process ended, wherever it stood', async () => {
+    test('continues after the process ended, wherever it was', async () => {
       await enqueue(inLane('1'), inLane('2'), inLane('3'));
       await claim();
       await settle('1', 'dead');
@@ -509,21 +509,21 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       }
     });
 
-    test("is one integration's own", async () => {
+    test('belongs to one integration', async () => {
       await enqueue(inLane('w'), inLane('m', { position: 1 }), inLane('p', { receiver: 'pager' }));
       expect(await claim()).toEqual(['w']);
       expect(await claim({ position: 1 })).toEqual(['m']);
       expect(await claim({ receiver: 'pager' })).toEqual(['p']);
     });
 
-    test('of a thousand gives one', async () => {
+    test('of a thousand returns one', async () => {
       await enqueue(...Array.from({ length: 1000 }, (_, index) => inLane(`d${index}`)));
       expect(await claim({ limit: 1000 })).toEqual(['d0']);
     });
   });
 
-  describe('what was given up', () => {
-    test('is put back as if it were queued now, in its lane, and nothing else is', async () => {
+  describe('a dead delivery', () => {
+    test('is queued again as if new, in its lane, and nothing else is', async () => {
       const inLane = (id: string) => delivery(id, { lane: 'l', attempts: 7, fallbackAtUs: NOW_US + 9 });
       await enqueue(inLane('1'), inLane('2'), delivery('well'));
       await claim();
@@ -556,7 +556,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       );
     const taken = async (nowUs: number) => ids(await run((tx) => tx.outbox.takeFallbacks(nowUs, 10)));
 
-    test('is given once what was not accepted in time, tried or not', async () => {
+    test('is given once what was not accepted in time, attempted or not', async () => {
       await enqueue(withFallback('a'), withFallback('b'), delivery('without'));
       await claim({ limit: 1 });
       await fails('a');
@@ -568,7 +568,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect((await run((tx) => tx.outbox.find('a')))?.delivery).not.toHaveProperty('fallbackAtUs');
     });
 
-    test('is given at once what failed three times, or is given up', async () => {
+    test('is given at once what failed three times, or is dead', async () => {
       await enqueue(withFallback('a'), withFallback('b'));
       await claim({ limit: 1 });
       await fails('a');
@@ -584,7 +584,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await taken(NOW_US + 1)).toEqual(['b']);
     });
 
-    test('is not given at once what failed twice and was cut off once', async () => {
+    test('is not given at once what failed twice and was interrupted once', async () => {
       await enqueue(withFallback('a'));
       await claim({ limit: 1 });
       await run((tx) => tx.outbox.recoverLeases(NOW_US));
@@ -598,7 +598,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await taken(NOW_US + 1)).toEqual(['a']);
     });
 
-    test('is not given what was accepted, suppressed, or only put back untried', async () => {
+    test('is not given what was accepted, suppressed, or only queued again', async () => {
       await enqueue(withFallback('a'), withFallback('b'), withFallback('c'));
       for (let tries = 0; tries < 4; tries += 1) {
         await claim();
@@ -613,7 +613,7 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
   });
 
   describe("an integration's health", () => {
-    test('counts the tries that failed since something was accepted', async () => {
+    test('counts the attempts that failed since something was accepted', async () => {
       const failing = () => run((tx) => tx.outbox.failingIntegrations());
       const fails = (id: string, lastError: string, nowUs: number) =>
         run((tx) =>

@@ -25,7 +25,7 @@ const openFlightsOf = async (tx: Transaction, birdId: string) =>
 
 export function describeOverdue(run: Run): void {
   describe('what may be overdue', () => {
-    test('open Flights are judged when they are old enough, the oldest first, with where they are', async () => {
+    test('open Flights are judged when they are old enough, the oldest first, with their place', async () => {
       const found = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
         await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
@@ -55,7 +55,7 @@ export function describeOverdue(run: Run): void {
       expect(found[0]!.place).toEqual({ region: 'eu', nestId: '', nest: '', birdId: 'x', bird: '' });
     });
 
-    test('a Flight comes back when it is to be judged next, or when it ended and is active again', async () => {
+    test('a Flight is returned again when it is to be judged next, or when it ended and is active again', async () => {
       const ids = (atUs: number) =>
         run(async (tx) => (await tx.overdue.flights(NOW_US, atUs, 10)).map((one) => one.flightId).sort());
       await run(async (tx) => {
@@ -76,7 +76,7 @@ export function describeOverdue(run: Run): void {
       expect(await ids(NOW_US)).toEqual(['a', 'b']);
     });
 
-    test('present, active Birds are judged, with their last start', async () => {
+    test('existing, active Birds are judged, with their last start', async () => {
       const found = await run(async (tx) => {
         await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
         await tx.inventory.putBirds([
@@ -102,7 +102,7 @@ export function describeOverdue(run: Run): void {
       ]);
     });
 
-    test('a Bird comes back when it is to be judged next, or when its status changed', async () => {
+    test('a Bird is returned again when it is to be judged next, or when its status changed', async () => {
       const ids = (atUs: number) =>
         run(async (tx) => (await tx.overdue.birds(atUs, 10)).map((one) => one.place.birdId));
       const nextUs = NOW_US + MINUTE_US;
@@ -159,7 +159,7 @@ export function describeOverdue(run: Run): void {
       expect(found[2]).toContainEqual(ended('a', 30));
     });
 
-    test('gaps lie between the starts of Flights, whatever became of them', async () => {
+    test('gaps are between the starts of Flights, whatever their outcome', async () => {
       const at = (id: string, minutes: number) => flight(id, { startedAtUs: NOW_US + minutes * MINUTE_US });
       const found = await run(async (tx) => {
         await tx.flights.put([at('a', 0), at('b', 60), at('c', 10), flight('undated', { startedAtUs: 0 })]);
@@ -190,7 +190,7 @@ export function describeOverdue(run: Run): void {
       ]);
     });
 
-    test('the outcomes of the last Flights of a Bird come oldest first, and of no other Bird', async () => {
+    test("the outcomes of a Bird's last Flights come oldest first, without those of other Birds", async () => {
       const ended = (birdId: string, minutes: number, outcome: string) =>
         event(`${birdId}-${minutes}/${outcome}`, {
           feed: 'flight',

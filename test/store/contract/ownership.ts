@@ -23,7 +23,7 @@ export function describeOwnership(run: Run): void {
   };
 
   describe('replicas', () => {
-    test('have numbers that are never given twice, and live on the clock of the store', async () => {
+    test("have numbers that are never reused, and live by the store's clock", async () => {
       const [a, b] = [await join('a'), await join('b', 0)];
       const { nowUs, replicas } = await run((tx) => tx.ownership.view());
       expect(replicas).toMatchObject([
@@ -39,7 +39,7 @@ export function describeOwnership(run: Run): void {
       expect(await join()).toBeGreaterThan(b);
     });
 
-    test('say again that they live, be it late, until they were removed', async () => {
+    test('renew their lease, even late, until they were removed', async () => {
       const a = await join('a', 0);
       const { replicas } = (await run((tx) => tx.ownership.renew(a, { ...RENEWAL, isLeaving: true })))!;
       expect(replicas.map(({ replica }) => replica)).toEqual([a]);
@@ -53,7 +53,7 @@ export function describeOwnership(run: Run): void {
     });
   });
 
-  test('replicas of the same name are told apart by their numbers, as long as both are there', async () => {
+  test('replicas of the same name are distinguished by their numbers, as long as both exist', async () => {
     const [a, b, other] = [await join('web'), await join('web'), await join('other')];
     const names = async () =>
       new Map((await run((tx) => tx.ownership.view())).replicas.map(({ replica, name }) => [replica, name]));
@@ -74,7 +74,7 @@ export function describeOwnership(run: Run): void {
     );
   });
 
-  test('replicas say to all by how much their clock differs, and why they go on with an older configuration', async () => {
+  test('replicas tell all how much their clock differs, and why they use an older configuration', async () => {
     const [a, b] = [await join('a'), await join('b')];
     const refused = { mistakes: 2, first: HOSTILE_TEXTS.join(), sinceUs: 1_783_000_000_000_001 };
     const renew = (replica: number, changes: Partial<Renewal>) =>
@@ -91,7 +91,7 @@ export function describeOwnership(run: Run): void {
     expect((await renew(a, {}))!.replicas[0]).toMatchObject({ clockAheadUs: 0, refused: undefined });
   });
 
-  test('it is known from which replica a region was taken that it did not reach', async () => {
+  test('it is known from which replica a region was taken because that could not reach it', async () => {
     const [a, b] = [await join('a'), await join('b')];
     await run((tx) => tx.ownership.relieve(a));
     const { replicas, nowUs } = await run((tx) => tx.ownership.view());
@@ -113,7 +113,7 @@ export function describeOwnership(run: Run): void {
   });
 
   describe('a duty', () => {
-    test('is one replica at a time', async () => {
+    test('belongs to one replica at a time', async () => {
       const [a, b] = [await join('a'), await join('b')];
       const lease = await take('region eu', a);
       expect(lease).toMatchObject({ duty: 'region eu' });
@@ -124,7 +124,7 @@ export function describeOwnership(run: Run): void {
       expect(await isLost(lease!)).toBe(false);
     });
 
-    test('that was given back is lost to who had it, whoever has it now', async () => {
+    test('that was given back is lost to its owner, whoever has it now', async () => {
       const a = await join('a');
       const first = (await take('region eu', a))!;
       await run((tx) => tx.ownership.release(first));
@@ -136,7 +136,7 @@ export function describeOwnership(run: Run): void {
       expect([await isLost(first), await isLost(second)]).toEqual([true, false]);
     });
 
-    test('of a replica that was removed is nobody’s, and lost to it', async () => {
+    test('of a replica that was removed belongs to nobody, and is lost to it', async () => {
       const [a, b] = [await join('a', 0), await join('b')];
       const [late, own] = [(await take('region eu', a))!, (await take('region us', b))!];
       expect(await isLost(late)).toBe(false);
@@ -148,14 +148,14 @@ export function describeOwnership(run: Run): void {
       expect(await isLost(late)).toBe(true);
     });
 
-    test('of a replica that ends is nobody’s at once', async () => {
+    test('of a replica that ends belongs to nobody at once', async () => {
       const a = await join('a');
       const lease = (await take('alerting', a))!;
       await run((tx) => tx.ownership.leave(a));
       expect([await ownerOf('alerting'), await isLost(lease)]).toEqual([0, true]);
     });
 
-    test('takes all that its transaction wrote back where the lease was lost', async () => {
+    test('rolls back all that its transaction wrote if the lease was lost', async () => {
       const a = await join('a', 0);
       const lease = (await take('region eu', a))!;
       await run((tx) => tx.ownership.removeExpired());
@@ -172,7 +172,7 @@ export function describeOwnership(run: Run): void {
       expect(await isLost({ duty: 'region eu', epoch: 1 })).toBe(true);
     });
 
-    test('is shown to all by its owner alone, and what it takes', async () => {
+    test('is shown to all only by its owner, with its cost', async () => {
       const a = await join('a');
       const lease = (await take('region eu', a))!;
       expect(await run((tx) => tx.ownership.shown())).toEqual([]);

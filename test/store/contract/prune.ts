@@ -32,7 +32,7 @@ export function describePrune(run: Run): void {
       expect(await stored()).toEqual(['at']);
     });
 
-    test('keeps the events of an alert that fires until it no longer does; links go with their events', async () => {
+    test('keeps the events of an alert while it fires; links are deleted with their events', async () => {
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
         await tx.events.insert(stream, [
@@ -110,7 +110,7 @@ export function describePrune(run: Run): void {
         [notified('{}:a', 60), notified('escalation:1:{}:a', 3, 'firing', 'escalation')],
         41,
       ],
-    ] as const)('keeps of an alert that fires %s', async (_, members, firstLeft) => {
+    ] as const)('keeps for a firing alert %s', async (_, members, firstLeft) => {
       const events = Array.from({ length: 60 }, (_, index) => old(`e${index + 1}`, 60 - index));
       const fires = alert('f', { eventsTotal: 60, lastSeq: 60 });
       await run(async (tx) => {
@@ -160,7 +160,7 @@ export function describePrune(run: Run): void {
       expect(await run((tx) => tx.events.find(events[4]!.key))).toEqual(events[4]);
     });
 
-    test('goes on behind many events that it keeps, and comes back to them', async () => {
+    test('continues after many events that it keeps, and comes back to them', async () => {
       const events = Array.from({ length: 25_000 }, (_, index) => old(`e${index + 1}`, 30_000 - index));
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
@@ -178,7 +178,7 @@ export function describePrune(run: Run): void {
       expect(await stored()).toEqual([]);
     });
 
-    test('remembers of each stream how far it went, never beyond the cursor and never back', async () => {
+    test('remembers how far it went in each stream, never beyond the cursor and never back', async () => {
       const ended = (id: string, stream: number, us: number) =>
         flight(id, { stream, startedAtUs: NOW_US - us, open: false });
       const pruned = async () =>
@@ -252,7 +252,7 @@ export function describePrune(run: Run): void {
       ]);
     });
 
-    test('keeps a Flight without a start while its Bird is watched, since nothing else says that it is known', async () => {
+    test('keeps a Flight without a start while its Bird is watched, because nothing else says that it is known', async () => {
       const undated = (id: string, stream: number, endedAtUs: number) =>
         flight(id, { stream, startedAtUs: 0, open: false, endedAtUs });
       const openStream = (birdId: string) => run((tx) => tx.streams.open('eu', 'flight', birdId));
@@ -287,7 +287,7 @@ export function describePrune(run: Run): void {
       expect(await left()).toEqual([]);
     });
 
-    test('deletes what belongs to Birds and Nests that have been gone for longer, but for how far they were read', async () => {
+    test('deletes what belongs to Birds and Nests that were deleted long ago, except how far they were read', async () => {
       const bird = (birdId: string, nestId: string, present: boolean): BirdRecord => ({
         region: 'eu',
         birdId,
@@ -416,7 +416,7 @@ export function describePrune(run: Run): void {
       expect((await run((tx) => tx.outbox.list({ limit: 10 }))).map((one) => one.id)).toEqual(['waits']);
     });
 
-    test('deletes quarantined entries, which may then be kept again', async () => {
+    test('deletes quarantined entries, which may then be stored again', async () => {
       const entry = { raw: '{', reason: 'cut' };
       await run((tx) => tx.streams.quarantine(1, [entry], NOW_US - SECOND_US));
       expect(await pruneAll(NOW_US - SECOND_US, 10)).toBe(0);

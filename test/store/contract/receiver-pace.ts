@@ -3,7 +3,7 @@ import type { Run } from './subject.ts';
 
 export function describeReceivers(run: Run): void {
   describe("a receiver's pace", () => {
-    test('is kept as it was left', async () => {
+    test('is stored as it was left', async () => {
       const none = { receiver: 'ops', queuedAtUs: [], heldBack: 0 };
       expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(none);
       const pace = { receiver: 'ops', queuedAtUs: [1, 2], heldBack: 3 };

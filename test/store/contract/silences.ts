@@ -30,7 +30,7 @@ export function describeSilences(subject: () => Subject, run: Run): void {
   describe('silences', () => {
     const all = async (endsAfterUs?: number) => (await run((tx) => tx.silences.list(endsAfterUs))).map(plain);
 
-    test('are kept whole, changed by their id, and listed by their end', async () => {
+    test('are stored completely, changed by their id, and listed by their end', async () => {
       const recurrence = { cron: '0 22 * * *', timezone: 'Europe/Amsterdam', durationMs: 3_600_000 };
       const a = silence('a', { recurrence });
       const b = silence('b', { endsAtUs: NOW_US + SECOND_US, alertId: 'x', alertStartsAtUs: 7 });
@@ -41,13 +41,13 @@ export function describeSilences(subject: () => Subject, run: Run): void {
       expect(await all()).toEqual([plain(expired), plain(b)]);
     });
 
-    test('are given without those that are over when asked so', async () => {
+    test('are returned without expired ones if asked for', async () => {
       const over = silence('over', { endsAtUs: NOW_US });
       await run((tx) => tx.silences.put([over, silence('lasts', { endsAtUs: NOW_US + 1 })]));
       expect((await run((tx) => tx.silences.list(NOW_US))).map(({ id }) => id)).toEqual(['lasts']);
     });
 
-    test('are listed in turns where they are thousands, in their order', async () => {
+    test('are listed in turns if there are thousands, in their order', async () => {
       // Many end at the same instant, so that pages end among them.
       const many = Array.from({ length: 2_000 }, (_, at) =>
         silence(`s${String(at).padStart(4, '0')}`, { endsAtUs: NOW_US + Math.floor(at / 700) }),
@@ -83,7 +83,7 @@ export function describeSilences(subject: () => Subject, run: Run): void {
       expect(await all()).toEqual(list.map(plain));
     });
 
-    test('go when they have been over for the retention', async () => {
+    test('are deleted when they have been expired for the retention', async () => {
       await run((tx) =>
         tx.silences.put([silence('old', { endsAtUs: NOW_US - 1 }), silence('over', { endsAtUs: NOW_US })]),
       );

@@ -31,7 +31,7 @@ export function describeStreams(run: Run): void {
       ]);
     });
 
-    test('remember how far they were read back', async () => {
+    test('store how far they were read back', async () => {
       const { stream } = await run((tx) => tx.streams.open('eu', 'flight', '7'));
       const other = await run((tx) => tx.streams.open('eu', 'flight', '8'));
       expect(await run((tx) => tx.streams.backfilled(stream))).toBeUndefined();
@@ -67,7 +67,7 @@ export function describeStreams(run: Run): void {
     });
   });
 
-  test('when the streams of a feed were read is kept for each region', async () => {
+  test('store when the streams of a feed were read, for each region', async () => {
     expect(await run((tx) => tx.streams.reads('eu'))).toEqual([]);
     await run(async (tx) => {
       await tx.streams.putReads('eu', [
@@ -83,7 +83,7 @@ export function describeStreams(run: Run): void {
     ]);
   });
 
-  test('a cursor that is later than it can be goes back to the newest entry that is kept', async () => {
+  test('a cursor that is too late goes back to the newest entry that is stored', async () => {
     const open = () => run((tx) => tx.streams.open('eu', 'notification', ''));
     const { stream } = await open();
     const instants = [NOW_US - 2, NOW_US, NOW_US + 9];
@@ -101,7 +101,7 @@ export function describeStreams(run: Run): void {
   });
 
   describe('quarantine', () => {
-    test('keeps a raw text once per stream and says how many were new', async () => {
+    test('stores a raw text once per stream and says how many were new', async () => {
       const entry = { raw: '{"id":', reason: 'cut' };
       expect(
         await run((tx) => tx.streams.quarantine(1, [entry, entry, { ...entry, raw: '{}' }], NOW_US)),
@@ -127,7 +127,7 @@ export function describeStreams(run: Run): void {
       expect(await keep(2, 0, 1)).toBe(0);
     });
 
-    test('keeps texts apart that differ only in half of a pair', async () => {
+    test('distinguishes texts that differ only in half of a surrogate pair', async () => {
       const entries = HOSTILE_TEXTS.map((raw) => ({ raw, reason: raw }));
       expect(await run((tx) => tx.streams.quarantine(1, entries, NOW_US))).toBe(HOSTILE_TEXTS.length);
     });

@@ -42,7 +42,7 @@ export function describeSuppressions(run: Run): void {
       expect(await ofEvent('unknown')).toEqual([]);
     });
 
-    test('outlives the alert, and goes with its events or by its own age', async () => {
+    test('outlives the alert, and is deleted with its events or by its own age', async () => {
       await alertWithEvents();
       await run(async (tx) => {
         await tx.suppressions.add([

@@ -11,7 +11,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
   const names = async () => (await run((tx) => tx.inventory.nests('eu'))).map((one) => one.name);
 
   describe('transactions', () => {
-    test('give what their work gave', async () => {
+    test('return what their work returned', async () => {
       expect(await run(async () => 42)).toBe(42);
     });
 
@@ -27,7 +27,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
     });
 
-    test('let other work go on in each pause, but for those in memory, where nothing waits', async () => {
+    test('let other work continue in each pause, except in memory, where nothing waits', async () => {
       const turned = await run(async (tx) => {
         const turns = countTurns();
         for (let pauses = 0; pauses < 10; pauses += 1) await tx.pause();
@@ -56,7 +56,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect(await names()).toEqual(['2a', '2b', '4a', '4b', '6a', '6b']);
     });
 
-    test('may attempt a part that fails: nothing of it remains, all before and after does', async () => {
+    test('may attempt a part that fails: nothing of it remains, everything before and after does', async () => {
       const failure = new TypeError('no');
       const outcomes = await run(async (tx) => {
         await tx.inventory.putNests([nest('before')]);
@@ -105,7 +105,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect(await names()).toEqual([]);
     });
 
-    test('run one after another, in the order in which they were asked for', async () => {
+    test('run one after another, in the order in which they were requested', async () => {
       const log: string[] = [];
       await Promise.all(
         Array.from({ length: 200 }, (_, index) =>
@@ -125,7 +125,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect(await names()).toEqual(['200']);
     });
 
-    test('see what those before them wrote, also when one between them failed', async () => {
+    test('see what those before them wrote, even if one in between failed', async () => {
       const [, failed, seen] = await Promise.allSettled([
         run((tx) => tx.streams.open('eu', 'flight', '1')),
         run(async (tx) => {
@@ -143,7 +143,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect((await run((tx) => tx.streams.list('eu'))).map((stream) => stream.birdId)).toEqual(['1', '3']);
     });
 
-    test('in which a statement failed cannot succeed any more', async () => {
+    test('with a failed statement cannot succeed any more', async () => {
       const swallowed = run(async (tx) => {
         await tx.inventory.putNests([nest('1')]);
         const broken = { ...nest('2'), nestId: null as unknown as string };
@@ -154,12 +154,12 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       expect(await names()).toEqual([]);
     });
 
-    test('after the store is closed are refused', async () => {
+    test('are refused after the store is closed', async () => {
       await subject().store.close();
       await expect(run(async () => 1)).rejects.toMatchObject({ code: 'cancelled' });
     });
 
-    test('that wait when the store is closed are done first', async () => {
+    test('that wait when the store is closed are finished first', async () => {
       const { store, reopen } = subject();
       const written = Promise.all([
         run((tx) => tx.inventory.putNests([nest('1')])),

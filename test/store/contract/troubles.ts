@@ -17,7 +17,7 @@ export function describeTroubles(run: Run): void {
     );
 
   describe('troubles', () => {
-    test('are none where nothing goes wrong', async () => {
+    test('do not exist while nothing goes wrong', async () => {
       expect(await read()).toEqual(NONE);
     });
 
@@ -48,7 +48,7 @@ export function describeTroubles(run: Run): void {
       expect(await read()).toEqual({ ...NONE, failing, delivered: ['ops'] });
     });
 
-    test('are deliveries that were given up in the time that is asked for, by receiver', async () => {
+    test('are deliveries that were given up in the given time, by receiver', async () => {
       await run(giveUpThree);
       const both = [
         { receiver: 'lake', count: 1 },

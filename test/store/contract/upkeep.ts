@@ -9,7 +9,7 @@ export function describeUpkeep(run: Run): void {
   const queue = (...deliveries: readonly Delivery[]) =>
     run((tx) => tx.outbox.enqueue(notification('n'), deliveries));
 
-  test('a key for signatures stays as it was first given', async () => {
+  test('a key for signatures stays as it was first set', async () => {
     expect(await run((tx) => tx.upkeep.signingKey('link', 'first'))).toBe('first');
     expect(await run((tx) => tx.upkeep.signingKey('link', 'second'))).toBe('first');
     expect(await run((tx) => tx.upkeep.signingKey('other', 'third'))).toBe('third');
@@ -31,7 +31,7 @@ export function describeUpkeep(run: Run): void {
       expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 9);
     });
 
-    test('groups and deliveries that wait for an instant wait as long as they were to', async () => {
+    test('groups and deliveries that wait for an instant wait as long as they should', async () => {
       await queue(
         delivery('soon', { createdAtUs: laterUs, nextAttemptAtUs: laterUs + 5 }),
         delivery('due', { nextAttemptAtUs: NOW_US - 5, fallbackAtUs: laterUs + 7 }),
@@ -56,7 +56,7 @@ export function describeUpkeep(run: Run): void {
       ]);
     });
 
-    test('a group is reminded of as long after its last notification as it was to be', async () => {
+    test('a group is reminded as long after its last notification as it should be', async () => {
       await run((tx) =>
         tx.groups.put([group('of late', { nextFlushAtUs: laterUs + 3, notifiedAtUs: laterUs - 3 })]),
       );
@@ -66,7 +66,7 @@ export function describeUpkeep(run: Run): void {
       ]);
     });
 
-    test('an alert waits as long as it was to, with what its kind remembers', async () => {
+    test("an alert waits as long as it should, with its kind's memory", async () => {
       const down = { alertname: 'RegionDown', scope: 'eu', state: 'pending' } as const;
       const memory = { sinceUs: laterUs - 5, reason: 'connection refused' };
       const waiting = alert('waiting', { ...down, memory, dueAtUs: laterUs + 9 });
@@ -82,7 +82,7 @@ export function describeUpkeep(run: Run): void {
       expect(await run((tx) => tx.alerts.changed(10))).toEqual([]);
     });
 
-    test('an alert that is damaged holds up no other', async () => {
+    test('a corrupt alert holds up no other', async () => {
       const flapping = {} as NonNullable<Alert['flapping']>;
       const changes = { dueAtUs: laterUs + 9 };
       await run((tx) => tx.alerts.put([alert('a', { ...changes, flapping }), alert('b', changes)]));

@@ -27,7 +27,7 @@ export function describeWrites(run: Run): void {
     const page = (query: Partial<WriteQuery> = {}) => run((tx) => tx.writes.page({ limit: 10, ...query }));
     const whoOf = async (query: Partial<WriteQuery>) => (await page(query)).writes.map(({ who }) => who);
 
-    test('come back exactly, the newest first', async () => {
+    test('are returned exactly, the newest first', async () => {
       const list = HOSTILE_TEXTS.slice(0, 9).map((text, index) =>
         write({ who: text, asked: text, action: text, atUs: NOW_US + index }),
       );
@@ -59,7 +59,7 @@ export function describeWrites(run: Run): void {
       expect(second.next).toBeUndefined();
     });
 
-    test('where a text is looked for, a page looks at so many only and says where to go on', async () => {
+    test('a page of a search looks at a limited number and says where to continue', async () => {
       await add(
         write({ who: 'old', asked: 'needle' }),
         ...Array.from({ length: 4_500 }, (_, index) => write({ who: `w${index}` })),
@@ -70,7 +70,7 @@ export function describeWrites(run: Run): void {
       expect([second.writes.map(({ who }) => who), second.next]).toEqual([['old'], undefined]);
     });
 
-    test('the oldest go by their age, and where there are too many', async () => {
+    test('the oldest are deleted by their age, and if there are too many', async () => {
       await add(write({ who: 'old', atUs: NOW_US - 1 }), write({ who: 'kept' }));
       expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
       expect(await whoOf({})).toEqual(['kept']);

@@ -67,7 +67,7 @@ async function stored() {
   return { at, copy, inFile };
 }
 
-test('a copy that is broken off again and again, wherever it is, is whole at the end, and the same', async () => {
+test('a copy that is interrupted again and again, anywhere, is complete and equal at the end', async () => {
   const { at, copy } = await stored();
   let tries = 0;
   for (let isDone = false; !isDone; tries += 1) {
@@ -94,7 +94,7 @@ test('a copy that is broken off again and again, wherever it is, is whole at the
   await store.close();
 });
 
-test('where the source has changed meanwhile, it begins anew', async () => {
+test('if the source has changed meanwhile, it starts again', async () => {
   const { at, copy } = await stored();
   await expect(copy('b.db', { batches: 20 })).rejects.toMatchObject({ code: 'cancelled' });
   const store = await openSqliteStore({ path: at('a.db'), clock });
@@ -104,7 +104,7 @@ test('where the source has changed meanwhile, it begins anew', async () => {
   expect(rawContent(at('b.db'))).toEqual(rawContent(at('a.db')));
 });
 
-test('a row that got lost on the way is noticed, and the same command begins anew', async () => {
+test('a row that got lost on the way is noticed, and the same command starts again', async () => {
   const { at, copy, inFile } = await stored();
   await expect(copy('b.db', { batches: 45 })).rejects.toMatchObject({ code: 'cancelled' });
   inFile('b.db', "UPDATE event SET message = 'another' WHERE event = 7");
@@ -121,7 +121,7 @@ test('a row that got lost on the way is noticed, and the same command begins ane
   expect(rawContent(at('b.db'))).toEqual(rawContent(at('a.db')));
 });
 
-test('what is there already is never touched: another store, file or copy', async () => {
+test('what exists already is never touched: another store, file or copy', async () => {
   const { at, copy } = await stored();
   await copy('b.db');
   const before = rawContent(at('b.db'));
@@ -191,7 +191,7 @@ test.each([
   );
 });
 
-test('what is computed is compared and not written, and what repeats the body stays where it is', () => {
+test('computed columns are compared but not written, and what repeats the body stays where it is', () => {
   const own = column('labels', { isFromBody: true });
   const sum = column('sum', { isComputed: true });
   const [one] = matchTables([table('a', column('id'), sum)], [table('a', column('id'), own, sum)]);
@@ -200,7 +200,7 @@ test('what is computed is compared and not written, and what repeats the body st
   expect(back).toMatchObject({ copied: ['id'], compared: ['id', 'sum'] });
 });
 
-test('digests say what rows mean, whatever their order, and tell apart what is not the same', () => {
+test('digests depend on the meaning of rows, not on their order, and differ if the rows do', () => {
   const digestOf = (...rows: TableRow[]) => {
     const digest = new TableDigest();
     for (const row of rows) digest.add(row);

@@ -8,7 +8,7 @@ import { systemClock } from '../../../src/time/clock.ts';
 import { copyThereAndBack } from '../copy/killed-copy.ts';
 import { placeAt } from './postgres-server.ts';
 
-test('a store goes to a server and back while each copy is killed twice, and is what it was', async () => {
+test('a store is copied to a server and back while each copy is killed twice, and stays the same', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const clock = systemClock();

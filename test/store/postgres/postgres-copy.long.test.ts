@@ -24,7 +24,7 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 const bin = findServer();
 const clock = createVirtualClock();
 
-describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL', () => {
+describe.skipIf(bin === undefined)('a store is copied between SQLite and PostgreSQL', () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   let server: PostgresDatabase;
   let admin: pg.Client;
@@ -94,7 +94,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     }
   }
 
-  test('both engines have the same tables and columns, but for those that repeat a body', async () => {
+  test('both engines have the same tables and columns, except those that repeat a body', async () => {
     const target = await openTarget(onServer(newSchema()), clock);
     const source = await openSource(inFile(await fill(newFile())), clock);
     const matched = matchTables(source.tables, target.tables);
@@ -136,7 +136,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     expect((await copy(onServer(schema), onServer(again))).tables).toEqual(copied);
   });
 
-  test('what is queued and numbered goes on where it was', async () => {
+  test('queued and numbered rows continue where they were', async () => {
     const [path, schema, back] = [newFile(), newSchema(), newFile()];
     const before = await openSqliteStore({ path, clock });
     await putAlert(before, anAlert({ id: 'a' }));
@@ -181,7 +181,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
     await after.close();
   });
 
-  longStory('neither side may be in use, and what is there already is not touched', async () => {
+  longStory('neither side may be in use, and what exists already is not touched', async () => {
     const [path, schema] = [await filledFile(), newSchema()];
     const target = await openThere(schema);
     await expect(copy(inFile(path), onServer(schema))).rejects.toMatchObject({ code: 'store_locked' });
@@ -204,7 +204,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
   });
 
   longStory(
-    'what was broken off goes on, and where the store on the server has changed meanwhile it begins anew',
+    'an interrupted copy continues, and starts again if the store on the server has changed meanwhile',
     async () => {
       const [path, schema, back] = [await filledFile(), newSchema(), newFile()];
       await expect(copy(inFile(path), onServer(schema), 30)).rejects.toMatchObject({ code: 'cancelled' });
@@ -271,7 +271,7 @@ describe.skipIf(bin === undefined)('a store goes between SQLite and PostgreSQL',
       await restored.close();
     });
 
-    test('a check finds a row that another program has spoilt, and exits 1', async () => {
+    test('a check finds a row that another program has corrupted, and exits 1', async () => {
       const { schema, store, run } = await configured();
       await admin.query(`UPDATE ${schema}.alert SET body = '{"id":'`);
       const { exit, stdout } = await run('check');

@@ -70,7 +70,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     return done;
   }
 
-  test('is one process’s alone, and says whose', async () => {
+  test('belongs to one process alone, and says to whose', async () => {
     const store = await open();
     await expect(open()).rejects.toMatchObject({
       code: 'store_locked',
@@ -86,7 +86,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   test.each([
     ['alone', false],
     ['as one of several', true],
-  ])('is refused where a pooler gives its connection to others in turn: %s', async (_, isShared) => {
+  ])('is refused behind a pooler that gives its connection to others in turn: %s', async (_, isShared) => {
     const pooler = await openPooler(server);
     const place = placeOn(server, { host: pooler.host, schema });
     const refused = {
@@ -100,7 +100,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await pooler.close();
   });
 
-  test('does a commit once whose answer was lost', async () => {
+  test('repeats no commit whose answer was lost', async () => {
     const store = await open();
     await putNest(store, 'a');
     let works = 0;
@@ -117,7 +117,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect((await store.transaction((tx) => tx.events.page({ limit: 9 }))).events).toHaveLength(1);
   });
 
-  test('says that it is away to others, while it is not known whether a commit took place', async () => {
+  test('tells others that it is away while it is not known whether a commit took place', async () => {
     const store = await open();
     await putNest(store, 'a');
     wire.cutAt('answer', 'stays');
@@ -133,7 +133,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'b']);
   });
 
-  test('has done nothing where the commit never arrived, and says so', async () => {
+  test('has done nothing if the commit never arrived, and says so', async () => {
     const store = await open();
     await putNest(store, 'a');
     wire.cutAt('request');
@@ -141,7 +141,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a']);
   });
 
-  test('has done nothing where the connection broke before, and goes on with the next', async () => {
+  test('has done nothing if the connection broke before, and continues with the next', async () => {
     const store = await open();
     const broken = store.transaction(async (tx) => {
       await tx.inventory.putNests([nest('a')]);
@@ -155,7 +155,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['c']);
   });
 
-  test('does once more, in their order, what stood in another’s way', async () => {
+  test('repeats conflicting transactions in their order', async () => {
     const store = await open();
     await store.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
     const order: string[] = [];
@@ -173,7 +173,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['before']);
   });
 
-  test('ends what takes too long, and goes on', async () => {
+  test('ends what takes too long, and continues', async () => {
     const store = await open({ statementTimeoutMs: 200 });
     await putNest(store, 'a');
     await admin.query('BEGIN');
@@ -187,7 +187,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
-  test('takes back nothing else with what takes too long', async () => {
+  test('rolls back nothing else with what takes too long', async () => {
     const store = await open({ statementTimeoutMs: 200 });
     await putNest(store, 'a');
     await admin.query('BEGIN');
@@ -203,7 +203,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(await nests(store)).toEqual(['a', 'b', 'c']);
   });
 
-  test('goes on once a transaction could not begin, since another process had all to itself', async () => {
+  test('continues after a transaction could not begin because another process had an exclusive lock', async () => {
     const place = placeOn(server, { schema, statementTimeoutMs: 200 });
     const { store } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -232,7 +232,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(rows).toEqual([{ relname: 'theirs' }]);
   });
 
-  test('needs no more than a schema of its own', async () => {
+  test('needs no more than its own schema', async () => {
     await admin.query(`CREATE ROLE plain${count} LOGIN; CREATE SCHEMA ${schema} AUTHORIZATION plain${count}`);
     await admin.query('REVOKE ALL ON SCHEMA public FROM PUBLIC');
     const store = await open({ user: `plain${count}` });
@@ -249,14 +249,14 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     ['a database that is not there', { database: 'none' }, /does not exist: create the database/],
     ['a user that is not there', { user: 'nobody at all' }, /refuses the user/],
     ['a server that is not there', { host: '/nowhere' }, /cannot be reached/],
-  ])('says of %s what is wrong', async (_, changes, message) => {
+  ])('says what is wrong with %s', async (_, changes, message) => {
     await expect(open(changes)).rejects.toMatchObject({
       code: 'store_down',
       message: expect.stringMatching(message),
     });
   });
 
-  test('says of a server what is wrong whose name has several addresses', async () => {
+  test('says what is wrong with a server whose name has several addresses', async () => {
     const addresses = ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 }));
     const socket = createConnection({
       host: 'db',
@@ -270,7 +270,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     });
   });
 
-  test('sets a row aside that another program has spoilt', async () => {
+  test('sets a row aside that another program has corrupted', async () => {
     const store = await open();
     const silence = {
       id: 's',
@@ -292,7 +292,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     ]);
   });
 
-  test('says what it takes once it was asked, and no more often than it is worth', async () => {
+  test('reports its size once it was asked, and no more often than it is worth', async () => {
     const store = await open();
     expect(store.space()).toBeUndefined();
     await nests(store);
@@ -309,14 +309,14 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     expect(store.space()?.used).toBeGreaterThan(used + 500_000);
   });
 
-  test('keeps its failures apart from bugs', async () => {
+  test('distinguishes its failures from bugs', async () => {
     const store = await open();
     const bug = store.transaction((tx) => tx.inventory.putNests([{ ...nest('a'), nestId: null as never }]));
     await expect(bug).rejects.not.toBeInstanceOf(NestwatchError);
     expect(await nests(store)).toEqual([]);
   });
 
-  test('says of the server’s own disk what it says itself', async () => {
+  test('reports what the server says about its own disk', async () => {
     const store = await open();
     await admin.query(`SET search_path = ${schema};
       CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS

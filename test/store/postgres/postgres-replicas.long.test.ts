@@ -75,7 +75,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     return { done, goOn, times: () => times };
   }
 
-  test('a replica says that it lives while a transaction of its own is long under way', async () => {
+  test('a replica renews its lease during a long transaction of its own', async () => {
     const place = placeOn(server, { schema: `s${count}` });
     const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -94,7 +94,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(changed.map(({ id }) => id)).toEqual(['x', 'y']);
   });
 
-  test('a replica that has said that it lives has done so, whatever becomes of what it does beside that', async () => {
+  test('a replica that has renewed its lease has done so, whatever becomes of its other work', async () => {
     const place = placeOn(server, { schema: `s${count}` });
     const { store, sharing } = await openPostgresStore({ place, clock, isShared: true });
     opened.push(store);
@@ -113,7 +113,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(replicas[0]!.expiresUs).toBeGreaterThan(nowUs);
   });
 
-  test('a long transaction gets through though others write all the time what it has read', async () => {
+  test('a long transaction gets through although others keep writing what it has read', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
       while (!isDone) await b.transaction((tx) => tx.alerts.put([alert('x')]));
@@ -132,7 +132,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
   });
 
   describe('what is read and then written', () => {
-    test('a change of an alert that is being routed as it was before is routed, too', async () => {
+    test('an alert that changes while its earlier state is being routed is routed again', async () => {
       await a.transaction((tx) => tx.alerts.put([alert('x')]));
       const routing = await held(
         a,
@@ -149,7 +149,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect([...routed, ...left.map(({ state }) => state)]).toContain('resolved');
     });
 
-    test('a delivery has its turn that comes while the one before it settles', async () => {
+    test('a delivery that arrives while the one before it settles gets its turn', async () => {
       const own = (id: string) => delivery(id, { notificationId: id, lane: 'l' });
       const turn = () => a.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US + 9, 9));
       await a.transaction((tx) => tx.outbox.enqueue(notification('1'), [own('1')]));
@@ -167,7 +167,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect(await turn()).toEqual([]);
     });
 
-    test('a digest counts an event that was on its way when it looked for the newest', async () => {
+    test('a digest counts an event that was being committed when it looked for the newest', async () => {
       const ended = (id: string) =>
         event(`${id}/failed`, { feed: 'flight', type: 'flight.failed', nestId: `nest of ${id}` });
       const streamOf = (store: Store, birdId: string) =>
@@ -190,7 +190,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect([await numbers(0, last), await numbers(last, newest)]).toEqual([1, 1]);
     });
 
-    test('an event that was on its way when later ones were forwarded is known to be forwarded as well', async () => {
+    test('an event that was being committed when later ones were forwarded is forwarded as well', async () => {
       const open = (tx: Transaction, region: string) => tx.streams.open(region, 'notification', '');
       const [eu, us] = await a.transaction(async (tx) => [await open(tx, 'eu'), await open(tx, 'us')]);
       const events = (region: string) =>
@@ -235,7 +235,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       });
     });
 
-    test('what both open at once is one and the same', async () => {
+    test('what two open at once is one and the same', async () => {
       const stores = [a, b, await open()];
       for (const birdId of ['1', '2', '3', '4']) {
         const streams = await Promise.all(
@@ -251,7 +251,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       }
     });
 
-    test('whatever is read, added to and written back by several at once, nothing of it is lost', async () => {
+    test('whatever several read, increase and write back at once, nothing of it is lost', async () => {
       const stores = [a, b, await open()];
       const { stream } = await a.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
       await fc.assert(
@@ -325,7 +325,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       ]);
     });
 
-    test('that another one is just claiming are passed over, not waited for', async () => {
+    test('that another one is just claiming are skipped, not waited for', async () => {
       await a.transaction(async (tx) => {
         for (const id of ['1', '2'])
           await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id })]);
@@ -379,7 +379,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       expect(await written()).toBeUndefined();
     });
 
-    test('of a replica that is just saying that it lives is left to it', async () => {
+    test('of a replica that is just renewing it is left to it', async () => {
       const replica = await join(a, 0);
       const lease = await take(a, replica);
       const living = await held(
@@ -395,7 +395,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       await a.transaction((tx) => tx.ownership.check(lease));
     });
 
-    test('is one replica’s, however many take it at once', async () => {
+    test('belongs to one replica, however many take it at once', async () => {
       const stores = [a, b, await open(), await open()];
       const replicas = await Promise.all(stores.map((store) => join(store)));
       expect(new Set(replicas).size).toBe(4);

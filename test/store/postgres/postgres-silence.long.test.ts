@@ -46,7 +46,7 @@ describe.skipIf(bin === undefined)('a server that falls silent', () => {
     return settled!;
   }
 
-  test('is noticed within two leases by a replica, which goes on by another connection', async () => {
+  test('is noticed within two leases by a replica, which continues with another connection', async () => {
     const opened = await open();
     wire.hush();
     expect(await soon(nests(opened))).toMatchObject({ reason: { code: 'store_down' } });
@@ -54,7 +54,7 @@ describe.skipIf(bin === undefined)('a server that falls silent', () => {
     await soon(opened.store.close());
   }, 60_000);
 
-  test('keeps no replica from ending', async () => {
+  test('does not keep a replica from ending', async () => {
     const opened = await open();
     await opened.sharing!.turns.transaction((tx) => tx.ownership.view());
     wire.hush();
@@ -66,7 +66,7 @@ describe.skipIf(bin === undefined)('a server that falls silent', () => {
     );
   }, 60_000);
 
-  test('is noticed by wakes once they have something to say, and nothing of that is lost', async () => {
+  test('is noticed by wake-ups once they have something to say, and nothing of that is lost', async () => {
     const listen = async (host: string) => {
       const wakes = await openPostgresWakes({ place: placeOn(server, { host }), clock });
       const heard: WakeUp[] = [];

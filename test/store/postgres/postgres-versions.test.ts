@@ -111,7 +111,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     await sharing!.turns.transaction((tx) => tx.ownership.leave(replica));
   }
 
-  test('work side by side where the newer has added to the tables, and the older starts beside it', async () => {
+  test('work side by side if the newer one has added to the tables, and the older one starts beside it', async () => {
     const one = await start();
     await works(one, 'a');
     const newer = await startNewer({ sql: await moreColumns(), oldest: NOW });
@@ -124,7 +124,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     expect(await newer.first('SELECT later FROM alert WHERE id = $1', 'c')).toEqual({ later: '' });
   });
 
-  test('do once more what was planned before the tables were changed, also within a part that may fail', async () => {
+  test('repeat what was planned before the tables were changed, even within a part that may fail', async () => {
     const { store } = await start();
     const find = () =>
       store.transaction(async (tx) => {
@@ -140,7 +140,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     expect(await find()).toEqual({ ok: true, value: event('a') });
   });
 
-  test('wait for tables that take longer to be changed than a statement may', async () => {
+  test('wait for tables that take longer to change than a statement may', async () => {
     const changes = { statementTimeoutMs: 300 };
     await works(await start(changes), 'a');
     const sql = `SELECT pg_sleep(1); ${await moreColumns()}`;
@@ -156,7 +156,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
     expect(await steps()).toHaveLength(NOW + 1);
   });
 
-  test('do not where the older could not go on: the newer says who is to be stopped, and changes nothing', async () => {
+  test('do not if the older one could not continue: the newer one says who must be stopped, and changes nothing', async () => {
     const one = await start();
     const breaking = { sql: 'ALTER TABLE alert RENAME COLUMN due_us TO later_us', oldest: NOW + 1 };
     await expect(startNewer(breaking)).rejects.toMatchObject({

@@ -8,7 +8,7 @@ import { findServer, openDatabase, type PostgresDatabase, placeOn } from './post
 
 const bin = findServer();
 
-describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
+describe.skipIf(bin === undefined)('wake-ups of replicas on PostgreSQL', () => {
   let server: PostgresDatabase;
   let admin: pg.Client;
   let wire: Wire;
@@ -83,7 +83,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     expect(last).toEqual(['alerting']);
   });
 
-  test('are few notifications, however often is rung', async () => {
+  test('are few notifications, however often they are sent', async () => {
     const [a, b] = [await open(), await open()];
     await count();
     for (let times = 0; times < 5_000; times += 1) a.wakes.ring(times % 2 === 0 ? 'alerting' : 'delivery');
@@ -93,7 +93,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     expect(b.heard).toEqual(['alerting', 'delivery', 'alerting', 'probe us']);
   });
 
-  test('leave out what is too long for a notification, and hold any text', async () => {
+  test('omit what is too long for a notification, and can contain any text', async () => {
     const [a, b] = [await open(), await open()];
     const odd: WakeUp = `probe "\0\ud800é`;
     a.wakes.ring('alerting');
@@ -103,7 +103,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     expect(b.heard).toEqual(['alerting', odd]);
   });
 
-  test('pass over what others say on the channel', async () => {
+  test('ignore what others send on the channel', async () => {
     const [a, b] = [await open(), await open()];
     await count();
     for (const words of ['', 'x', '"alerting"', '{"a":1}', '[1, null]', '["life", 7]']) {
@@ -114,7 +114,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     expect(b.heard).toEqual(['delivery']);
   });
 
-  test('come back by themselves, say what was rung meanwhile, and make up for what was not heard', async () => {
+  test('reconnect by themselves, send what was missed, and make up for what was not heard', async () => {
     const [a, b, c] = [await open('nestwatch', wire.host), await open(), await open()];
     wire.cut();
     await clock.advance(5_000);
@@ -131,7 +131,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     await until(() => a.heard.length === 4);
   });
 
-  test('end at once where nobody answers, and nothing says so', async () => {
+  test('end at once if nobody answers, without a report', async () => {
     const { wakes } = await open('nestwatch', wire.host);
     wire.hush();
     const closing = wakes.close();
@@ -140,7 +140,7 @@ describe.skipIf(bin === undefined)('wakes of replicas on PostgreSQL', () => {
     expect(clock.pending()).toBe(0);
   });
 
-  test('never throw, and do not keep anybody from ending, where there is no server', async () => {
+  test('never throw, and keep nobody from ending, if there is no server', async () => {
     wire.cut();
     const { wakes } = await open('nestwatch', wire.host);
     wakes.ring('alerting');

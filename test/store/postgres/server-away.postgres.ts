@@ -86,7 +86,7 @@ describe('a server', () => {
     }
   }
 
-  test('that lacks commits ends all leases, whose epochs are never given again', async () => {
+  test('that lacks commits ends all leases, whose epochs are never used again', async () => {
     const [a, b] = [await open(true), await open(true)];
     const [replica, other] = [await newReplica(a), await newReplica(b)];
     let lost = { duty: '', epoch: 0 };
@@ -119,7 +119,7 @@ describe('a server', () => {
     expect(await nests(await open(false))).toEqual(['kept']);
   });
 
-  test('that may lack some, since another one took over, ends all leases, and not a process alone', async () => {
+  test('that may lack some, because another one took over, ends all leases, but not a single process', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
@@ -134,7 +134,7 @@ describe('a server', () => {
     expect(await back(() => nests(alone))).toEqual(['kept']);
   });
 
-  test('that was only away ends none', async () => {
+  test('that was only away ends no lease', async () => {
     const a = await open(true);
     const replica = await newReplica(a);
     const lease = (await a.transaction((tx) => tx.ownership.take('region eu', replica)))!;
@@ -143,7 +143,7 @@ describe('a server', () => {
     await back(() => a.transaction((tx) => tx.ownership.check(lease)));
   });
 
-  test('that is away is left alone for a second, and is there again by itself', async () => {
+  test('that is away is left alone for a second, and is available again by itself', async () => {
     const store = await open(false);
     await putNest(store, 'a');
     await server.stop('immediate');
@@ -157,7 +157,7 @@ describe('a server', () => {
     expect(await nests(store)).toEqual(['a', 'c']);
   });
 
-  test('ends a transaction of a process that was stopped before others lose their leases', async () => {
+  test('ends a transaction of a suspended process before others lose their leases', async () => {
     const { silenceMs, lockMs, statementMs } = SHARED_LIMITS;
     expect(silenceMs).toBeLessThan(lockMs);
     expect(lockMs).toBeLessThan(statementMs);

@@ -21,7 +21,7 @@ async function listening(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-describe('a replica that takes nothing any more', () => {
+describe('a replica that receives nothing any more', () => {
   let server: PostgresServer;
   let wire: Server;
   let admin: pg.Client;
@@ -58,7 +58,7 @@ describe('a replica that takes nothing any more', () => {
     await server?.remove();
   });
 
-  test('keeps its duties no longer than another that is stopped, whatever the server sends it', async () => {
+  test('keeps its duties no longer than another one that is stopped, whatever the server sends it', async () => {
     const clock = createVirtualClock();
     const { store } = await openPostgresStore({ place: placeAt(place, {}), clock, isShared: true });
     const summary = 'x'.repeat(1_000_000);

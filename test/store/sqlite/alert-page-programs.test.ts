@@ -32,7 +32,7 @@ function openPages() {
 }
 
 test.each([true, false, undefined])(
-  'alerts that are acknowledged (%s) are found without going through all acknowledgements for each',
+  'acknowledged alerts (%s) are found without going through all acknowledgements for each',
   async (isAcknowledged) => {
     const inner = openConnection(':memory:');
     onTestFinished(() => inner.close());
@@ -67,7 +67,7 @@ test.each([true, false, undefined])(
   },
 );
 
-test('alerts are put in order by what they are ordered by alone, and not with their texts', () => {
+test('alerts are sorted by their sort keys only, without their texts', () => {
   const { inner, pages, asked } = openPages();
   const table = inner
     .prepare<{ cid: number }>("SELECT cid FROM pragma_table_info('alert') WHERE name = 'body'")

@@ -13,7 +13,7 @@ const PART_CHARACTERS = 1_000_000;
 /** What may wait, plus the part that exceeds it. */
 const MOST_AT_ONCE = 4 * 1024 * 1024 + 2 * PART_CHARACTERS;
 
-test('the parts of a big notification are not all held to be written at once', async () => {
+test('the parts of a large notification are not all held to be written at once', async () => {
   const inner = openConnection(':memory:');
   onTestFinished(() => inner.close());
   prepareSchema(inner, ':memory:');

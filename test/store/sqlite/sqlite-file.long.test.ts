@@ -85,14 +85,14 @@ async function kill(started: ChildProcess): Promise<void> {
 }
 
 describe('opening a store', () => {
-  test('makes the file and its directories', async () => {
+  test('creates the file and its directories', async () => {
     const deep = join(directory, 'a', 'b', 'store.db');
     const store = await open(deep);
     expect(existsSync(deep)).toBe(true);
     await store.close();
   });
 
-  test('gives nobody else a right to what it makes, whatever the umask, and leaves what is there as it is', async () => {
+  test('gives nobody else a right to what it creates, whatever the umask, and leaves existing files as they are', async () => {
     const before = process.umask(0o000);
     onTestFinished(() => void process.umask(before));
     const deep = join(directory, 'own', 'store.db');
@@ -115,7 +115,7 @@ describe('opening a store', () => {
     expect(await exposedFiles('sqlite::memory:')).toEqual([]);
   });
 
-  test('takes the place that store.url names', async () => {
+  test('uses the place that store.url names', async () => {
     const { store, sharing } = await openStore({ url: `sqlite:${path}`, clock });
     await store.close();
     expect(sharing).toBeUndefined();
@@ -138,7 +138,7 @@ describe('opening a store', () => {
     });
   });
 
-  test('refuses a place that cannot be one, by name', async () => {
+  test('refuses an impossible place by name', async () => {
     writeFileSync(path, '');
     const below = join(path, 'below a file', 'x.db');
     expect(await refusal(below)).toMatchObject({
@@ -151,7 +151,7 @@ describe('opening a store', () => {
     });
   });
 
-  test('gives no number of what was deleted to anything else', async () => {
+  test('reuses no number of what was deleted', async () => {
     const first = await open();
     const later = event('later', { occurredAtUs: NOW_US + 1_000_000 });
     const queue = (tx: Transaction, id: string, events: readonly Event[]) =>
@@ -248,7 +248,7 @@ describe('opening a store', () => {
     expect(readFileSync(path).equals(before)).toBe(true);
   });
 
-  test('refuses what is no database', async () => {
+  test('refuses what is not a database', async () => {
     writeFileSync(path, 'This is a text of more than a hundred bytes. '.repeat(40));
     expect(await refusal()).toMatchObject({
       code: 'store_corrupt',
@@ -267,7 +267,7 @@ describe('opening a store', () => {
     expect(await refusal()).toMatchObject({ code: 'store_corrupt' });
   });
 
-  test('refuses a store that was cut short', async () => {
+  test('refuses a truncated store', async () => {
     await fill();
     writeFileSync(path, readFileSync(path).subarray(0, 5 * 8192 + 100));
     expect(await refusal()).toMatchObject({ code: 'store_corrupt' });
@@ -282,7 +282,7 @@ describe('opening a store', () => {
 });
 
 describe('one process at a time', () => {
-  test('learns at once that another one uses the store, by whatever name it calls it', async () => {
+  test('learns at once that another one uses the store, by any name', async () => {
     const holder = nestwatch('hold', path);
     expect((await holder.lines.next()).value).toBe('open');
     const alias = join(directory, 'alias.db');
@@ -320,8 +320,8 @@ describe('one process at a time', () => {
   });
 });
 
-describe('what is durable', () => {
-  test('is on the disk when a commit returns, in a log that outlives the process', () => {
+describe('committed data', () => {
+  test('is on disk when a commit returns, in a log that survives the process', () => {
     const connection = openConnection(path);
     prepareSchema(connection, path);
     const pragma = (name: string) => Object.values(connection.prepare<object>(`PRAGMA ${name}`).get()!)[0];
@@ -333,7 +333,7 @@ describe('what is durable', () => {
   /** Bytes appended to the write-ahead log: a commit that changed nothing appends none. */
   const walBytes = () => statSync(`${path}-wal`).size;
 
-  test('costs no write where nothing changed', async () => {
+  test('costs no write if nothing changed', async () => {
     const store = await open();
     const insert = () =>
       store.transaction(async (tx) => {
@@ -351,7 +351,7 @@ describe('what is durable', () => {
     await store.close();
   });
 
-  test('leaves no link to an event that retention took', async () => {
+  test('leaves no link to an event that retention deleted', async () => {
     const store = await open();
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'notification', '');
@@ -368,7 +368,7 @@ describe('what is durable', () => {
   });
 
   const KILLS = [1, 7, 40, 150, 333];
-  test('is whole after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
+  test('is complete after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
     let first = 0;
     for (const killAfter of casesOf('store in a file: writes before it is killed', KILLS, spread(KILLS, 2))) {
       const writer = nestwatch('write', path, String(first));
@@ -394,7 +394,7 @@ describe('what is durable', () => {
     }
   });
 
-  test('fails for good once the disk has failed, and is whole when it is opened anew', async () => {
+  test('a store fails permanently once the disk has failed, and is complete when it is opened again', async () => {
     // The shell limits the size of files: to SQLite that is a disk that fails to write.
     const writer = child('sh', [
       '-c',
@@ -438,7 +438,7 @@ describe('what is durable', () => {
   }
 });
 
-test('says what it takes and what is free', async () => {
+test('a store reports its size and the free space', async () => {
   const store = await open();
   const before = store.space()!;
   expect(before.used).toBeGreaterThanOrEqual(statSync(path).size);

@@ -63,7 +63,7 @@ describe('group commit', () => {
     expect(await kept()).toEqual(range(150));
   });
 
-  test('needs no savepoint for a transaction alone', async () => {
+  test('needs no savepoint for a single transaction', async () => {
     await keep(1);
     expect(log).toEqual(['BEGIN', 'COMMIT']);
   });
@@ -78,7 +78,7 @@ describe('group commit', () => {
     expect(commits()).toBe(3);
   });
 
-  test('takes in those that come while the batch runs', async () => {
+  test('includes those that come while the batch runs', async () => {
     const late: Promise<unknown>[] = [];
     const first = queue.run(async () => {
       late.push(keep(2));
@@ -91,7 +91,7 @@ describe('group commit', () => {
     expect(await kept()).toEqual([2, 3]);
   });
 
-  test('lets nobody know of success before the commit', async () => {
+  test('reports success to nobody before the commit', async () => {
     const order: string[] = [];
     await Promise.all(range(3).map((number) => keep(number).then(() => order.push(`${commits()}`))));
     expect(order).toEqual(['1', '1', '1']);
@@ -99,7 +99,7 @@ describe('group commit', () => {
 });
 
 describe('a failing transaction', () => {
-  test('is taken back alone, first, last or in between, and says that it was', async () => {
+  test('is rolled back alone, first, last or in between, and reports it', async () => {
     const outcomes = await Promise.allSettled(
       range(9).map((number) =>
         queue.run(async () => {
@@ -115,7 +115,7 @@ describe('a failing transaction', () => {
     expect(rolledBack).toBe(3);
   });
 
-  test('that throws before it awaits is taken back as well', async () => {
+  test('that throws before it awaits is rolled back as well', async () => {
     const failed = queue.run(() => {
       connection.prepare('INSERT INTO kept VALUES (1, NULL)').run();
       throw new Error('at once');
@@ -124,7 +124,7 @@ describe('a failing transaction', () => {
     expect(await kept()).toEqual([]);
   });
 
-  test('cannot go on after a statement of it failed', async () => {
+  test('cannot continue after one of its statements failed', async () => {
     const swallowed = queue.run(async () => {
       const insert = connection.prepare('INSERT INTO kept VALUES (?, NULL)');
       insert.run(1);
@@ -157,7 +157,7 @@ describe('a full disk', () => {
   const big = 'x'.repeat(3000);
   const pages = () => connection.prepare<{ page_count: number }>('PRAGMA page_count').get()!.page_count;
 
-  test('rejects with disk_full what does not fit, and goes on when there is room again', async () => {
+  test('rejects with disk_full what does not fit, and continues when there is space again', async () => {
     await keep(0);
     connection.exec(`PRAGMA max_page_count = ${pages() + 5}`);
     const outcomes = await Promise.allSettled(range(30).map((number) => keep(number + 1, big)));
@@ -173,7 +173,7 @@ describe('a full disk', () => {
   });
 });
 
-test('an error of one statement does not reach the next transaction', async () => {
+test('an error of one statement does not affect the next transaction', async () => {
   await expect(Promise.all([keep(1), keep(1)])).rejects.toThrow('UNIQUE');
   await keep(2);
   expect(await kept()).toEqual([1, 2]);

@@ -23,7 +23,7 @@ afterAll(async () => {
   await daemon.close();
 });
 
-test('every sort of page can be reached by links from the overview', () => {
+test('every kind of page can be reached by links from the overview', () => {
   const rooms = new Set([...addresses.keys()].map((form) => form.replace(/\?.*/, '')));
   expect([...rooms].sort()).toEqual(
     expect.arrayContaining([

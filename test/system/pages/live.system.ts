@@ -42,7 +42,7 @@ const hasUpdated = (page: Page, times: number) =>
     `the page was updated ${times} times`,
   );
 
-describe('a page that is open', () => {
+describe('an open page', () => {
   test('shows a new alert within seconds, and is still the same page', async () => {
     const { page, daemon, close } = await open();
     await page.goto(daemon.url);
@@ -106,7 +106,7 @@ describe('a page that is open', () => {
     await close();
   });
 
-  test('asks by itself where there is no stream', async () => {
+  test('polls if there is no stream', async () => {
     const { page, daemon, close } = await open();
     await page.route('**/api/v1/stream', (route) => route.fulfill({ status: 503, body: '{}' }));
     await page.goto(daemon.url);
@@ -117,7 +117,7 @@ describe('a page that is open', () => {
 });
 
 describe('the time zone of the reader', () => {
-  test('is told by the script, and used from then on', async () => {
+  test('is reported by the script, and used from then on', async () => {
     const { page, daemon, close } = await open({ timezoneId: 'America/New_York' });
     await page.goto(daemon.url);
     await page.getByText('Times in America/New_York').waitFor();
@@ -128,7 +128,7 @@ describe('the time zone of the reader', () => {
     await close();
   });
 
-  test('is UTC without a script, and the overview asks again by itself', async () => {
+  test('is UTC without a script, and the overview refreshes itself', async () => {
     const { page, daemon, close } = await open({ timezoneId: 'America/New_York', javaScriptEnabled: false });
     await page.goto(daemon.url);
     expect(await page.locator('footer').textContent()).toContain('Times in UTC');

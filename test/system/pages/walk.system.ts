@@ -63,7 +63,7 @@ describe.each([
     await shown().toContain('The TMS refused the job');
   });
 
-  test('alerts are narrowed down, and all of them shown again', async () => {
+  test('alerts are filtered, and all of them shown again', async () => {
     await hands.press(link('Alerts'));
     await hands.write(page.getByLabel('Bird', { exact: true }), 'Sort');
     await hands.press(button('Show'));
@@ -83,7 +83,7 @@ describe.each([
     expect(alerts.map(({ labels }: { labels: { bird: string } }) => labels.bird)).toEqual(['Translate blog']);
   });
 
-  test('a silence is tried out, made and ended', async () => {
+  test('a silence is previewed, created and ended', async () => {
     await hands.press(link('new silence'));
     await hands.write(page.getByLabel(/^Matchers/), 'bird="Sort mail"');
     await hands.press(button('Show what it mutes'));
@@ -103,7 +103,7 @@ describe.each([
     );
   });
 
-  test('a delivery that was given up is tried again', async () => {
+  test('a dead delivery is retried', async () => {
     await hands.press(link('Deliveries'));
     await hands.choose(page.getByLabel('State', { exact: true }), 'Given up');
     await hands.press(button('Show'));
@@ -116,7 +116,7 @@ describe.each([
     );
   });
 
-  test('a test is sent to a receiver', async () => {
+  test('a test message is sent to a receiver', async () => {
     await hands.press(link('Deliveries'));
     await hands.choose(page.locator('#test-receiver'), 'ops');
     const sent = daemon.told.length;
@@ -139,7 +139,7 @@ describe.each([
     );
   });
 
-  test('the first stop of Tab leads past the navigation', async () => {
+  test('the first tab stop leads past the navigation', async () => {
     await page.keyboard.press('Tab');
     const skip = page.getByRole('link', { name: 'Skip to the content' });
     expect(await skip.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);

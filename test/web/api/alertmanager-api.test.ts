@@ -49,7 +49,7 @@ function aSilence(change: Record<string, unknown> = {}) {
 const filter = (...texts: string[]) => `?${new URLSearchParams(texts.map((text) => ['filter', text]))}`;
 
 describe('alerts', () => {
-  test('have every field of the openapi, in its form', async () => {
+  test('have every field of the OpenAPI schema, in its form', async () => {
     const { ask } = await watched();
     const { json } = await ask(`/api/v2/alerts${filter('region="eu"', 'severity="critical"')}`);
     expect(json).toEqual([
@@ -101,7 +101,7 @@ describe('alerts', () => {
     expect(json).toContain(message);
   });
 
-  test('that are silenced or inhibited say by whom, and are left out where that is asked', async () => {
+  test('that are silenced or inhibited say by what, and are left out if asked for', async () => {
     const { ask, post, birds, store } = await watched();
     const { json: added } = await post<Added>('/api/v2/silences', aSilence());
     await putAlert(store, anAlert({ id: 'e', labels: { ...DOWN, region: 'eu' } }));
@@ -117,7 +117,7 @@ describe('alerts', () => {
     expect(await birds('?active=false')).toEqual(['a', 'b']);
   });
 
-  test('are not taken, as they come from the watched service', async () => {
+  test('cannot be added, because they come from the watched service', async () => {
     const { status, json } = await (await watched()).post('/api/v2/alerts', []);
     expect([status, json]).toEqual([400, expect.stringContaining('nestwatch takes no alerts')]);
   });
@@ -136,7 +136,7 @@ describe('groups', () => {
     ]);
   });
 
-  test('of a receiver, or that are not muted, can be asked for', async () => {
+  test('of a receiver, or that are not muted, can be requested', async () => {
     const { ask, post } = await watched();
     await post('/api/v2/silences', aSilence());
     const receivers = async (query: string) =>
@@ -182,7 +182,7 @@ function sorted(labels: Record<string, string>) {
 }
 
 describe('silences', () => {
-  test('are added, read, listed and expired, and the stages are woken', async () => {
+  test('are added, read, listed and expired, and wake up the stages', async () => {
     const { ask, post, changes, clock } = await watched();
     const added = await post<Added>('/api/v2/silences', aSilence());
     expect([added.status, added.json]).toEqual([200, { silenceID: expect.any(String) }]);
@@ -206,7 +206,7 @@ describe('silences', () => {
     });
   });
 
-  test('stand with active ones first, then pending, then expired', async () => {
+  test('are listed with active ones first, then pending, then expired', async () => {
     const { ask, post } = await watched();
     const add = async (comment: string, fromUs: number, toUs: number) =>
       (
@@ -228,7 +228,7 @@ describe('silences', () => {
     expect(await comments(filter('bird=~"Translate blog"'))).toEqual([]);
   });
 
-  describe('can be asked for by the filters of every list, which is ours:', () => {
+  describe('can be filtered by the filters of every list, which is an extension:', () => {
     const SILENCES = {
       critical: { matchers: ['severity', 'critical'] },
       marketing: { matchers: ['nest', 'Marketing'], createdBy: 'ben', startsAt: at(NOW_US + HOUR) },
@@ -304,7 +304,7 @@ describe('silences', () => {
     });
   });
 
-  test('can recur, which is ours', async () => {
+  test('can recur, which is an extension', async () => {
     const { ask, post, birds } = await watched();
     const recurrence = { cron: '0 2 * * *', timezone: 'Europe/Amsterdam', duration: '2h' };
     const { json } = await post<Added>(
@@ -367,7 +367,7 @@ describe('silences', () => {
     expect(changes).toEqual([]);
   });
 
-  test('that are not known are not found', async () => {
+  test('that are unknown are not found', async () => {
     const { ask, post } = await watched();
     expect(await ask('/api/v2/silence/x')).toMatchObject({ status: 404, json: 'silence not found' });
     expect(await ask('/api/v2/silence/x', {}, 'DELETE')).toMatchObject({ status: 404 });
@@ -375,7 +375,7 @@ describe('silences', () => {
   });
 });
 
-test('the status holds what clients ask for, and the route tree without secrets', async () => {
+test('the status has what clients need, and the route tree without secrets', async () => {
   const { json } = await (await watched()).ask<{ config: { original: string } }>('/api/v2/status');
   expect(json).toMatchObject({
     cluster: { status: 'disabled', peers: [] },
@@ -410,7 +410,7 @@ test('the status holds what clients ask for, and the route tree without secrets'
   });
 });
 
-test('the status holds the time intervals, as they are read back', async () => {
+test('the status has the time intervals, which can be read back', async () => {
   const intervals = `time_intervals:
   - name: hours
     time_intervals:
@@ -434,7 +434,7 @@ receivers: [{ name: a }]
   expect(original.receivers).toEqual([{ name: 'a' }]);
 });
 
-test('receivers are named, with their labels, and chosen by them', async () => {
+test('receivers are listed, with their labels, and filtered by them', async () => {
   const { alerting } = (await serve()).options;
   const receivers = alerting.receivers.map((one) =>
     one.name === 'pager' ? { ...one, labels: { owner: 'loc', tier: '1' } } : one,
@@ -458,7 +458,7 @@ test('receivers are named, with their labels, and chosen by them', async () => {
   expect(alerts.every((one) => one.receivers.some(({ name }) => name === 'pager'))).toBe(true);
 });
 
-test('a silence of the 500 Birds of a group is taken', async () => {
+test('a silence of the 500 Birds of a group is accepted', async () => {
   const { post, birds, store } = await watched();
   await putAlert(store, anAlert({ id: 'e', labels: { ...BIRD, bird_id: '148890' } }));
   const value = Array.from({ length: 500 }, (_, index) => `${148_500 + index}`).join('|');
@@ -472,7 +472,7 @@ test('a silence of the 500 Birds of a group is taken', async () => {
   expect(await birds('?silenced=false')).toEqual(['a', 'b', 'c']);
 });
 
-test('annotations of a silence come back, also when it is changed', async () => {
+test('annotations of a silence are kept, also when it is changed', async () => {
   const { post, ask } = await watched();
   const silence = {
     matchers: [{ name: 'bird', value: 'x', isRegex: false }],

@@ -143,7 +143,7 @@ const BY_GRAFANA = {
   'accept-encoding': 'gzip',
 };
 
-test('what Grafana adds to its questions changes no answer', async () => {
+test('what Grafana adds to its requests changes no answer', async () => {
   const { ask, post } = await watched();
   const set = await post<{ silenceID: string }>('/api/v2/silences', silence, BY_GRAFANA);
   expect(set.status).toBe(200);
@@ -180,7 +180,7 @@ test('what Grafana adds to its questions changes no answer', async () => {
   expect(refused).toMatchObject({ status: 400, json: expect.any(String) });
 });
 
-test('karma asks for the metrics, the silences and the groups in turn, as its Go client asks', async () => {
+test('karma requests the metrics, the silences and the groups in turn, as its Go client does', async () => {
   const { ask } = await watched();
   const byGo = { 'user-agent': 'Go-http-client/1.1', 'accept-encoding': 'gzip' };
   const metrics = await ask('/metrics', byGo);
@@ -197,7 +197,7 @@ test('karma asks for the metrics, the silences and the groups in turn, as its Go
   }
 });
 
-test('karma reads silences and groups, and takes us for the latest Alertmanager as our metrics name no version', async () => {
+test('karma reads silences and groups, and assumes the latest Alertmanager because our metrics name no version', async () => {
   const { ask, post } = await watched();
   await post('/api/v2/silences', { ...silence, comment: 'half \uD83D pair' });
   const silences = await ask('/api/v2/silences');
@@ -210,7 +210,7 @@ test('karma reads silences and groups, and takes us for the latest Alertmanager 
   for (const answer of [silences, groups]) expect(answer.body).not.toMatch(/\\ud[89a-f]/i);
 });
 
-test("karma's proxy may set and expire silences where it is given our origin to send", async () => {
+test("karma's proxy may create and expire silences if it sends our origin", async () => {
   const { ask, post } = await watched();
   // What a browser on karma's page sends. karma passes it on with the headers from its configuration.
   const browser = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };

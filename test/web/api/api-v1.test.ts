@@ -28,7 +28,7 @@ interface Deliveries {
 }
 
 describe('GET /api/v1/status', () => {
-  test('says how each region and feed stands, with counts of alerts and deliveries', async () => {
+  test('has the state of each region and feed, with counts of alerts and deliveries', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     await putDeliveries(store, [
@@ -70,7 +70,7 @@ describe('GET /api/v1/status', () => {
     });
   });
 
-  test('a region that was not read yet is starting, and what is not known is null', async () => {
+  test('a region that was not read yet is starting, and what is unknown is null', async () => {
     const [eu] = aStatus().regions;
     const never = { cursorUs: 0, lastSuccessUs: 0, verifiedUntilUs: 0 };
     const feed = { feed: 'flight', streams: 0, openFlights: 0, ...never } as const;
@@ -103,7 +103,7 @@ describe('GET /api/v1/events', () => {
     return { ...served, keys };
   }
 
-  test('gives whole events, the newest first', async () => {
+  test('returns whole events, the newest first', async () => {
     const { ask, keys } = await withEvents();
     expect(await keys('')).toEqual(['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']);
     const { json } = await ask('/api/v1/events?type=flight.failed');
@@ -142,7 +142,7 @@ describe('GET /api/v1/events', () => {
     expect(await (await withEvents()).keys(query)).toEqual(expected);
   });
 
-  test('gives pages that join without a gap', async () => {
+  test('returns pages that join without a gap', async () => {
     const { ask, keys } = await withEvents();
     const first = (await ask<Events>('/api/v1/events?limit=2')).json;
     expect(first.events).toHaveLength(2);
@@ -151,7 +151,7 @@ describe('GET /api/v1/events', () => {
   });
 });
 
-describe('bad parameters are a 400 that says what', () => {
+describe('bad parameters cause a 400 that says what is wrong', () => {
   test.each([
     [
       '/api/v1/events?regoin=eu',
@@ -193,7 +193,7 @@ describe('bad parameters are a 400 that says what', () => {
 });
 
 describe('GET /api/v1/alerts', () => {
-  test("gives Alertmanager's shape with the state and the count of events", async () => {
+  test("returns Alertmanager's shape with the state and the count of events", async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: '1' }), anEvent({ id: '2' })]);
     const { alerts } = (await ask<Alerts>('/api/v1/alerts')).json;
@@ -221,7 +221,7 @@ describe('GET /api/v1/alerts', () => {
     ]);
   });
 
-  test('gives the newest 20 events of the episode, fewer of each where there are many alerts', async () => {
+  test('returns the newest 20 events of the episode, fewer of each if there are many alerts', async () => {
     const { ask, store } = await serve();
     const events = Array.from({ length: 25 }, (_, index) => anEvent({ id: String(index + 1) }));
     await putAlert(store, anAlert({ id: 'a' }), events);
@@ -246,7 +246,7 @@ describe('GET /api/v1/alerts', () => {
     expect((await alerts('1000')).find(({ events_total }) => events_total === 22)!.events_omitted).toBe(22);
   });
 
-  test('leaves out pending ones unless they are asked for', async () => {
+  test('omits pending ones unless they are requested', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'p', state: 'pending', startsAtUs: 0 }));
     await putAlert(store, anAlert({ id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE }));
@@ -266,7 +266,7 @@ describe('GET /api/v1/alerts', () => {
 describe('GET /api/v1/alerts with filters', () => {
   const ids = ({ json }: { json: Alerts }) => json.alerts.map(({ id }) => id);
 
-  test('narrows down, and goes on page by page', async () => {
+  test('filters, and continues page by page', async () => {
     const { ask, store } = await serve();
     for (const id of ['a', 'b', 'c']) {
       const labels = { ...anAlert({ id }).labels, severity: id === 'c' ? 'warning' : 'critical' };
@@ -280,7 +280,7 @@ describe('GET /api/v1/alerts with filters', () => {
     expect((await ask('/api/v1/alerts?cursor=x')).status).toBe(400);
   });
 
-  test('tells who has taken care of one', async () => {
+  test('says who acknowledged one', async () => {
     const { ask, post, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     await putAlert(store, anAlert({ id: 'b' }));
@@ -293,7 +293,7 @@ describe('GET /api/v1/alerts with filters', () => {
 });
 
 describe('GET /api/v1/alerts/{id}', () => {
-  test('gives all that is known of it, by an address with slashes or without', async () => {
+  test('returns all that is known about it, at an address with slashes or without', async () => {
     const { ask, store } = await serve();
     const id = 'FlightFailed/1d9a/eu/bird/148890';
     await putAlert(store, anAlert({ id }), [anEvent({ id: 'f1/failed' })]);
@@ -313,7 +313,7 @@ describe('GET /api/v1/alerts/{id}', () => {
   });
 });
 
-test('GET /api/v1/birds gives the Birds that are there, with their Nests', async () => {
+test('GET /api/v1/birds returns the existing Birds, with their Nests', async () => {
   const { ask, store } = await serve();
   const bird = { region: 'eu', birdId: '1', nestId: '682', name: 'Translate', status: 'active' } as const;
   await store.transaction(async (tx) => {
@@ -346,7 +346,7 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
   expect((await ask<{ birds: unknown[] }>('/api/v1/birds')).json.birds).toHaveLength(2);
 });
 
-test('GET /api/v1/birds gives names that every reader of JSON takes', async () => {
+test('GET /api/v1/birds returns names that every JSON reader accepts', async () => {
   const { ask, store } = await serve();
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'M\0', present: true }]);
@@ -358,7 +358,7 @@ test('GET /api/v1/birds gives names that every reader of JSON takes', async () =
   });
 });
 
-test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', async () => {
+test('GET /api/v1/deliveries returns what was sent, to whom, when and why not', async () => {
   const { ask, store } = await serve();
   await putDeliveries(store, [
     aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
@@ -394,7 +394,7 @@ test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', as
 });
 
 describe('/api/v1/deliveries/retry', () => {
-  test('puts back what was given up, and wakes the stages', async () => {
+  test('queues dead deliveries again, and wakes up the stages', async () => {
     const { post, store, changes } = await serve();
     await putDeliveries(store, [aDelivery({ id: '1', state: 'dead' }), aDelivery({ id: '2' })]);
     const { status, json } = await post('/api/v1/deliveries/retry', { ids: ['1', '2', 'none'] });
@@ -412,7 +412,7 @@ describe('/api/v1/deliveries/retry', () => {
 });
 
 describe('/api/v1/alerts/acknowledge', () => {
-  test('silences what fires until it is resolved, and says of the rest why not', async () => {
+  test('silences what fires until it is resolved, and says why it did not silence the rest', async () => {
     const { post, store, changes } = await serve();
     await putAlert(store, anAlert({ id: 'a/1' }));
     await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
@@ -450,7 +450,7 @@ describe('/api/v1/alerts/acknowledge', () => {
 });
 
 describe('/api/v1/alerts/resolve', () => {
-  test('ends what fires and says who did, and says of the rest why not', async () => {
+  test('ends what fires and says who did, and says why it did not end the rest', async () => {
     const { post, store, changes, probes, reported } = await serve();
     await putAlert(store, anAlert({ id: 'a/1' }));
     await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
@@ -493,7 +493,7 @@ describe('/api/v1/alerts/resolve', () => {
     expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
-  test('is refused from elsewhere, and without the token where one is set', async () => {
+  test('is refused from elsewhere, and without the token if one is set', async () => {
     const body = { ids: ['a/1'], author: 'Ben' };
     const { post } = await serve();
     const foreign = await post('/api/v1/alerts/resolve', body, { origin: 'https://evil.example' });
@@ -508,7 +508,7 @@ describe('/api/v1/alerts/resolve', () => {
 });
 
 describe('/api/v1/events/{key}/explain', () => {
-  test('an address that names no key is not found', async () => {
+  test('an address without a key is not found', async () => {
     const { ask } = await serve();
     expect((await ask('/api/v1/events/x')).status).toBe(404);
     expect((await ask('/api/v1/events/explain')).status).toBe(404);

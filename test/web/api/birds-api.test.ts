@@ -23,7 +23,7 @@ async function served() {
   return { ...all, birds, flights };
 }
 
-test('GET /api/v1/birds gives those in trouble first, narrowed down, in pages', async () => {
+test('GET /api/v1/birds returns those in trouble first, filtered, in pages', async () => {
   const { ask, birds } = await served();
   expect(await birds('')).toEqual(['Translate blog', 'Old one', 'Post news']);
   expect(await birds('?nest=market')).toEqual(['Translate blog', 'Post news']);
@@ -34,7 +34,7 @@ test('GET /api/v1/birds gives those in trouble first, narrowed down, in pages', 
   expect(await birds(`?limit=2&cursor=${next}`)).toEqual(['Post news']);
 });
 
-test('lists of Birds, Nests and Flights are narrowed down by a Flight, a severity and a time as well', async () => {
+test('lists of Birds, Nests and Flights are also filtered by a Flight, a severity and a time', async () => {
   const { ask, birds, flights } = await served();
   const nests = async (query: string) =>
     (await ask<{ nests: { nest: string }[] }>(`/api/v1/nests${query}`)).json.nests.map((one) => one.nest);
@@ -49,7 +49,7 @@ test('lists of Birds, Nests and Flights are narrowed down by a Flight, a severit
   expect(await flights('?severity=warning')).toEqual([]);
 });
 
-test('GET /api/v1/birds/{region}/{id} gives all that is known of one', async () => {
+test('GET /api/v1/birds/{region}/{id} returns all that is known about one', async () => {
   const { ask } = await served();
   const { json } = await ask<Record<string, unknown>>('/api/v1/birds/eu/148890');
   expect(json).toMatchObject({
@@ -75,7 +75,7 @@ test('GET /api/v1/birds/{region}/{id} gives all that is known of one', async () 
   expect(json.flights).toHaveLength(8);
 });
 
-test('a Bird that flies to a schedule has a next Flight, and one that is off says who did it', async () => {
+test('a scheduled Bird has a next Flight, and one that is off says who did it', async () => {
   const { ask } = await served();
   expect((await ask('/api/v1/birds/eu/2')).json).toMatchObject({
     next_flight: { expected_at: '2026-07-02T12:30:00.000000Z', every_seconds: 3600 },
@@ -87,7 +87,7 @@ test('a Bird that flies to a schedule has a next Flight, and one that is off say
   });
 });
 
-test('GET /api/v1/flights gives the latest first, narrowed down, in pages', async () => {
+test('GET /api/v1/flights returns the latest first, filtered, in pages', async () => {
   const { ask, flights, store } = await served();
   await putFlights(store, { birdId: '2' }, [{ id: 'now', status: 'active', startedAtUs: NOW_US }]);
   expect((await flights('')).slice(0, 3)).toEqual(['now', 'n0', 'f0']);
@@ -99,7 +99,7 @@ test('GET /api/v1/flights gives the latest first, narrowed down, in pages', asyn
   expect(await flights(`?bird=148890&limit=7&cursor=${next}`)).toEqual(['f7']);
 });
 
-test('GET /api/v1/flights/{region}/{id} gives its whole error, its alerts and who was notified', async () => {
+test('GET /api/v1/flights/{region}/{id} returns its whole error, its alerts and who was notified', async () => {
   const { ask, store } = await served();
   await store.transaction(async (tx) => {
     const event = await tx.events.find('eu/flight/f0/failed');
@@ -116,7 +116,7 @@ test('GET /api/v1/flights/{region}/{id} gives its whole error, its alerts and wh
   });
 });
 
-test('GET /api/v1/nests gives the worst first', async () => {
+test('GET /api/v1/nests returns the worst first', async () => {
   const { ask } = await served();
   const zero = { birds_alerting: 0, birds_failing: 0, birds_off: 0, alerts_firing: 0 };
   expect((await ask('/api/v1/nests')).json).toEqual({
@@ -159,7 +159,7 @@ test.each([
   expect(answer.json.error).toContain(error);
 });
 
-test('an id may be anything', async () => {
+test('an id may be any text', async () => {
   const { ask, store } = await serve();
   const birdId = 'a/b "c" %2F ü';
   const bird = { region: 'eu', birdId, nestId: '1', name: 'x', status: 'active', triggerType: 'manual' };

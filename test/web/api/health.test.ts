@@ -55,7 +55,7 @@ describe('GET /api/v1/health', () => {
     expect(ready.json.impairments).toEqual(json.impairments);
   });
 
-  test('is not quiet while something fires that nobody has taken up', async () => {
+  test('is not quiet while something fires that nobody has acknowledged', async () => {
     const { ask, post, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     const read = async () => (await ask<HealthJson>('/api/v1/health')).json;
@@ -66,7 +66,7 @@ describe('GET /api/v1/health', () => {
     expect(await read()).toMatchObject({ quiet: false, alerts: { firing: 2, unacknowledged: 1 } });
   });
 
-  test('is answered also while the store is not, and then nobody knows whether all is quiet', async () => {
+  test('is answered even if the store does not answer, and then it is unknown whether all is quiet', async () => {
     const broken = {
       transaction: () => Promise.reject(new NestwatchError('disk_full', 'no space')),
       space: () => undefined,
@@ -79,7 +79,7 @@ describe('GET /api/v1/health', () => {
     expect(await ask('/')).toMatchObject({ status: 200, body: expect.stringContaining('does not answer') });
   });
 
-  test('who has no token hears from /-/ready only by which reasons the watch is impaired', async () => {
+  test('without a token /-/ready says only the reasons for which the watch is impaired', async () => {
     const config = {
       ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://watch.example.com', enableLifecycle: false },
       bearerToken: secret('s3cret'),

@@ -80,7 +80,7 @@ test.each([
   ['one group', ['alertname'], 1],
   ['a group for each', ['bird'], ALERTS],
   ['two groups', ['severity'], 2],
-])('so are those in %s', async (_, groupBy, count) => {
+])('and so are those in %s', async (_, groupBy, count) => {
   const { ask, mostShown } = await withAlerts(groupBy);
   const { body, json } = await ask<readonly AlertGroupJson[]>('/api/v2/alerts/groups');
   expect(mostShown()).toBeLessThanOrEqual(MOST_SHOWN);
@@ -96,7 +96,7 @@ test.each([
   expect(body === JSON.stringify(json)).toBe(true);
 });
 
-test('JSON is written in slices, and is what it is when it is written at once', async () => {
+test('JSON is written in slices, and equals JSON that is written at once', async () => {
   const lists = [[], [{ text: 'é\u2028"😀' }], Array.from({ length: 10 }, () => 'x'.repeat(400_000))];
   const json = new JsonInSlices();
   const turns = countTurns();
@@ -106,7 +106,7 @@ test('JSON is written in slices, and is what it is when it is written at once', 
   expect(Buffer.from(whole).toString() === JSON.stringify(lists)).toBe(true);
 });
 
-test('what is long is put together in slices, too', async () => {
+test('long texts are built in slices, too', async () => {
   const json = new JsonInSlices();
   for (let slice = 0; slice < 160; slice += 1) await json.add(String(slice % 10).repeat(300_000));
   const turns = countTurns();

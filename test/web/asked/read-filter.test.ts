@@ -14,7 +14,7 @@ test.each([
   expect(read({ since: given }).sinceUs).toBe(Date.parse(expected) * 1000);
 });
 
-test('since is no longer ago than a store can tell', () => {
+test('since is no longer ago than a store can express', () => {
   expect(read({ since: '300000y' }).sinceUs).toBe(Number.MIN_SAFE_INTEGER);
 });
 

@@ -30,7 +30,7 @@ const put = async (store: Store, ...alerts: ReturnType<typeof anAlert>[]) => {
 };
 
 describe('the page of alerts', () => {
-  test('shows those of one cause as one, and leads to each', async () => {
+  test('shows those with the same cause as one, and links to each', async () => {
     const { ask, store } = await serve();
     for (let index = 0; index < 7; index += 1) {
       await put(store, failing(`FlightFailed/${index}`, `Request ${index} timed out`));
@@ -50,7 +50,7 @@ describe('the page of alerts', () => {
     expect(all.body).not.toContain('quota');
   });
 
-  test('narrows down by what the form asks for, and keeps it in the form', async () => {
+  test('filters by the form, and keeps the values in the form', async () => {
     const { ask, store } = await serve();
     await put(store, failing('a', 'one'), failing('b', 'two', { severity: 'warning', region: 'us' }));
     const { body } = await ask('/alerts?region=us&severity=warning&text=TWO');
@@ -61,7 +61,7 @@ describe('the page of alerts', () => {
     expect(read((await ask('/alerts?region=us&severity=critical')).body)).toContain('Nothing matches.');
   });
 
-  test('says what cannot be meant', async () => {
+  test('says which filters make no sense', async () => {
     const { ask } = await serve();
     const { status, body } = await ask('/alerts?region=mars&since=<b>');
     expect(status).toBe(400);
@@ -69,7 +69,7 @@ describe('the page of alerts', () => {
     expect((await ask('/alerts?colour=red')).status).toBe(400);
   });
 
-  test('an acknowledged alert is not red, and stands behind those that nobody has taken care of', async () => {
+  test('an acknowledged alert is not red, and comes after those that nobody has acknowledged', async () => {
     const { ask, submit, store } = await serve();
     await put(store, failing('seen', 'one'), failing('unseen', 'two', { severity: 'warning' }));
     await submit('/acknowledge?alert=seen', { author: 'Ben', comment: 'on it' });
@@ -82,7 +82,7 @@ describe('the page of alerts', () => {
     expect(links((await ask('/alerts?acknowledged=true')).body)).toContain('alerts/seen');
   });
 
-  test('tells silenced ones from others', async () => {
+  test('distinguishes silenced ones from others', async () => {
     const { ask, submit, store } = await serve();
     await put(store, failing('quiet', 'one'), failing('loud', 'one', { nest: 'Sales' }));
     const fields = { matchers: 'nest="Marketing"', duration: '1h', author: 'Ben', comment: 'c' };
@@ -95,7 +95,7 @@ describe('the page of alerts', () => {
     ]);
   });
 
-  test('every alert is reached, page by page', async () => {
+  test('every alert can be reached, page by page', async () => {
     const { ask, store } = await serve();
     for (let index = 0; index < 120; index += 1) await put(store, failing(`a${index}`, 'the same'));
     let path: string | undefined = '/alerts?cause=the+same';
@@ -109,7 +109,7 @@ describe('the page of alerts', () => {
     expect(found.size).toBe(120);
   });
 
-  test('those that are over stay reachable once they are let go of', async () => {
+  test('resolved ones can still be reached after they are deleted', async () => {
     const { ask, store } = await serve();
     const over = { state: 'resolved', endsAtUs: NOW_US - MINUTE, updatedAtUs: NOW_US - MINUTE } as const;
     await put(store, { ...failing('FlightFailed/over', 'one'), ...over });
@@ -130,7 +130,7 @@ describe('the page of alerts', () => {
 describe('the page of an alert', () => {
   const id = 'FlightFailed/1d9a4c07/eu/bird/148890';
 
-  test('says what it is about, its events, and who was notified', async () => {
+  test('has its subject, its events, and who was notified', async () => {
     const { ask, store } = await serve();
     const alert = anAlert({
       id,
@@ -177,7 +177,7 @@ describe('the page of an alert', () => {
     expect(body).toContain('<pre><bdi>The quota\nis used up</bdi></pre>');
   });
 
-  test('is the same by an address whose slashes are encoded', async () => {
+  test('is the same at an address with encoded slashes', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id }));
     const { status, body } = await ask(`/alerts/${encodeURIComponent(id)}`);
@@ -185,7 +185,7 @@ describe('the page of an alert', () => {
     expect(links(body)).toContain('../alerts');
   });
 
-  test('lists its earlier episodes, and by what it ended', async () => {
+  test('lists its earlier episodes, and how each ended', async () => {
     const { ask, store } = await serve();
     const over = { state: 'resolved', ending: 'by_hand' } as const;
     const startsAtUs = NOW_US - 60 * MINUTE;
@@ -203,7 +203,7 @@ describe('the page of an alert', () => {
     expect(read(body)).toContain('This alert is not known');
   });
 
-  test('shows text from outside escaped and cleaned, and follows no link that it brings', async () => {
+  test('shows text from outside escaped and cleaned, and follows no link in it', async () => {
     const hostile = '<script>alert(1)</script>\u202e"';
     const { ask, store } = await serve();
     const own = { summary: hostile, runbook_url: 'javascript:alert(1)', [hostile]: hostile };

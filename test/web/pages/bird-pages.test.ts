@@ -53,7 +53,7 @@ describe('/birds', () => {
     }
   });
 
-  test('is narrowed down by its form, and says what is wrong with it', async () => {
+  test('is filtered by its form, and says what is wrong with it', async () => {
     const { page } = await served();
     expect((await page('/birds?nest=sales')).text).not.toContain('Translate blog');
     expect((await page('/birds?standing=well')).text).not.toContain('Old one');
@@ -63,7 +63,7 @@ describe('/birds', () => {
     expect(wrong.text).toContain('must be one of well, off, failing, alerting');
   });
 
-  test('a filter of the address that the form usually lacks has a field there', async () => {
+  test('a filter in the address that the form usually lacks has a field there', async () => {
     const { page } = await served();
     for (const path of ['/birds', '/nests']) {
       const usual = await page(path);
@@ -76,7 +76,7 @@ describe('/birds', () => {
     expect((await page('/birds?since=45m')).text).not.toContain('Translate blog');
   });
 
-  test('goes on where a page ends', async () => {
+  test('continues where a page ends', async () => {
     const { page, store } = await served();
     const birds = Array.from({ length: 60 }, (_, index) => ({
       ...{ region: 'us', birdId: `x${index}`, nestId: '7', name: `Extra ${index}.`, status: 'active' },
@@ -93,7 +93,7 @@ describe('/birds', () => {
 });
 
 describe('/birds/{region}/{id}', () => {
-  test('says how the Bird does', async () => {
+  test('shows how the Bird does', async () => {
     const { page } = await served();
     const { status, text, body } = await page('/birds/eu/148890');
     expect(status).toBe(200);
@@ -105,7 +105,7 @@ describe('/birds/{region}/{id}', () => {
     expect(linksTo(body, 'all its events')).toEqual(['../../events?region=eu&amp;bird=148890']);
   });
 
-  test('draws its last Flights as bars, each a link, with the same as a table', async () => {
+  test('shows its last Flights as bars, each a link, and the same as a table', async () => {
     const { page } = await served();
     const { body } = await page('/birds/eu/148890');
     const bars = [
@@ -125,7 +125,7 @@ describe('/birds/{region}/{id}', () => {
     expect([...body.matchAll(/<th scope="row"[^>]*><time/g)]).toHaveLength(8);
   });
 
-  test('says when the next Flight is due, and who switched the Bird off', async () => {
+  test('shows when the next Flight is due, and who switched the Bird off', async () => {
     const { page, clock } = await served();
     expect((await page('/birds/eu/2')).text).toContain('Next Flight in 30 min about every 60 min');
     clock.advance(60 * 60_000);
@@ -135,7 +135,7 @@ describe('/birds/{region}/{id}', () => {
   });
 
   test.each(['/birds/eu/none', '/birds/asia/1', '/birds/eu/', '/birds/eu/%ff'])(
-    '%s is none',
+    '%s is not found',
     async (path) => {
       const { page } = await served();
       const { status, text } = await page(path);
@@ -144,7 +144,7 @@ describe('/birds/{region}/{id}', () => {
     },
   );
 
-  test('is there for any id, and links back from wherever it lies', async () => {
+  test('exists for any id, and has working links back at any depth', async () => {
     const { page, store } = await served();
     const bird = { region: 'eu', nestId: '1', name: 'x', status: 'active', triggerType: 'manual' };
     const put = { ...bird, birdId: 'a/b', present: true, statusSinceUs: NOW_US };
@@ -156,7 +156,7 @@ describe('/birds/{region}/{id}', () => {
 });
 
 describe('/flights/{region}/{id}', () => {
-  test('says which step failed with which error, and who was notified', async () => {
+  test('shows which step failed with which error, and who was notified', async () => {
     const { page, store } = await served();
     await store.transaction(async (tx) => {
       const event = await tx.events.find('eu/flight/f0/failed');
@@ -175,7 +175,7 @@ describe('/flights/{region}/{id}', () => {
     expect(linksTo(body, 'Translate blog')).toEqual(['../../birds/eu/148890']);
   });
 
-  test('says of one that is under way how long it takes so far', async () => {
+  test('shows for a running one how long it has taken so far', async () => {
     const { page, store } = await served();
     await putFlights(store, { birdId: '2' }, [
       { id: 'now', status: 'active', startedAtUs: NOW_US - 5 * MINUTE_US },
@@ -219,7 +219,7 @@ describe('/flights/{region}/{id}', () => {
     expect(asked).toHaveLength(2);
   });
 
-  test('one that is not kept is said to be none', async () => {
+  test('one that is not stored is not found', async () => {
     const { page } = await served();
     for (const path of ['/flights/eu/none', '/flights/us/f0', '/flights/f0']) {
       expect((await page(path)).status).toBe(404);
@@ -237,7 +237,7 @@ test('/nests shows the worst first', async () => {
   expect((await page('/nests?region=asia')).status).toBe(400);
 });
 
-test('pages and API lead to the application of the service, where its addresses are configured', async () => {
+test('pages and API link to the application of the service, if its addresses are configured', async () => {
   const { ask, store } = await serve({
     serviceLinks: ({ bird_id, flight_id }) => ({
       ...(bird_id && { bird: `https://app.example.com/b?id=${bird_id}&x` }),
@@ -257,7 +257,7 @@ test('pages and API lead to the application of the service, where its addresses 
   });
 });
 
-test('text of the service is only ever text', async () => {
+test('text of the service is only text', async () => {
   const { page, store } = await served();
   const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e';
   const texts = [...HOSTILE_TEXTS, evil];

@@ -26,7 +26,7 @@ const configured = () => ({
 });
 
 describe('the page of deliveries', () => {
-  test('lists them with how each ended, and narrows down', async () => {
+  test('lists them with the result of each, and filters', async () => {
     const { ask, store } = await serve(configured());
     await putDeliveries(store, [
       aDelivery({ id: 'd-1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
@@ -44,7 +44,7 @@ describe('the page of deliveries', () => {
     expect(body).not.toContain('<option value="nobody">');
   });
 
-  test('a test is queued for each integration, and an incident that it opens is ended', async () => {
+  test('a test message is queued for each integration, and an incident that it opens is ended', async () => {
     const { submit, store, changes } = await serve(configured());
     const queued = () => store.transaction((tx) => tx.outbox.list({ limit: 10 }));
     const { status, headers } = await submit('/deliveries/test', { receiver: 'ops' });
@@ -61,7 +61,7 @@ describe('the page of deliveries', () => {
     }
   });
 
-  test('nobody else can have a test sent', async () => {
+  test('nobody else can send a test message', async () => {
     const { submit } = await serve(configured());
     const foreign = { origin: 'https://evil.example.com' };
     expect((await submit('/deliveries/test', { receiver: 'ops' }, foreign)).status).toBe(403);
@@ -70,7 +70,7 @@ describe('the page of deliveries', () => {
 });
 
 describe('the page of a delivery', () => {
-  test('shows the message as it is sent, what it is about, and how it ended', async () => {
+  test('shows the message as it is sent, what it is about, and its result', async () => {
     const { ask, store } = await serve(configured());
     const one = aDelivery({ id: 'd-1', state: 'retry', attempts: 2, lastError: '<b>503</b>' });
     await store.transaction((tx) => tx.outbox.enqueue(groupNotification('n'), [one]));
@@ -85,7 +85,7 @@ describe('the page of a delivery', () => {
     expect(json).toMatchObject({ id: 'd-1', kind: 'group', alerts: ['a'], message: expect.any(String) });
   });
 
-  test('sends again what was given up', async () => {
+  test('retries a dead one', async () => {
     const { ask, submit, store, changes } = await serve(configured());
     await putDeliveries(store, [aDelivery({ id: 'd-1', state: 'dead', settledAtUs: NOW_US })]);
     const dead = await ask('/deliveries/d-1');

@@ -23,7 +23,7 @@ describe('the page of events', () => {
     for (const event of events) expect(body).toContain(shortId(event));
   });
 
-  test('narrows down, and leads to what is older', async () => {
+  test('filters, and links to older ones', async () => {
     const { ask, store } = await serve();
     const events = Array.from({ length: 103 }, (_, id) =>
       anEvent({ id: `f${id}/failed`, occurredAtUs: NOW_US - id * SECOND, message: 'Quota' }),
@@ -43,7 +43,7 @@ describe('the page of events', () => {
 describe('the page of an event', () => {
   const event = anEvent({ id: 'f1/failed', attributes: { flight_id: 'f1', step_id: '2' } });
 
-  test('says its way, with links to what it met', async () => {
+  test('shows its path, with links to each step', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
     const { body } = await ask(`/${eventPath(event.key)}`);
@@ -56,7 +56,7 @@ describe('the page of an event', () => {
     expect(links(body)).toContain('../../../../birds/eu/148890');
   });
 
-  test('is found by the short id that a mail on paper has, and by the id of what it belongs to', async () => {
+  test('is found by the short id in a printed mail, and by the id of what it belongs to', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
     for (const id of [shortId(event), shortId(event).toUpperCase().replace('-', ''), 'FlightFailed/x']) {
@@ -71,7 +71,7 @@ describe('the page of an event', () => {
   });
 
   test.each(['/events/eu/flight/gone/failed', '/events/000000-000', '/events/%'])(
-    '%s is not kept, and says so',
+    '%s is not stored, and says so',
     async (path) => {
       const { status, body } = await (await serve()).ask(path);
       expect(status).toBe(404);
@@ -79,7 +79,7 @@ describe('the page of an event', () => {
     },
   );
 
-  test('a delivery leads to what it brought, unless it brought no event', async () => {
+  test('a delivery links to its event, unless it has none', async () => {
     const { ask, store } = await serve();
     await putDeliveries(store, [aDelivery({ id: 'd-1' })]);
     const path = `/api/v1/events/${deliveryPath('d-1').split('/')[1]}/explain`;

@@ -31,7 +31,7 @@ describe('the language of a page', () => {
     expect(wordsFor(LANGUAGES, chosen, accepted).language).toBe(expected);
   });
 
-  test('is named by the page, and kept from caches of others', async () => {
+  test('is named by the page, and not mixed up by caches', async () => {
     const { ask } = await serve();
     const { body, headers } = await ask('/alerts', { 'accept-language': 'de' });
     expect(body).toContain('<html lang="de">');
@@ -54,7 +54,7 @@ describe('the language of a page', () => {
     expect(kept.body).toContain('<html lang="de">');
   });
 
-  test('is no other address, whatever is asked for', async () => {
+  test('is not another address, whatever is requested', async () => {
     const { ask } = await serve();
     for (const path of [
       '/?lang=de',
@@ -194,7 +194,7 @@ const PAGES = [
   '/birds?standing=x',
 ];
 
-describe('every sentence of every page is of the catalogue', () => {
+describe('every sentence of every page comes from the catalogue', () => {
   test.each(PAGES)('%s', async (path) => {
     const world = await aFullWorld();
     const answer = await pagesIn(world, { ...bracketed(ENGLISH), language: 'en' }).request(path);
@@ -270,7 +270,7 @@ test('text from outside stays text in every language', async () => {
   }
 });
 
-test("what nestwatch itself wrote into an alert is marked as English, and the service's words are not", async () => {
+test("what nestwatch itself wrote into an alert is marked as English, but not the service's words", async () => {
   const { ask, store } = await serve();
   const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
   const annotations = { summary: 'EU does not answer', description: 'The last answer was 503' };

@@ -42,7 +42,7 @@ describe('when all is quiet', () => {
     );
   });
 
-  test('asks again by itself until a person pauses it', async () => {
+  test('refreshes itself until a person pauses it', async () => {
     const { ask } = await serve();
     expect((await ask('/')).body).toContain('<noscript><meta http-equiv="refresh" content="10"></noscript>');
     const paused = await ask('/?paused');
@@ -50,7 +50,7 @@ describe('when all is quiet', () => {
     expect(read(paused.body)).toContain('paused · resume');
   });
 
-  test('names its one style and its one script by hash, and runs nothing else', async () => {
+  test('allows only its one style and its one script, by hash', async () => {
     const { body, headers } = await (await serve()).ask('/');
     expect(body).not.toMatch(/<script [^>]|\son\w+=|style="/);
     expect(body.match(/<script>/g)).toHaveLength(1);
@@ -69,14 +69,14 @@ describe('the time zone of the reader', () => {
     return (await ask('/', { cookie: `nestwatch_zone=${zone}` })).body;
   };
 
-  test('is that of the cookie that the script sets, and UTC is shown when pointed at', async () => {
+  test('comes from the cookie that the script sets, and UTC is shown on hover', async () => {
     const body = await asked('Europe/Amsterdam');
     expect(body).toContain('title="2026-07-02 12:00:00 UTC">2026-07-02 14:00:00 CEST</time>');
     expect(read(body)).toContain('Times in Europe/Amsterdam');
     expect(body).toContain('<body data-zone="Europe/Amsterdam"');
   });
 
-  test('is that in which a list is asked since and until when, as its address goes on to say', async () => {
+  test('applies to since and until of lists, and stays in their addresses', async () => {
     const { ask, store } = await serve();
     await putEvents(store, [anEvent({ id: '1', occurredAtUs: Date.parse('2026-07-01T22:30:00Z') * 1000 })]);
     const cookie = 'nestwatch_zone=Europe/Amsterdam';
@@ -100,11 +100,14 @@ describe('the time zone of the reader', () => {
     expect((await ask('/events?zone=Mars')).status).toBe(400);
   });
 
-  test.each(['', 'Europe/Nowhere', '%22%3E%3Cb%3E', 'x'.repeat(2000)])('%j is none: UTC', async (zone) => {
-    const body = await asked(zone);
-    expect(body).toContain('">2026-07-02 12:00:00 UTC</time>');
-    expect(read(body)).toContain('Times in UTC');
-  });
+  test.each(['', 'Europe/Nowhere', '%22%3E%3Cb%3E', 'x'.repeat(2000)])(
+    '%j is not a zone: UTC',
+    async (zone) => {
+      const body = await asked(zone);
+      expect(body).toContain('">2026-07-02 12:00:00 UTC</time>');
+      expect(read(body)).toContain('Times in UTC');
+    },
+  );
 });
 
 describe('the headline', () => {
@@ -136,7 +139,7 @@ describe('the headline', () => {
     expect(iconOf(body)).toBe(colour);
   });
 
-  test('counts the alerts that wait, behind what is grave and before the rest', async () => {
+  test('counts the waiting alerts, after what is grave and before the rest', async () => {
     const grave = await serve(impaired(down));
     await putAlert(grave.store, anAlert({ id: 'a' }));
     const { body } = await grave.ask('/');
@@ -150,7 +153,7 @@ describe('the headline', () => {
     expect(headline((await small.ask('/')).body)).toBe('1 active alert, EU is behind');
   });
 
-  test('is quiet of an alert that somebody has taken up', async () => {
+  test('is quiet about an alert that somebody has acknowledged', async () => {
     const { ask, post, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     expect(iconOf((await ask('/')).body)).toBe(BAD);
@@ -161,7 +164,7 @@ describe('the headline', () => {
     expect(read(body)).toContain('1 alert is acknowledged, silenced or inhibited.');
   });
 
-  test('has the colour of the severest, however many began after it, and that one stands first', async () => {
+  test('has the colour of the severest, however many began after it, and that one comes first', async () => {
     const { ask, store } = await serve();
     const warning = { ...anAlert({ id: 'a' }).labels, severity: 'warning', bird: 'Later' };
     await store.transaction((tx) =>
@@ -179,7 +182,7 @@ describe('the headline', () => {
     expect(body.indexOf('Translate blog')).toBeLessThan(body.indexOf('Later'));
   });
 
-  test('is quiet of any number of alerts that are taken up, or that a silence hides', async () => {
+  test('is quiet about any number of alerts that are acknowledged or silenced', async () => {
     const { ask, post, store } = await serve();
     const ids = Array.from({ length: 600 }, (_, index) => `a-${index}`);
     const labelsOf = (id: string) => ({ ...anAlert({ id }).labels, bird_id: id });
@@ -202,7 +205,7 @@ describe('the headline', () => {
     expect((await ask<{ quiet: boolean }>('/api/v1/health')).json.quiet).toBe(true);
   });
 
-  test('stands over a list that says what each is, since when, and what to do', async () => {
+  test('is above a list that says what each is, since when, and what to do', async () => {
     const { body } = await (await serve(impaired(down, behind))).ask('/');
     const text = read(body);
     expect(text).toContain(
@@ -230,7 +233,7 @@ describe('the headline', () => {
 });
 
 describe('alerts', () => {
-  test('say what, where, since when, how often, and what came last', async () => {
+  test('show what, where, since when, how often, and what came last', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }), [
       anEvent({ id: '1', occurredAtUs: NOW_US - 12 * MINUTE, message: 'first message' }),
@@ -242,7 +245,7 @@ describe('alerts', () => {
     );
   });
 
-  test('show nothing of what only waited with them, and was over before its time', async () => {
+  test('do not show what only waited with them and was over before its time', async () => {
     const { ask, store } = await serve();
     const [told, over] = [1, 2].map((id) => anEvent({ id: String(id), message: `message ${id}` }));
     await putAlert(store, anAlert({ id: 'a' }), [told!]);
@@ -255,14 +258,14 @@ describe('alerts', () => {
     }
   });
 
-  test('are where the links in messages point', async () => {
+  test('are where the links in messages lead', async () => {
     const { ask, store } = await serve();
     const alert = anAlert({ id: 'a' });
     await putAlert(store, alert);
     expect((await ask('/')).body).toContain(`<li id="alert-${fingerprint(alert.labels)}" class="alert bad">`);
   });
 
-  test('stand with the severest first, and say how many more there are', async () => {
+  test('are listed with the severest first, and say how many more there are', async () => {
     const { ask, store } = await serve();
     const labels = (severity: string) => ({ alertname: 'RegionDown', severity, region: 'eu' });
     await putAlert(store, anAlert({ id: 'w', labels: labels('warning'), startsAtUs: NOW_US - SECOND }));
@@ -276,7 +279,7 @@ describe('alerts', () => {
     expect(read(body)).toContain('and 2 more alerts');
   });
 
-  test('without an event tell their own summary', async () => {
+  test('without an event show their own summary', async () => {
     const { ask, store } = await serve();
     const labels = { alertname: 'SomethingNew', severity: 'info', region: 'us', entity_name: 'Contentful' };
     await putAlert(store, anAlert({ id: 'a', labels, annotations: { summary: 'The summary' } }));
@@ -311,7 +314,7 @@ test('events are named in words, and new types by their own name', async () => {
   expect(text).toContain('bird_log.Archived EU · Nest 682 / Bird 148890 60 s ago by Anna');
 });
 
-test('deliveries say their state in words', async () => {
+test('deliveries show their state in words', async () => {
   const { ask, store } = await serve();
   await putDeliveries(store, [
     aDelivery({ id: '1', state: 'delivered', attempts: 1, settledAtUs: NOW_US - MINUTE }),
@@ -346,7 +349,7 @@ test('a mail that some of its recipients refused says so beside its state, escap
   expect(body).toContain('<bdi>b@example.com: 550 &lt;b&gt;no&lt;/b&gt; such user</bdi>');
 });
 
-test('text from outside is escaped, cleaned and cut wherever it stands', async () => {
+test('text from outside is escaped, cleaned and cut everywhere', async () => {
   const hostile = `<script>alert(1)</script>"'&\u202e\u0000${'y'.repeat(5_000)}`;
   const [region] = aStatus().regions;
   const { ask, store } = await serve({

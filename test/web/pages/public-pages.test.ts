@@ -27,7 +27,7 @@ async function served(changes: Partial<PublicStatusConfig> = {}, options: Parame
 }
 
 describe('a public page', () => {
-  test('says how the Nest stands and since when, with its Birds counted', async () => {
+  test('shows how the Nest is and since when, with its Birds counted', async () => {
     const { ask } = await served();
     const { status, body, headers } = await ask(PAGE);
     expect(status).toBe(200);
@@ -37,14 +37,14 @@ describe('a public page', () => {
     expect(body).not.toMatch(/Translate|Post news|148890|429|provider|Sales|href="[^"?d]/);
   });
 
-  test('names its Birds where that is allowed, those that fail first', async () => {
+  test('names its Birds if that is allowed, those that fail first', async () => {
     const { ask } = await served({ hasNames: true });
     const text = read((await ask(PAGE)).body);
     expect(text).toMatch(/failing Translate blog began \d.* well Post news/);
     expect(text).not.toMatch(/429|provider|anna@|Old one/);
   });
 
-  test('is found by the list of Nests, for those who may see that', async () => {
+  test('is linked from the list of Nests, for those who may see that', async () => {
     const { ask } = await served();
     const signed = { authorization: 'Bearer s3cret' };
     const links = (body: string) =>
@@ -56,13 +56,13 @@ describe('a public page', () => {
     expect(read(german.body)).toContain('Marketing öffentliche Seite');
   });
 
-  test('speaks the language of its reader', async () => {
+  test('uses the language of its reader', async () => {
     const { ask } = await served();
     const { body } = await ask(PAGE, { 'accept-language': 'de' });
     expect(read(body)).toContain('Einige Birds scheitern');
   });
 
-  test('says that it is not known while the watch is interrupted, and only then', async () => {
+  test('says that the state is unknown while the watch is interrupted, and only then', async () => {
     for (const [change, known] of [
       [{ reason: 'region_down', region: 'eu', stopsHeartbeat: true }, false],
       [{ reason: 'store_failing', stopsHeartbeat: true }, false],
@@ -111,7 +111,7 @@ describe('a badge', () => {
     );
   });
 
-  test.each(HOSTILE_TEXTS)('takes no markup from a name: %j', async (name) => {
+  test.each(HOSTILE_TEXTS)('contains no markup from a name: %j', async (name) => {
     const { ask, store } = await served({ nests: ['*'] });
     await store.transaction((tx) =>
       tx.inventory.putNests([{ region: 'eu', nestId: '682', name, present: true }]),
@@ -143,7 +143,7 @@ describe('nothing else is public', () => {
     expect((await locked.ask(PAGE)).status).toBe(401);
   });
 
-  test('no other address: all of them ask for the token as before', async () => {
+  test('no other address: all of them require the token as before', async () => {
     const { ask } = await served();
     const paths = [
       '/',
@@ -168,14 +168,14 @@ describe('nothing else is public', () => {
     for (const path of paths) expect((await ask(path)).status, path).toBe(401);
   });
 
-  test('and other origins get no other image, and may write nothing', async () => {
+  test('and other origins get no other image, and cannot write', async () => {
     const { ask } = await served();
     expect((await ask('/nests', CROSS_SITE)).status).toBe(403);
     expect((await ask(PAGE, {}, 'POST')).status).toBe(405);
     expect((await ask(PAGE, { host: 'evil.example' })).status).toBe(421);
   });
 
-  test('what was refused or not found is not kept by anybody', async () => {
+  test('what was refused or not found is not cached', async () => {
     const { ask } = await served();
     for (const path of ['/public/us/7', `${PAGE}?lang=de`, '/nests'])
       expect((await ask(path)).headers['cache-control'], path).toBe('no-store');

@@ -24,7 +24,7 @@ async function filled() {
 }
 
 describe('the search', () => {
-  test('leads to what an id is of, whatever it is', async () => {
+  test('leads to the page for an id, whatever it belongs to', async () => {
     const { ask, event } = await filled();
     const each = [
       [shortId(event), eventPath(event.key)],
@@ -40,7 +40,7 @@ describe('the search', () => {
     }
   });
 
-  test('lists what has the words, sort by sort', async () => {
+  test('lists what contains the words, by kind', async () => {
     const { ask, event } = await filled();
     const quota = await ask('/search?text=QUOTA+of');
     expect(links(quota.body)).toContain(eventPath(event.key));
@@ -62,7 +62,7 @@ describe('the search', () => {
 });
 
 describe('the page of silences', () => {
-  test('lists those in force and those that are over', async () => {
+  test('lists active and expired ones', async () => {
     const { ask, submit, store, clock } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     const fields = { matchers: 'nest="Marketing"', duration: '1h', author: 'Ben', comment: 'TMS is down' };
@@ -75,7 +75,7 @@ describe('the page of silences', () => {
     expect(over).toContain('silenced by Ben: TMS is down 60 min ago');
   });
 
-  test('choices become the matchers that are shown with what they hide', async () => {
+  test('selections become matchers, which are shown with what they mute', async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
     const form = (await ask('/silences')).body;
@@ -94,7 +94,7 @@ describe('the page of silences', () => {
 });
 
 describe('the page of the configuration', () => {
-  test('shows what counts with its defaults, and no secret', async () => {
+  test('shows what is in force with its defaults, and no secret', async () => {
     const config = load(`${REGION}receivers:
   - name: default
     webhook_configs: [{ url: "https://hook.example.com/s3cret" }]
@@ -110,14 +110,14 @@ web: { external_url: "https://watch.example.com" }
   });
 });
 
-test('every page of the navigation is there', async () => {
+test('every page of the navigation exists', async () => {
   const { ask } = await serve();
   const all = links((await ask('/')).body).filter((href) => /^[a-z]+$/.test(href));
   expect(all).toEqual(expect.arrayContaining(['alerts', 'events', 'deliveries', 'silences', 'config']));
   for (const path of all) expect((await ask(`/${path}`)).status, path).toBe(200);
 });
 
-test('pages name all their fields, have one main, and close what they open', async () => {
+test('pages label all their fields, have one main, and close what they open', async () => {
   const { ask, store } = await serve();
   await putEvents(store, [anEvent({ id: 'f1/failed' })]);
   await putAlert(store, anAlert({ id: 'a' }));

@@ -39,7 +39,7 @@ const FIELDS = {
 };
 
 describe('the overview', () => {
-  test('offers to acknowledge and to silence each alert, by a page that asks', async () => {
+  test('offers to acknowledge and to silence each alert, by a page that asks first', async () => {
     const { ask } = await withAlert();
     const { body } = await ask('/');
     expect(body).toContain('href="acknowledge?alert=a%2F1"');
@@ -49,7 +49,7 @@ describe('the overview', () => {
     );
   });
 
-  test('shows who silenced what, what it hides, and ends it on demand', async () => {
+  test('shows who silenced what, what it mutes, and ends it on request', async () => {
     const { ask, submit, silences } = await withAlert();
     await submit('/silence', FIELDS);
     const text = read((await ask('/')).body);
@@ -63,7 +63,7 @@ describe('the overview', () => {
     expect(read((await ask('/')).body)).toContain('No silences.');
   });
 
-  test('says when another alert keeps one from being told', async () => {
+  test('says when another alert inhibits one', async () => {
     const { ask, store } = await withAlert();
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
     await putAlert(store, anAlert({ id: 'down', labels }));
@@ -73,7 +73,7 @@ describe('the overview', () => {
   });
 });
 
-test('the list of silences is bounded, those of alerts that are taken up last', async () => {
+test('the list of silences is limited, acknowledged alerts last', async () => {
   const { ask, post, store } = await serve();
   const ids = Array.from({ length: 300 }, (_, index) => `a-${index}`);
   await store.transaction((tx) =>
@@ -94,7 +94,7 @@ test('the list of silences is bounded, those of alerts that are taken up last', 
 });
 
 describe('the page for a silence', () => {
-  test('begins with what the alert is about, and shows what that hides', async () => {
+  test('begins with matchers for the alert, and shows what they mute', async () => {
     const { ask } = await withAlert();
     const { status, body } = await ask('/silence?alert=a/1');
     expect(status).toBe(200);
@@ -106,7 +106,7 @@ describe('the page for a silence', () => {
     );
   });
 
-  test('shows what typed matchers hide before anything is made', async () => {
+  test('shows what typed matchers mute before anything is created', async () => {
     const { ask, silences } = await withAlert();
     const hidden = async (matchers: string) =>
       read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, matchers })}`)).body);
@@ -119,7 +119,7 @@ describe('the page for a silence', () => {
     expect(await silences()).toEqual([]);
   });
 
-  test('takes its start in the zone that its field names, which is that of the reader', async () => {
+  test('takes its start in the zone of its field, which is that of the reader', async () => {
     const { ask, submit, silences } = await withAlert();
     const cookie = 'nestwatch_zone=Europe/Amsterdam';
     const { body } = await ask('/silence', { cookie });
@@ -140,7 +140,7 @@ describe('the page for a silence', () => {
     expect(read(link.body)).toContain('Start (UTC)');
   });
 
-  test('says from when on it hides that', async () => {
+  test('says from when on it mutes that', async () => {
     const { ask } = await withAlert();
     const shown = async (fields: Partial<typeof FIELDS>) =>
       read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, ...fields })}`)).body);
@@ -161,7 +161,7 @@ describe('the page for a silence', () => {
     expect(wrong).toContain('What it mutes Correct your input to see this.');
   });
 
-  test('makes it and wakes the stages', async () => {
+  test('creates it and wakes up the stages', async () => {
     const { submit, silences, changes } = await withAlert();
     const { status, headers } = await submit('/silence', FIELDS);
     expect([status, headers.location]).toEqual([
@@ -184,7 +184,7 @@ describe('the page for a silence', () => {
     expect(changes).toHaveLength(1);
   });
 
-  test('lists the first of many that it would hide, and counts the rest', async () => {
+  test('lists the first of many that it would mute, and counts the rest', async () => {
     const { ask, store } = await withAlert();
     for (let index = 0; index < 24; index += 1) await putAlert(store, anAlert({ id: `b/${index}` }));
     const shown = read((await ask('/silence?matchers=bird%3D%22Translate+blog%22')).body);
@@ -192,7 +192,7 @@ describe('the page for a silence', () => {
     expect(shown).toContain('and 5 more alerts');
   });
 
-  test('makes one that recurs, and one that begins later', async () => {
+  test('creates one that recurs, and one that begins later', async () => {
     const { ask, submit, silences } = await withAlert();
     await submit('/silence', {
       ...FIELDS,
@@ -263,7 +263,7 @@ describe('acknowledging', () => {
     expect(await silences()).toEqual([]);
   });
 
-  test('hides the alert until it is resolved, and says by whom', async () => {
+  test('mutes the alert until it is resolved, and says by whom', async () => {
     const { ask, submit, silences, changes } = await withAlert();
     const { status, headers } = await submit('/acknowledge?alert=a/1', { author: 'Ben', comment: 'on it' });
     expect([status, headers.location]).toEqual([303, 'acknowledge?alert=a/1']);
@@ -286,7 +286,7 @@ describe('acknowledging', () => {
     expect(await silences()).toEqual([]);
   });
 
-  test('is not possible for one that is over or not known', async () => {
+  test('is not possible for one that is resolved or unknown', async () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, anAlert({ id: 'over', state: 'resolved', endsAtUs: NOW_US }));
     expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing left to acknowledge');
@@ -300,7 +300,7 @@ describe('resolving by hand', () => {
   const began = anAlert({ id: 'a/1' }).startsAtUs;
   const path = `/resolve?alert=a%2F1&began=${began}`;
 
-  test('is offered for what would not fire again at once', async () => {
+  test('is offered for what would not immediately fire again', async () => {
     const { ask, store } = await withAlert();
     const labels = { alertname: 'FeedBehind', severity: 'warning', region: 'eu' };
     await putAlert(store, anAlert({ id: 'behind', labels }));
@@ -310,7 +310,7 @@ describe('resolving by hand', () => {
     expect(body.match(/href="resolve/g)).toHaveLength(1);
   });
 
-  test('of a region that refuses the token has it asked at once', async () => {
+  test('for a region that refuses the token makes it try at once', async () => {
     const { ask, submit, store, probes } = await withAlert();
     const labels = { alertname: 'RegionUnauthorized', severity: 'critical', region: 'us' };
     await putAlert(store, anAlert({ id: 'refused', labels }));
@@ -337,7 +337,7 @@ describe('resolving by hand', () => {
     expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
-  test('ends the alert, says by whom, and wakes the stages', async () => {
+  test('ends the alert, says by whom, and wakes up the stages', async () => {
     const { ask, submit, store, changes } = await withAlert();
     const { status, headers } = await submit(path, { author: 'Ben', comment: 'reconnected <b>' });
     expect([status, headers.location]).toEqual([303, path.slice(1)]);
@@ -359,7 +359,7 @@ describe('resolving by hand', () => {
     expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
-  test('means the episode that was shown, and an alert that there is', async () => {
+  test('applies to the episode that was shown, and to an existing alert', async () => {
     const { ask, submit, store } = await withAlert();
     await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
     expect(read((await ask(path)).body)).toContain('This alert is over');
@@ -388,7 +388,7 @@ describe('a signed link', () => {
     },
   };
 
-  test('opens the page and acknowledges without a token, and nothing else', async () => {
+  test('opens the page and acknowledges without a token, and does nothing else', async () => {
     const { ask, submit, silences } = await withAlert(guarded);
     expect((await ask('/acknowledge?alert=a/1')).status).toBe(401);
     const { status, body } = await ask(path);
@@ -403,14 +403,14 @@ describe('a signed link', () => {
     expect((await submit(path.replace('/acknowledge', '/resolve'), { author: 'Ben' })).status).toBe(401);
   });
 
-  test('is refused from elsewhere, as any form', async () => {
+  test('is refused from elsewhere, like any form', async () => {
     const { submit, silences } = await withAlert(guarded);
     const { status } = await submit(path, { author: 'Ben' }, { origin: 'https://evil.example' });
     expect(status).toBe(403);
     expect(await silences()).toEqual([]);
   });
 
-  test('ends after a week, and cannot be forged', async () => {
+  test('expires after a week, and cannot be forged', async () => {
     const { ask, clock } = await withAlert(guarded);
     const forged = createAcknowledgeLinks(secret('another'), externalUrl).urlOf(episode, NOW_US);
     for (const bad of [
@@ -427,7 +427,7 @@ describe('a signed link', () => {
     expect((await ask(path)).status).toBe(401);
   });
 
-  test('is for one episode: when the alert fires anew, that is another', async () => {
+  test('is for one episode: when the alert fires again, that is another', async () => {
     const { ask, submit, store, silences } = await withAlert(guarded);
     await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
     expect(read((await ask(path)).body)).toContain('nothing left to acknowledge');
@@ -436,7 +436,7 @@ describe('a signed link', () => {
     expect(await silences()).toEqual([]);
   });
 
-  test('that is not valid any more says so where no token is asked for', async () => {
+  test('that is no longer valid says so even if no token is required', async () => {
     const { ask } = await withAlert();
     expect(await ask('/acknowledge?link=x')).toMatchObject({
       status: 400,
@@ -446,7 +446,7 @@ describe('a signed link', () => {
 });
 
 describe('the list of silences', () => {
-  test('is narrowed down by the filters that all lists have, those that are over too', async () => {
+  test('is filtered by the filters that all lists have, including expired ones', async () => {
     const { ask, submit, silences } = await withAlert();
     await submit('/silence', FIELDS);
     const [first] = await silences();
@@ -486,7 +486,7 @@ test.each([
   ['/silence', { matchers: 'a', duration: 'x' }],
   ['/silence', { matchers: 'bird="x"', duration: '1h', preview: '1' }],
 ])(
-  'a form that was sent to %s shows again what was typed, without what steers or turns it',
+  'a form that was sent to %s shows again what was typed, without control characters',
   async (path, given) => {
     const { submit } = await withAlert();
     const typed = 'Ben \u202enib\u0007 \u009b31m\u0085<b>';

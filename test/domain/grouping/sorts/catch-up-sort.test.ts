@@ -95,7 +95,7 @@ describe('what is left to a summary', () => {
     expect(leaveToSummary(memberOf(before), alertOf('a', 5), old(lastSeq))).toMatchObject(after);
   });
 
-  test('is no news for its own group, whether it fires or not, until something fresh comes', () => {
+  test('is not news for its own group, whether it fires or not, until something fresh comes', () => {
     const member = memberOf({ notifiedSeq: 5, notifiedState: 'summary' });
     for (const state of ['firing', 'resolved'] as const) {
       const standing = { member, alert: alertOf('a', 5, { state }) };
@@ -129,7 +129,7 @@ describe('the wait for the summary', () => {
     expect(awaitSummary(undefined, 'ops', old(3), slow, NOW_US).nextFlushAtUs).toBe(NOW_US + 4 * MINUTE_US);
   });
 
-  test('ends after a quarter of an hour, though old news goes on', () => {
+  test('ends after a quarter of an hour, even if old news continues', () => {
     let group = first;
     for (let minute = 1; minute < 15; minute += 1) {
       group = awaitSummary(group, 'ops', old(3), ROOT, NOW_US + minute * MINUTE_US);
@@ -137,7 +137,7 @@ describe('the wait for the summary', () => {
     expect(group.nextFlushAtUs).toBe(NOW_US + 15 * MINUTE_US);
   });
 
-  test('begins anew after a summary, and when our clock was set back', () => {
+  test('starts again after a summary, and when our clock was set back', () => {
     const told = { ...first, notifiedAtUs: NOW_US };
     const later = NOW_US + 60 * MINUTE_US;
     expect(awaitSummary(told, 'ops', old(3), ROOT, later).nextFlushAtUs).toBe(later + 2 * MINUTE_US);
@@ -197,7 +197,7 @@ describe('the summary', () => {
   ]);
   const flushed = summarize(group, inGroup, counts, NOW_US + MINUTE_US);
 
-  test('lists what fires first, and of that what has most events', () => {
+  test('lists first what fires, and of that what has the most events', () => {
     expect(flushed.listed.map(({ alert, newEvents }) => `${alert.id} ${newEvents}`)).toEqual([
       'many 7',
       'few 2',
@@ -208,7 +208,7 @@ describe('the summary', () => {
     expect(flushed.thread).not.toBe(summarize(group, inGroup, counts, NOW_US).thread);
   });
 
-  test('counts by kind, and says it in words', () => {
+  test('counts by kind, in words', () => {
     expect(flushed.summary).toEqual({
       fromUs: NOW_US - 600 * MINUTE_US,
       toUs: NOW_US - 400 * MINUTE_US,
@@ -236,11 +236,11 @@ describe('the summary', () => {
     );
   });
 
-  test('is not told when nothing is counted', () => {
+  test('is not sent if nothing is counted', () => {
     expect(summarize(group, inGroup, new Map(), NOW_US).reason).toBeNull();
   });
 
-  test('leaves each group as if it had told by itself, so that it tells ends, and repeats no sooner than it would', () => {
+  test('leaves each group as if it had notified itself, so that it notifies of ends, and repeats no sooner', () => {
     const firing = alertOf('a', 5);
     const told = afterSummary(memberOf({ notifiedSeq: 5, notifiedState: 'summary' }), firing);
     expect(told.notifiedState).toBe('firing');

@@ -35,14 +35,14 @@ describe('addresses', () => {
   );
 });
 
-test('whoever may see one page alone has no navigation', () => {
+test('with access to a single page only, there is no navigation', () => {
   const text = String(
     frame({ title: 't', tone: 'quiet', body: html`<main></main>`, page: page('/'), hasNavigation: false }),
   );
   expect(text).not.toContain('<nav');
 });
 
-test('the present page is marked, and the first link leads to the content', () => {
+test('the current page is marked, and the first link leads to the content', () => {
   const given = {
     title: 't',
     tone: 'quiet',
@@ -60,7 +60,7 @@ describe('the filter form', () => {
   const at = page('/alerts');
   const fields = [filterField(at, 'region', [{ value: 'eu', text: 'EU' }]), filterField(at, 'text')];
 
-  test('keeps what was asked for, and offers to forget it', () => {
+  test('keeps the values, and offers to clear them', () => {
     const text = String(filterForm(at, fields, new URLSearchParams('region=eu&text="><b>&cursor=1')));
     expect(text).toContain('<option value="eu" selected>EU</option>');
     expect(text).toContain('value="&quot;&gt;&lt;b&gt;"');
@@ -68,7 +68,7 @@ describe('the filter form', () => {
     expect(text).not.toContain('cursor');
   });
 
-  test('names each of its fields', () => {
+  test('labels each of its fields', () => {
     const text = String(filterForm(at, fields, new URLSearchParams()));
     const ids = [...text.matchAll(/<(?:input|select) id="([^"]+)"/g)].map(([, id]) => id);
     expect([...text.matchAll(/<label for="([^"]+)"/g)].map(([, id]) => id)).toEqual(ids);
@@ -78,17 +78,17 @@ describe('the filter form', () => {
 
 describe('the pager', () => {
   const at = page('/alerts');
-  test('says nothing where there is one page', () => {
+  test('is empty if there is one page', () => {
     expect(String(pager(at, new URLSearchParams('region=eu'), undefined))).toBe('');
   });
 
-  test('keeps the filters, and goes on from where the page ends', () => {
+  test('keeps the filters, and continues where the page ends', () => {
     const text = String(pager(at, new URLSearchParams('region=eu&cursor=a'), 'b&c'));
     expect(links(text)).toEqual(['?region=eu', '?region=eu&amp;cursor=b%26c']);
   });
 });
 
-test('a table names its columns beside each cell, for narrow screens', () => {
+test('a table repeats its column names beside each cell, for narrow screens', () => {
   const columns = [
     { title: 'Bird', cell: (row: string) => row },
     { title: 'Flights', cell: () => '3', isNumber: true },
