@@ -97,6 +97,6 @@ export class Conversation {
     const { value, done } = await this.#lines.next();
     if (!done) return value.trim();
     this.#stderr.write('\n');
-    throw new NestwatchError('usage', 'it was broken off, and no configuration is written');
+    throw new NestwatchError('usage', 'interrupted; no configuration was written');
   }
 }

@@ -75,7 +75,7 @@ class Guide {
 
   async askRegions(): Promise<readonly RegionAnswers[]> {
     const regions: RegionAnswers[] = [];
-    this.#talk.say('Which instance of the service is watched?');
+    this.#talk.say('Which region should nestwatch watch?');
     do {
       regions.push(await this.#askRegion(regions.map(({ name }) => name)));
     } while (await this.#talk.confirm('Another region?', false));
@@ -85,12 +85,12 @@ class Guide {
   async #askRegion(taken: readonly string[]): Promise<RegionAnswers> {
     for (;;) {
       const left = [...ADDRESSES.keys()].find((name) => !taken.includes(name));
-      const name = await this.#talk.ask('Its name', left);
+      const name = await this.#talk.ask('Name of the region', left);
       if (taken.includes(name)) {
-        this.#talk.say('There is a region of that name already.');
+        this.#talk.say('There is already a region of that name.');
         continue;
       }
-      const baseUrl = await this.#talk.ask('Its address', ADDRESSES.get(name));
+      const baseUrl = await this.#talk.ask('Address of its REST interface', ADDRESSES.get(name));
       const token = await this.#talk.askUnseen('API token of an organisation admin');
       const region = { name, baseUrl, tokenFile: this.#keep(`${name}-token`, token) };
       const config = this.#load({ regions: [region], receiver: { kind: 'nobody' }, externalUrl: '' });
@@ -124,12 +124,12 @@ class Guide {
   async #askWay(kind: ReceiverAnswers['kind']): Promise<ReceiverAnswers> {
     if (kind === 'nobody') return { kind };
     if (kind !== 'email') {
-      return { kind, urlFile: this.#keep(`${kind}-url`, await this.#talk.askUnseen('Its address (URL)')) };
+      return { kind, urlFile: this.#keep(`${kind}-url`, await this.#talk.askUnseen('Webhook URL')) };
     }
-    const to = await this.#talk.ask('To whom');
+    const to = await this.#talk.ask('Recipient');
     const smarthost = await this.#talk.ask('Mail server, as host:port');
-    const from = await this.#talk.ask('From', to.includes('@') ? `nestwatch@${to.split('@').at(-1)}` : '');
-    const user = await this.#talk.askIfAny('User of the mail server');
+    const from = await this.#talk.ask('Sender', to.includes('@') ? `nestwatch@${to.split('@').at(-1)}` : '');
+    const user = await this.#talk.askIfAny('User name for the mail server');
     if (user === '') return { kind, to, smarthost, from };
     const password = await this.#talk.askUnseen('Password');
     return {
@@ -150,7 +150,7 @@ class Guide {
 
   async askExternalUrl(answers: Answers): Promise<string> {
     for (;;) {
-      const externalUrl = await this.#talk.askIfAny('Its address, such as https://nestwatch.example.com');
+      const externalUrl = await this.#talk.askIfAny('Address, such as https://nestwatch.example.com');
       if (this.#load({ ...answers, externalUrl })) return externalUrl;
     }
   }

@@ -46,8 +46,8 @@ export async function storeCopy(edge: Edge, options: StoreCopyOptions): Promise<
 
 const BEGINNINGS: Readonly<{ [how in CopyBeginning]: string }> = {
   new: '',
-  resumed: 'A copy that was broken off goes on where it stopped.\n',
-  'source changed': 'The source has changed since this copy was broken off: it begins anew.\n',
+  resumed: 'The interrupted copy continues where it stopped.\n',
+  'source changed': 'The source has changed since this copy was interrupted: it starts again.\n',
 };
 
 /** Copies with a progress bar. SIGINT and SIGTERM end the copy between two commits. */

@@ -157,7 +157,7 @@ test('when interrupted, it has written nothing', async () => {
   const { url } = await openService();
   const folder = openFolder();
   const { exit } = await answer(folder, ['', url, TOKEN, 'n']);
-  expect(exit).toBe('it was broken off, and no configuration is written');
+  expect(exit).toBe('interrupted; no configuration was written');
   expect(readdirSync(folder)).toEqual([]);
 });
 
