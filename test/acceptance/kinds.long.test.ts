@@ -187,7 +187,7 @@ describe('a scheduled Bird that stops starting Flights', () => {
     expect(received()).toEqual(expect.arrayContaining(['BirdStale resolved', 'BirdDeactivated firing']));
     await stage.minutesPass(3 * HOUR);
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
-    // It is active again: the hour starts anew.
+    // It is active again: the hour starts over.
     world.activate(birdId);
     await stage.minutesPass(55);
     expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);

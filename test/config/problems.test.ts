@@ -95,9 +95,9 @@ describe('the file', () => {
         '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
       ],
     ],
-    ['a key that stands twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
+    ['a key that occurs twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
     [
-      'a key that stands twice, and a mistake in the second',
+      'a key that occurs twice, and a mistake in the second',
       `${REGION}web: {}\nweb: { listen: x }`,
       [
         '3:1: web: the key stands here twice',
@@ -115,7 +115,7 @@ describe('the file', () => {
       ['4:17: event_recorder: is not supported by this version: use `forward`: it sends every event once'],
     ],
     [
-      'the same where it is empty',
+      'the same if it is empty',
       `${REGION}inhibit_rules: []\ntime_intervals:\ndigests: []\ntemplates: []`,
       [],
     ],

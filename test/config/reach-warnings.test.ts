@@ -11,17 +11,17 @@ const LINKS =
 test.each([
   ['without receivers', '', [`1:1: route${NOBODY}`]],
   [
-    'whose only receiver has no way',
+    'whose only receiver has no integration',
     'route: { receiver: a }\nreceivers: [{ name: a }]',
     [`2:8: route${NOBODY}`],
   ],
   [
-    'whose receiver takes events alone',
+    'whose receiver only takes events',
     'route: { receiver: a }\nreceivers: [{ name: a, webhook_configs: [{ url: "https://x", format: cloudevents }] }]',
     [`2:8: route${NOBODY}`],
   ],
   [
-    'that says that nobody is meant',
+    'that says that nobody is to be notified',
     "route: { receiver: 'null' }\nreceivers: [{ name: 'null' }]",
     [`2:8: route${NOBODY}`],
   ],

@@ -33,7 +33,7 @@ describe('receivers', () => {
       ['3:54: receivers[0].max_notifications_per_hour: must be at least 1'],
     ],
     [
-      'storms that are folded for too long',
+      'storms folded for too long',
       `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fold_storms: 31m }]`,
       ['3:39: receivers[0].fold_storms: must not be longer than 30m'],
     ],

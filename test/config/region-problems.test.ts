@@ -117,7 +117,7 @@ describe('regions', () => {
       ['2:53: regions.eu.concurrency: must be a number'],
     ],
     [
-      'a number that is not set, told once',
+      'a number that is not set, reported once',
       region('base_url: https://x, token: t, requests_per_second: "${R}"'),
       ['2:61: regions.eu.requests_per_second: $R is not set in the environment'],
     ],

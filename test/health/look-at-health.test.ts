@@ -36,8 +36,8 @@ async function openHealth({ isAlerting = true, isAway = false, changed = () => {
 }
 
 test.each([
-  ['every ten seconds where alerts are raised of it', true, false, 60],
-  ['every half minute where another replica raises them', false, false, 20],
+  ['every ten seconds if it raises alerts', true, false, 60],
+  ['every half minute if another replica raises them', false, false, 20],
   ['every ten seconds while the store does not answer', false, true, 60],
 ])('health looks %s', async (_, isAlerting, isAway, expected) => {
   const { clock, health, looks, close } = await openHealth({ isAlerting, isAway });

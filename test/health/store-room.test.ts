@@ -43,8 +43,8 @@ describe('the space of the store', () => {
   });
 
   test.each([
-    ['a minute where there is room', true, 60_000],
-    ['ten minutes where that cannot be seen', false, 600_000],
+    ['a minute if there is space', true, 60_000],
+    ['ten minutes if that is unknown', false, 600_000],
   ])('is available again when nobody was refused for %s', async (_, hasRoom, quietMs) => {
     const clock = createVirtualClock();
     const room = createStoreRoom(clock);

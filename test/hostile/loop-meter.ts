@@ -4,7 +4,7 @@
  */
 export interface LoopMeter {
   apart<T>(work: () => T): T;
-  /** The longest turn in milliseconds; starts anew. */
+  /** The longest turn since the last call, in milliseconds. */
   longestMs(): number;
   stop(): void;
 }

@@ -78,7 +78,7 @@ describe('an event of which nobody was notified', () => {
       true,
       { known: [suppression('inhibited', at(1.5))], aheadMs: -3.6e6 },
     ],
-    ['is not silenced, where nobody did that', false, { known: [suppression('silenced', at(2.5))] }],
+    ['is not silenced if nobody did that', false, { known: [suppression('silenced', at(2.5))] }],
   ])('%s', async (_what, expected, world) => {
     expect(await judge(event, world)).toBe(expected);
   });

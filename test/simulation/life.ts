@@ -151,7 +151,7 @@ function longFlight(world: World, random: Random, endUs: number): void {
   });
 }
 
-/** A Flight that has ended becomes active again, for long enough to be seen, and ends anew. */
+/** A Flight that has ended becomes active again, for long enough to be seen, and ends again. */
 function reopening(world: World, random: Random): void {
   withBird(world, random, (bird) => {
     const ended = bird.flights.filter((one) => {

@@ -200,7 +200,7 @@ describe('decide', () => {
       ['FlightFailed/old/eu/bird/148890', 'new', 2],
       ['BirdDeactivated/old-too/eu/bird/148890/critical', 'new-too', 2],
     ]);
-    // A resolved alert begins anew under the rule that applies now.
+    // A resolved alert starts again under the rule that applies now.
     const over = decide(
       [flight('succeeded', { started: 8, at: 9 })],
       after,

@@ -388,18 +388,23 @@ describe('isSettled', () => {
   } as const;
 
   test.each([
-    ['an alert that is told everywhere is', over!, [member], true],
-    ['one with an event to tell is not', over!, [{ ...member, notifiedSeq: 0 }], false],
+    ['an alert that was notified everywhere is', over!, [member], true],
+    ['one with a new event is not', over!, [{ ...member, notifiedSeq: 0 }], false],
     [
-      'one whose end is still to be told somewhere is not',
+      'one whose end is not yet notified somewhere is not',
       over!,
       [member, { ...member, notifiedState: 'firing' }],
       false,
     ],
-    ['one that has left a group that told its end is', over!, [{ ...member, notifiedSeq: HAS_LEFT }], true],
-    ['one that no group knows yet, with an event to tell, is not', over!, [], false],
-    ['one that no group knows, with nothing to tell, is', { ...over!, lastSeq: 0 }, [], true],
-    ['one that is remembered for its own sake is not', { ...over!, memory: {} }, [member], false],
+    [
+      'one that has left a group that notified of its end is',
+      over!,
+      [{ ...member, notifiedSeq: HAS_LEFT }],
+      true,
+    ],
+    ['one that no group knows yet, with a new event, is not', over!, [], false],
+    ['one that no group knows, without an event, is', { ...over!, lastSeq: 0 }, [], true],
+    ['one with a memory is not', { ...over!, memory: {} }, [member], false],
     ['one that fires is not', { ...over!, state: 'firing' }, [member], false],
   ] as const)('%s', (_what, alert, members, settled) => {
     expect(isSettled(alert, members)).toBe(settled);

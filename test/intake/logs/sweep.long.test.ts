@@ -151,7 +151,7 @@ describe('the next position', () => {
 
   test.each([
     ['an empty page ends it', view(0), 'end'],
-    ['a short page of which the total says that nothing follows ends it', view(2, { totalCount: 2 }), 'end'],
+    ['a short page whose total says that nothing follows ends it', view(2, { totalCount: 2 }), 'end'],
     ['a short page alone does not end it', view(2), startOf(10 * SECOND_US - ANCHOR_MARGIN_US)],
     [
       'a full page does not end it even when the total says so',

@@ -63,14 +63,14 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
     });
 
   test.each([
-    ['to one who is who it says', trusting('own')],
+    ['to a server with a valid certificate', trusting('own')],
     [
-      'to one whose authority is known, by another name',
+      'to a server with a trusted authority and another name',
       { ...trusting('own'), host: '127.0.0.1', sslmode: 'verify-ca' },
     ],
-    ['to anybody, where that is asked for', { sslmode: 'require', sslrootcert: undefined }],
+    ['to any server, if configured', { sslmode: 'require', sslrootcert: undefined }],
     [
-      'to one whose authority is known, where no more is asked for',
+      'to a server with a trusted authority, if no more is configured',
       { ...trusting('own'), sslmode: 'require' },
     ],
   ] as const)('a connection is encrypted %s', async (_, changes) => {
@@ -92,7 +92,7 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
       { ...trusting('own'), host: '127.0.0.1' },
       /does not match certificate/,
     ],
-    ['in the clear, where the server wants it encrypted', { sslmode: 'disable' }, /refuses the user/],
+    ['without encryption, if the server requires it', { sslmode: 'disable' }, /refuses the user/],
     ['with another password', { ...trusting('own'), password: secret('wrong') }, /refuses the password/],
   ] as const)('there is no connection %s', async (_, changes, message) => {
     const opening = openPostgresStore({ place: place(changes), clock });

@@ -60,27 +60,32 @@ const flushOf = (group: Group, one: AlertInGroup, nowUs: number) =>
 
 describe('what is left to a summary', () => {
   test.each([
-    ['never told, all of it old', { notifiedState: 'none' }, 5, { notifiedSeq: 5, notifiedState: 'summary' }],
     [
-      'told as over, all of it old',
+      'never notified, all of it old',
+      { notifiedState: 'none' },
+      5,
+      { notifiedSeq: 5, notifiedState: 'summary' },
+    ],
+    [
+      'notified as resolved, all of it old',
       { notifiedState: 'resolved' },
       5,
       { notifiedSeq: 5, notifiedState: 'summary' },
     ],
     [
-      'never told, with something fresh',
+      'never notified, with something fresh',
       { notifiedState: 'none' },
       3,
       { notifiedSeq: 3, notifiedState: 'none' },
     ],
     [
-      'told as firing',
+      'notified as firing',
       { notifiedState: 'firing', notifiedSeq: 1 },
       5,
       { notifiedSeq: 5, notifiedState: 'firing' },
     ],
     [
-      'hidden since it was told',
+      'muted since it was notified',
       { notifiedState: 'hidden', notifiedSeq: 1 },
       5,
       { notifiedSeq: 5, notifiedState: 'hidden' },
