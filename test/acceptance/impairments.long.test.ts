@@ -13,7 +13,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { amountOf, casesOf, longStory, spread } from '../cases.ts';
+import { amountOf, casesOf, spread } from '../cases.ts';
 import { nestwatch } from '../cli/test-io.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { aStatus } from '../web/sample.ts';
@@ -446,16 +446,6 @@ describe('what impairs the watch is reported everywhere until it is fixed:', () 
     const told = [...STORIES.map(({ reason }) => reason), 'configs_differ'];
     expect(told.toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
   });
-});
-
-longStory('nothing impairs the watch of Birds that fly all the time', async () => {
-  await open();
-  await stage.minutesPass(2);
-  for (let minute = 0; minute < 150; minute += 1) {
-    if (minute % 5 === 0) for (const id of eu().birds.keys()) eu().startFlight(id, { endsAs: 'succeeded' });
-    await stage.minutesPass(1);
-    expect((await stage.daemon().health()).impairments).toEqual([]);
-  }
 });
 
 describe('a region that answers, but not with its Nests and Birds', () => {
