@@ -30,6 +30,7 @@ export interface Plan {
   readonly clockAheadMs: number;
   readonly clockSteps: readonly ClockStep[];
   readonly crashes: readonly Crash[];
+  readonly reloads: readonly Reload[];
   readonly receivers: ReceiverPlan;
 }
 
@@ -90,6 +91,13 @@ export interface Crash {
   readonly downMs: number;
   /** After this many transactions or messages following its restart, the process dies once more. */
   readonly again?: Pick<Crash, 'kind' | 'passing'>;
+}
+
+/** The daemon is given another configuration that says the same to people. */
+export interface Reload {
+  readonly atMs: number;
+  /** What is begun anew: the reading of one region, that of all regions, or only alerting and delivery. */
+  readonly anew: 'region' | 'regions' | 'stages';
 }
 
 /** Shares of the messages, together at most 1. */
@@ -157,6 +165,7 @@ export function planOf(seed: number, { hours }: Span): Plan {
     clockAheadMs: has(0.3) ? Math.round((random() - 0.5) * pick(random, [3_000, 60_000, 2 * HOUR_MS])) : 0,
     clockSteps,
     crashes: has(0.6) ? newCrashes(forked(random), safetyMs) : [],
+    reloads: isCalm ? [] : newReloads(seededRandom(seed ^ 0x4e10ad), safetyMs),
     receivers: newReceivers(random, has),
   };
 }
@@ -310,6 +319,16 @@ function newCrashes(random: Random, safetyMs: number): Crash[] {
   // The first reading brings more at once than any other.
   if (random() < 0.5) crashes.push({ ...newCrash(FIRST_READING_MS), kind: pick(random, EARLY_CRASHES) });
   return crashes.sort((a, b) => a.atMs - b.atMs);
+}
+
+/** In half of the worlds. */
+function newReloads(random: Random, safetyMs: number): Reload[] {
+  const most = 1 + 3 * (safetyMs / HOUR_MS);
+  const count = random() < 0.5 ? 0 : 1 + Math.floor(random() * most);
+  return Array.from({ length: count }, () => ({
+    atMs: random() * safetyMs,
+    anew: pick(random, ['region', 'regions', 'stages'] as const),
+  })).sort((a, b) => a.atMs - b.atMs);
 }
 
 function newReceivers(random: Random, has: Has): ReceiverPlan {

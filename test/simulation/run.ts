@@ -18,7 +18,7 @@ import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
 import { createManners } from './manners.ts';
 import { createMortal, type Mortal } from './mortal.ts';
-import { type Crash, type Plan, planOf, type Span } from './plan.ts';
+import { type Crash, type Plan, planOf, type Reload, type Span } from './plan.ts';
 import { createReceivers, type Receivers } from './receivers.ts';
 
 /** Makes a known-bad daemon: the parts that production uses, with one of them replaced. */
@@ -101,6 +101,15 @@ export interface Scene {
   readonly complaints: string[];
   /** The parts that a life of the daemon is given. */
   partsOf(mortal: Mortal): DaemonParts;
+}
+
+/** What the daemon goes on with after a reload. A region with another concurrency is read anew. */
+function reloaded({ config, ...parts }: DaemonParts, { anew }: Reload, isOdd: boolean): DaemonParts {
+  const regions = config.regions.map((region, at) => {
+    const isAnew = anew === 'regions' || (anew === 'region' && at === 0);
+    return isAnew && isOdd ? { ...region, concurrency: region.concurrency - 1 } : region;
+  });
+  return { ...parts, config: { ...config, regions } };
 }
 
 export async function openScene(seed: number, plan: Plan, { watch }: RunOptions): Promise<Scene> {
@@ -235,7 +244,14 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   let lives = 0;
   let doomed: Mortal | undefined;
   let isTrouble = true;
-  let life!: { readonly mortal: Mortal; readonly daemon: Daemon; readonly stop: AbortController };
+  let reloads = 0;
+  let life!: {
+    readonly mortal: Mortal;
+    readonly daemon: Daemon;
+    readonly stop: AbortController;
+    /** Whether a reload is under way. */
+    isReloading: boolean;
+  };
 
   function start(): void {
     lives += 1;
@@ -247,7 +263,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     const stop = new AbortController();
     const parts = scene.partsOf(mortal);
     const daemon = createDaemon(options.vary?.(parts) ?? parts);
-    life = { mortal, daemon, stop };
+    life = { mortal, daemon, stop, isReloading: false };
     daemon.run(stop.signal).catch((error) => {
       if (!mortal.isDead()) happenings.bugs.push(`the daemon ended: ${stackOf(error)}`);
     });
@@ -289,7 +305,25 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     look(IDLE_CRASH_MS);
   }
 
+  function reload(planned: Reload): void {
+    const own = life;
+    const { mortal, daemon } = own;
+    if (mortal.isDead() || doomed === mortal || own.isReloading) return;
+    own.isReloading = true;
+    reloads += 1;
+    const parts = reloaded(scene.partsOf(mortal), planned, reloads % 2 === 1);
+    daemon
+      .follow(options.vary?.(parts) ?? parts)
+      .catch((error) => {
+        if (!mortal.isDead() && doomed !== mortal) happenings.bugs.push(`a reload failed: ${stackOf(error)}`);
+      })
+      .finally(() => {
+        own.isReloading = false;
+      });
+  }
+
   planOutages(scene);
+  for (const planned of plan.reloads) clock.setTimer(planned.atMs, () => reload(planned));
   for (const { atMs, byMs } of plan.clockSteps) {
     clock.setTimer(atMs, () => {
       aheadMs += byMs;
