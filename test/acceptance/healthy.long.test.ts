@@ -55,7 +55,7 @@ const CASES: readonly Case[] = [
 /** What the Flights and notifications of these worlds fire. All other kinds are about the watch. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['FlightFailed', 'FlightStuck', 'ServiceNotification']);
 
-const HOURS = 3;
+const HOURS = 2;
 const FIRST_READING_MINUTES = 3;
 
 test.each(casesOf('healthy services', CASES, CASES.slice(0, 1)))(
