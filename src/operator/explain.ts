@@ -173,7 +173,7 @@ async function waitingGroups(
  */
 function asGathered(root: Route, group: Group, alertInGroup: AlertInGroup) {
   const sort = SORTS[group.sort];
-  const route = sort.routeOf(group, root);
+  const route = sort.routeOf(group, root, true);
   const [staying] = route ? sort.select([alertInGroup]).staying : [];
   return { notifiedSeq: staying?.member.notifiedSeq ?? HAS_LEFT, route };
 }

@@ -64,6 +64,19 @@ test('notifies an escalation receiver of the end, even if the route no longer es
   expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
 });
 
+test('who was notified by an escalation is told of the end, although the route escalates to another now', async () => {
+  const escalated = (receiver: string) => eu({ escalation: { afterMs: 10 * MINUTE_MS, receiver } });
+  await open(escalated('boss'));
+  await desk.fails('A');
+  await desk.pass(15);
+  await desk.restart(routes(escalated('board')));
+  await desk.pass(10);
+  await desk.succeeds('A');
+  await desk.pass(10);
+  expect(desk.lines('boss')).toEqual(['boss@11 firing: A firing +1', 'boss@26 resolved: A resolved +0']);
+  expect(desk.lines('board')).toEqual([]);
+});
+
 describe('a group whose route is no longer configured', () => {
   const perBird = { groupBy: ['bird'] };
 

@@ -44,7 +44,7 @@ export async function loadGroup(
   const staying = selected.filter(({ alert }) => !repeated.has(alert.id));
   const dropped = selected.flatMap(({ alert, member }) => (repeated.has(alert.id) ? [member] : []));
   await tx.groups.deleteMembers([...leaving, ...dropped]);
-  const route = sort.routeOf(group, config.route);
+  const route = sort.routeOf(group, config.route, isConfigured);
   const isItsReceivers = group.sort !== 'route' || route?.receiver === group.receiver;
   if (route && staying.length > 0 && isItsReceivers) {
     return { group: placed(group, route), inGroup: staying, route };

@@ -22,10 +22,11 @@ export const ESCALATION: Sort = {
   gathers: false,
   isSpentOnceNotified: false,
   sumsUp: false,
-  routeOf(group, root) {
+  routeOf(group, root, isKnown) {
     const { escalation, ...route } = routeOfGroup(root, { ...group, key: followedKey(group) }) ?? root;
-    // A receiver that was notified is also told of the end, even if the route no longer escalates.
-    const receiver = escalation?.receiver ?? (group.notifications > 0 ? group.receiver : undefined);
+    // A receiver that was notified is also told of the end, even if the route escalates to another one now, or to none.
+    const notified = isKnown && group.notifications > 0 ? group.receiver : undefined;
+    const receiver = notified ?? escalation?.receiver;
     return receiver === undefined ? undefined : routeOnce(route, receiver);
   },
   select(inGroup) {

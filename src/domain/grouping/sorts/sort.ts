@@ -15,8 +15,11 @@ export interface Sort {
   readonly isSpentOnceNotified: boolean;
   /** True: `flush` sums up events that were left to it, and needs their number for each alert. */
   readonly sumsUp: boolean;
-  /** The route by which a group notifies; undefined if the current configuration has none for it. */
-  routeOf(group: Group, root: Route): Route | undefined;
+  /**
+   * The route by which a group notifies; undefined if the current configuration has none for it. `isKnown`: that
+   * configuration has the group's receiver.
+   */
+  routeOf(group: Group, root: Route, isKnown: boolean): Route | undefined;
   /** The alerts that a flush decides on, and the members that it deletes. */
   select(inGroup: readonly AlertInGroup[]): Selection;
   /** Whether a group notifies now, of what, and what is stored of it afterwards. */
