@@ -1,3 +1,4 @@
+import { atPosition } from '../channels/integration-identity.ts';
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
 import { failingIntegration } from '../domain/kinds/delivery-failing.ts';
@@ -46,7 +47,8 @@ function isConfigured(
   { receivers }: Pick<Config, 'receivers'>,
   { receiver, position, integration }: FailingIntegration,
 ): boolean {
-  return receivers.find((one) => one.name === receiver)?.integrations[position]?.kind === integration;
+  const { integrations = [] } = receivers.find((one) => one.name === receiver) ?? {};
+  return atPosition(integrations, position)?.kind === integration;
 }
 
 /** A receiver's integrations of one kind count as one, which has been failing since the first of them failed. */

@@ -1,6 +1,6 @@
 /** The integrations of a receiver as destinations of notifications, and what each of them takes. */
 
-import { waysOf } from '../channels/integration-identity.ts';
+import { positioned, waysOf } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
@@ -41,8 +41,8 @@ export function limitOf([, integration]: Destination): number {
 }
 
 /** A receiver's integrations with their positions. */
-export function destinationsOf(integrations: readonly Integration[] = []): Destination[] {
-  return [...integrations.entries()];
+export function destinationsOf(integrations: readonly Integration[] = []): readonly Destination[] {
+  return positioned(integrations);
 }
 
 /** Queues a notification with its deliveries. `integrations`: all that its receiver has now. */

@@ -166,7 +166,7 @@ async function copiesBefore(
   const copied: GroupNotification[] = [];
   for (;;) {
     let copy: GroupNotification | undefined;
-    for (const position of integrations.keys()) {
+    for (const [position] of destinationsOf(integrations)) {
       const found = (await tx.outbox.find(`${copyId(base, copied.length)}-${position}`))?.notification;
       if (found?.kind === 'group') copy = found;
     }

@@ -29,7 +29,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
 import { pausing } from '../time/pause-after.ts';
-import { newDelivery, queue } from './destination.ts';
+import { destinationsOf, newDelivery, queue } from './destination.ts';
 
 interface Digests {
   /** Runs until `signal` aborts. */
@@ -140,8 +140,8 @@ class DigestLoop implements Digests {
       const { id, createdAtUs } = notification;
       const own = { id, receiver: config.receiver, groupKey };
       const integrations = receiver?.integrations ?? [];
-      const deliveries = integrations.map((integration, position) =>
-        newDelivery(own, [position, integration], createdAtUs),
+      const deliveries = destinationsOf(integrations).map((destination) =>
+        newDelivery(own, destination, createdAtUs),
       );
       await queue(tx, notification, integrations, deliveries);
       return deliveries.length;

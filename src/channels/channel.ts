@@ -122,7 +122,7 @@ export interface Attempt {
   /** The same on every try. */
   readonly id: string;
   readonly receiver: string;
-  /** Position among the receiver's integrations, from 0. */
+  /** Which of the receiver's integrations it is for (`integration-identity.ts`). */
   readonly position: number;
   /** The recipients that are still to be reached, if others have accepted it; absent for all. */
   readonly remaining?: readonly string[];

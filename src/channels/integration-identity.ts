@@ -1,22 +1,61 @@
 /**
  * Recognizes an integration after the configuration has changed: by its kind and by whom it reaches, written as one
  * text, its *way*. Everything else about it may change, including its position.
+ *
+ * Its position says which one of its kind it is, so it stays the same when integrations of other kinds come or go: what
+ * waits for it keeps its order with what is queued later, and a failure stays its own.
  */
 import { createHash } from 'node:crypto';
 import { digestOfSecret, isSecret } from '../secret.ts';
 import type { Integration } from './receiver.ts';
+import { CHANNELS } from './registry.ts';
+
+/** More than there are channels. */
+const POSITIONS_APART = 100;
+
+const PLACES = new Map(CHANNELS.map(({ kind }, place) => [kind, place]));
+
+/** The positions of integrations of these kinds; undefined for a kind that is not known. */
+function positionsOf(kinds: readonly string[]): (number | undefined)[] {
+  const before = new Map<string, number>();
+  return kinds.map((kind) => {
+    const place = PLACES.get(kind);
+    const count = before.get(kind) ?? 0;
+    before.set(kind, count + 1);
+    return place === undefined ? undefined : place + count * POSITIONS_APART;
+  });
+}
+
+type Positioned = readonly (readonly [position: number, integration: Integration])[];
+
+const knownPositions = new WeakMap<readonly Integration[], Positioned>();
+
+/** A receiver's integrations with their positions. */
+export function positioned(integrations: readonly Integration[]): Positioned {
+  const before = knownPositions.get(integrations);
+  if (before) return before;
+  const positions = positionsOf(integrations.map(({ kind }) => kind));
+  const all = integrations.map((one, index) => [positions[index] ?? -1, one] as const);
+  knownPositions.set(integrations, all);
+  return all;
+}
+
+/** The integration at this position now; undefined for none. */
+export function atPosition(integrations: readonly Integration[], position: number): Integration | undefined {
+  return positioned(integrations).find(([one]) => one === position)?.[1];
+}
 
 /** The fields that say whom an integration reaches, in any channel. */
 const PLACE: ReadonlySet<string> = new Set([
   ...['to', 'toNestMembers', 'url', 'format', 'app', 'channel', 'routingKey', 'apiKey', 'keys', 'entry'],
 ]);
 
-const known = new WeakMap<readonly Integration[], readonly string[]>();
+const knownWays = new WeakMap<readonly Integration[], readonly string[]>();
 
-/** The way of each integration, by position. Addresses and keys cannot be recovered from it. */
+/** The way of each integration, in order. Addresses and keys cannot be recovered from it. */
 export function waysOf(integrations: readonly Integration[]): readonly string[] {
-  const ways = known.get(integrations) ?? integrations.map(wayOf);
-  known.set(integrations, ways);
+  const ways = knownWays.get(integrations) ?? integrations.map(wayOf);
+  knownWays.set(integrations, ways);
   return ways;
 }
 
@@ -37,7 +76,7 @@ function withoutSecrets(value: unknown): unknown {
 /**
  * The present integration for something that was queued for `position` when its receiver's integrations had these
  * `ways`. An integration whose address has changed is taken to be a new one of the same kind. Undefined if it was
- * removed.
+ * removed, or if `ways` say of none that it was there.
  */
 export function integrationAt(
   integrations: readonly Integration[],
@@ -46,7 +85,7 @@ export function integrationAt(
 ): Integration | undefined {
   const present = waysOf(integrations);
   if (ways.length === present.length && ways.every((way, at) => way === present[at])) {
-    return integrations[position];
+    return atPosition(integrations, position);
   }
   const free = new Set(present.keys());
   const take = (fits: (way: string) => boolean) => {
@@ -58,7 +97,7 @@ export function integrationAt(
   // kind.
   const same = ways.map((way) => take((one) => one === way));
   const places = same.map((at, index) => at ?? take((one) => kindOf(one) === kindOf(ways[index]!)));
-  const at = places[position];
+  const at = places[positionsOf(ways.map(kindOf)).indexOf(position)];
   return at === undefined ? undefined : integrations[at];
 }
 

@@ -16,8 +16,8 @@ import { teamsChannel } from './teams/teams-channel.ts';
 import { webhookChannel } from './webhook/webhook-channel.ts';
 
 /**
- * All channels. A receiver's integrations are in this order, and deliveries remember their positions: so a new channel
- * goes last.
+ * All channels. A receiver's integrations are in this order, and the positions that deliveries remember follow from it:
+ * so a new channel goes last.
  */
 export const CHANNELS: readonly Channel[] = [
   emailChannel,

@@ -1,6 +1,6 @@
 /** Tries a delivery once: sends it, judges the outcome, and reports that. */
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
-import { integrationAt } from '../channels/integration-identity.ts';
+import { atPosition, integrationAt } from '../channels/integration-identity.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { linksFrom } from '../channels/traits.ts';
 import {
@@ -86,8 +86,8 @@ export function integrationOf(
   const { integrations } = receiver;
   // The stored notification may be damaged.
   const ways = notification?.ways;
-  if (Array.isArray(ways) && position in ways) return integrationAt(integrations, position, ways.map(String));
-  const there = integrations[position];
+  if (Array.isArray(ways)) return integrationAt(integrations, position, ways.map(String));
+  const there = atPosition(integrations, position);
   return there?.kind === kind ? there : integrations.find((one) => one.kind === kind);
 }
 

@@ -1,6 +1,6 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 
-import { waysOf } from '../channels/integration-identity.ts';
+import { positioned, waysOf } from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
@@ -54,7 +54,7 @@ function testDeliveries(
 ): { notification: GroupNotification; deliveries: Delivery[] }[] {
   return [false, true].flatMap((isResolved) => {
     const notification = { ...sampleNotification(name, isResolved, nowUs), ways: waysOf(integrations) };
-    const deliveries = integrations.flatMap((integration, position) =>
+    const deliveries = positioned(integrations).flatMap(([position, integration]) =>
       isResolved && channelOf(integration).audience !== 'incidents'
         ? []
         : [{ integration: integration.kind, position, ...queuedAt(nowUs) }].map((one) => ({

@@ -21,6 +21,7 @@
  */
 
 import type { Pace } from '../channels/channel.ts';
+import { atPosition } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { type Fault, faultOf } from '../domain/alert/fault.ts';
@@ -238,7 +239,8 @@ class Outbox implements Delivery {
 
   /** Undefined if this configuration has no integration there. */
   #integrationAt({ receiver, position }: Destination): Integration | undefined {
-    return this.#options.receivers.find(({ name }) => name === receiver)?.integrations[position];
+    const known = this.#options.receivers.find(({ name }) => name === receiver);
+    return known && atPosition(known.integrations, position);
   }
 
   /** Whether another replica may know the integration of this delivery, which this one does not. */

@@ -1,4 +1,5 @@
 /** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
+import { atPosition, positioned } from '../channels/integration-identity.ts';
 import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
@@ -47,8 +48,8 @@ function isConfigured(
   receivers: Config['receivers'],
   { receiver, position, integration }: FailingIntegration,
 ) {
-  const one = receivers.find(({ name }) => name === receiver);
-  return one?.integrations[position]?.kind === integration;
+  const { integrations = [] } = receivers.find(({ name }) => name === receiver) ?? {};
+  return atPosition(integrations, position)?.kind === integration;
 }
 
 /**
@@ -69,7 +70,9 @@ function isNobodyReached(
   const acceptsNothing = ({ name, integrations }: Config['receivers'][number]) => {
     if (!delivered.includes(name)) return true;
     const positions = failing.flatMap(({ receiver, position }) => (receiver === name ? [position] : []));
-    return integrations.every((one, position) => traitsOf(one).takesEvents || positions.includes(position));
+    return positioned(integrations).every(
+      ([position, one]) => traitsOf(one).takesEvents || positions.includes(position),
+    );
   };
   return tried.length > 0 && tried.every(acceptsNothing);
 }

@@ -33,7 +33,7 @@ export interface Delivery {
   readonly receiver: string;
   /** The kind of integration: `email`, `webhook`, `slack` and so on. */
   readonly integration: string;
-  /** Position among the receiver's integrations, from 0. */
+  /** Which of the receiver's integrations it is for: a number that each keeps (`channels/integration-identity.ts`). */
   readonly position: number;
   /**
    * Deliveries in the same lane of an integration are sent one after another, in order of creation. An empty lane

@@ -38,7 +38,7 @@ test('a batch goes to each integration that takes events, and has the same id in
   const [id, ...others] = await forwards('lake', event('a'), event('b'));
   expect(others).toEqual([]);
   const deliveries = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
-  expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
+  expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-101`, `${id}-201`]);
   await store.close();
   store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
   expect(await forwards('lake', event('a'), event('b'))).toEqual([id]);

@@ -99,7 +99,9 @@ test('an integration that accepts nothing fires without a wake-up, and so does i
     );
   const said = () =>
     stage.happenings.flatMap((one) => (one.what === 'alert' ? [`${one.alertname} ${one.state}`] : []));
-  await stage.store.transaction((tx) => tx.outbox.enqueue(notification('n'), [delivery('d')]));
+  await stage.store.transaction((tx) =>
+    tx.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]),
+  );
   await settle('retry', true);
   await stage.clock.advance(20 * 60_000);
   expect(said()).toEqual(['DeliveryFailing firing']);

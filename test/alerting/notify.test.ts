@@ -240,8 +240,8 @@ describe('max_alerts', () => {
         deliveries.map(({ position }) => position),
       ]),
     ).toEqual([
-      [true, [0]],
-      [false, [1]],
+      [true, [1]],
+      [false, [101]],
     ]);
   });
 
@@ -880,6 +880,18 @@ describe('DeliveryFailing', () => {
     receivers.splice(0, 1, { name: 'ops', integrations: [own!] });
     await desk.pass(2);
     expect(await failing()).toBe('resolved');
+  });
+
+  test('lasts when an integration of another kind is added before the failing one', async () => {
+    const [own] = hook('ops').integrations;
+    const receivers: Receiver[] = [hook('ops'), hook('boss')];
+    const desk = await open({ receivers, answer: down });
+    await desk.fails('A');
+    await desk.pass(10);
+    receivers.splice(0, 1, { name: 'ops', integrations: [email(), own!] });
+    await desk.restart();
+    await desk.pass(40);
+    expect(desk.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
   test('ends when the receiver is no longer configured', async () => {

@@ -5,6 +5,7 @@ import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMuting } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { explain } from '../../src/operator/explain.ts';
+import { email } from '../channels/sample-notifications.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
@@ -130,4 +131,22 @@ describe('what is held back for a receiver that is renamed', () => {
     expect(desk.lines('ops')).toEqual(['ops@1 firing: A firing +1', 'ops@61 firing: B firing +1']);
     expect(desk.lines('ops2')).toEqual(['ops2@5 firing: A firing +1', 'ops2@5 firing: B firing +1']);
   });
+});
+
+test('deliveries of an integration stay in order when one of another kind is added before it', async () => {
+  const [own] = hook('ops').integrations;
+  const receivers: Receiver[] = [hook('ops')];
+  // The retries of the first message are minutes apart by then.
+  desk = await openDesk({ receivers, answer: (_, minute) => (minute < 59.5 ? 503 : 200) });
+  await desk.fails('A');
+  await desk.pass(55);
+  receivers.splice(0, 1, { name: 'ops', integrations: [email(), own!] });
+  await desk.restart();
+  await desk.succeeds('A');
+  await desk.pass(30);
+  const ofA = desk.lines().filter((line) => line.includes('A '));
+  expect(ofA.map((line) => line.replace(/@\d+/, ''))).toEqual([
+    'ops firing: A firing +1',
+    'ops resolved: A resolved +0',
+  ]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { integrationAt, waysOf } from '../../src/channels/integration-identity.ts';
+import { integrationAt, positioned, waysOf } from '../../src/channels/integration-identity.ts';
 import type { Integration } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from './sample-notifications.ts';
@@ -32,11 +32,18 @@ test.each([
   ['another kind stands in its place', 'a', '@', '-'],
 ])('where %s, %s to %s, pending messages go to %s', (_, before, after, expected) => {
   const [ways, present] = [waysOf(integrations(before)), integrations(after)];
-  const found = [...before].map((_, position) => {
+  const found = positioned(integrations(before)).map(([position]) => {
     const one = integrationAt(present, position, ways);
     return one === undefined ? '-' : after[present.indexOf(one)];
   });
   expect(found.join('')).toBe(expected);
+});
+
+test('the position of an integration does not depend on integrations of other kinds', () => {
+  const positions = (letters: string) => positioned(integrations(letters)).map(([position]) => position);
+  const [a, b] = positions('ab');
+  expect(positions('@ab')).toEqual([positions('@')[0], a, b]);
+  expect(new Set(positions('@@ab')).size).toBe(4);
 });
 
 describe('an integration is the same', () => {

@@ -103,7 +103,7 @@ export function delivery(changes: Partial<Delivery> = {}): Delivery {
     notificationId: 'n-1',
     receiver: 'ops',
     integration: 'webhook',
-    position: 0,
+    position: 1,
     lane: '',
     state: 'pending',
     attempts: 0,

@@ -1,6 +1,6 @@
 /** Replicas read a new configuration one after another: a replica may not know yet what another one has queued. */
 import { expect, test } from 'vitest';
-import { waysOf } from '../../src/channels/integration-identity.ts';
+import { positioned, waysOf } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { delivery, group, webhook } from '../channels/sample-notifications.ts';
@@ -38,7 +38,9 @@ test('so do messages for a new integration of a receiver', async () => {
   const sent: string[] = [];
   const more = { name: 'ops', integrations: [webhook(), webhook({ url: secret('https://new.example/') })] };
   start(await replica(home, [OPS], []));
-  const rows = [0, 1].map((position) => delivery({ id: `d-${position}`, notificationId: 'n', position }));
+  const rows = positioned(more.integrations).map(([position], index) =>
+    delivery({ id: `d-${index}`, notificationId: 'n', position }),
+  );
   await home.store.transaction((tx) =>
     tx.outbox.enqueue(group({ id: 'n', ways: waysOf(more.integrations) }), rows),
   );

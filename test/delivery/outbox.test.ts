@@ -312,7 +312,8 @@ describe('the stage', () => {
     const home = await world();
     const open = Promise.withResolvers<Outcome>();
     let inFlight = 0;
-    for (let index = 0; index < 20; index += 1) await home.queue({ id: `m-${index}`, integration: 'email' });
+    for (let index = 0; index < 20; index += 1)
+      await home.queue({ id: `m-${index}`, integration: 'email', position: 0 });
     start(
       stage(home, () => {
         inFlight += 1;
@@ -447,7 +448,7 @@ describe('the stage', () => {
   test('a webhook that moved behind a new mail in the configuration still gets its messages', async () => {
     const home = await world();
     const moved: Receiver = { name: 'ops', integrations: [email(), webhook()] };
-    await home.queue({ id: 'd-1', integration: 'webhook', position: 0 });
+    await home.queue({ id: 'd-1', integration: 'webhook', position: 1 });
     const kinds: string[] = [];
     const channelOf = (kind: string) => ({
       send: async () => {
@@ -464,7 +465,7 @@ describe('the stage', () => {
   test('what another life left leased is attempted again under the same id', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
-    await home.store.transaction((tx) => tx.outbox.claim('ops', 0, home.clock.nowUs(), 1));
+    await home.store.transaction((tx) => tx.outbox.claim('ops', 1, home.clock.nowUs(), 1));
     const seen: Delivery[] = [];
     start(
       stage(home, async (one) => {

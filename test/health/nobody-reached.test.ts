@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { positioned } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { readKept } from '../../src/health/read-kept.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -15,10 +16,11 @@ async function isNobodyReached(tries: Readonly<Record<string, string>>, receiver
   const store = await openSqliteStore({ path: ':memory:', clock });
   const answer = await store.transaction(async (tx) => {
     for (const [receiver, marks] of Object.entries(tries)) {
-      for (const [position, mark] of [...marks].entries()) {
+      const places = positioned(receivers.find(({ name }) => name === receiver)!.integrations);
+      for (const [index, mark] of [...marks].entries()) {
         if (mark === '.') continue;
+        const [position, { kind }] = places[index]!;
         const id = `${receiver}-${position}`;
-        const { kind } = receivers.find(({ name }) => name === receiver)!.integrations[position]!;
         const one = delivery({ id, notificationId: id, receiver, integration: kind, position });
         await tx.outbox.enqueue(group({ id }), [one]);
         await tx.outbox.claim(receiver, position, NOW_US, 1);
