@@ -135,6 +135,20 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@2 resolved: A resolved +1']);
   });
 
+  test('notifies of an earlier episode as well when the alert goes back to a group that it had left', async () => {
+    await open();
+    await desk.fails('A');
+    await desk.pass(0.1);
+    await desk.restart(routes(eu()));
+    await desk.succeeds('A');
+    await desk.pass(0.1);
+    await desk.fails('A');
+    await desk.pass(0.1);
+    await desk.restart(routes());
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +2']);
+  });
+
   test('notifies of each event once, even if more come before it was flushed', async () => {
     await open(eu());
     await desk.fails('A');

@@ -123,8 +123,8 @@ async function withoutSettled(
 }
 
 /**
- * The alert's member in another group of the same receiver. It notifies of no event again, but of the end, even if
- * nothing comes before that.
+ * The alert's member in another group of the same receiver. It notifies of what the former one did not, of no event
+ * again, and of the end, even if nothing comes before that.
  */
 function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const seq = former.notifiedSeq === HAS_LEFT ? alert.lastSeq : former.notifiedSeq;
@@ -132,7 +132,7 @@ function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMe
   const isFresh = place.notifiedState === 'none' && alert.state === 'firing' && wasFiring;
   return {
     ...place,
-    notifiedSeq: Math.max(place.notifiedSeq, seq),
+    notifiedSeq: seq,
     notifiedState: isFresh ? 'hidden' : place.notifiedState,
   };
 }
@@ -166,6 +166,7 @@ async function moveOut(
     await tx.groups.put(result.groups);
     await tx.groups.putMembers(
       result.members.map((one) => {
+        if (one.notifiedSeq === HAS_LEFT) return one;
         const isSameReceiver = groups.get(one.groupKey)?.receiver === group.receiver;
         return isSameReceiver ? goingOn(one, member, alert) : begun(one, member, alert);
       }),
