@@ -135,6 +135,21 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@2 resolved: A resolved +1']);
   });
 
+  test.each([
+    ['gone', routes(eu())],
+    ['narrower', routes(node('bird="A"', GROUPED), eu())],
+  ])('leaves old news to the summary, also when its route is %s', async (_, next) => {
+    await open(eu(perBird));
+    await desk.failedLongAgo('A', 'B');
+    await desk.pass(1);
+    await desk.restart(next);
+    await desk.pass(60);
+    expect(desk.lines()).toEqual(['ops@3 firing: A firing +0; B firing +0']);
+    await desk.succeeds('A', 'B');
+    await desk.pass(10);
+    expect(desk.lines().slice(1).join()).toMatch(/A resolved .*B resolved/);
+  });
+
   test('notifies of an earlier episode as well when the alert goes back to a group that it had left', async () => {
     await open();
     await desk.fails('A');

@@ -124,17 +124,14 @@ async function withoutSettled(
 
 /**
  * The alert's member in another group of the same receiver. It notifies of what the former one did not, of no event
- * again, and of the end, even if nothing comes before that.
+ * again, and of the end, even if nothing comes before that. Old news stays left to the summary.
  */
 function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const seq = former.notifiedSeq === HAS_LEFT ? alert.lastSeq : former.notifiedSeq;
   const wasFiring = former.notifiedState === 'firing' || former.notifiedState === 'hidden';
   const isFresh = place.notifiedState === 'none' && alert.state === 'firing' && wasFiring;
-  return {
-    ...place,
-    notifiedSeq: seq,
-    notifiedState: isFresh ? 'hidden' : place.notifiedState,
-  };
+  const notifiedState = former.notifiedState === 'summary' ? 'summary' : place.notifiedState;
+  return { ...place, notifiedSeq: seq, notifiedState: isFresh ? 'hidden' : notifiedState };
 }
 
 /**

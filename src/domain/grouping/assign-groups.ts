@@ -40,7 +40,8 @@ export function assignGroups(
         sort: 'route',
         alertId: alert.id,
         notifiedSeq,
-        notifiedState: member?.notifiedState ?? 'none',
+        // Old news stays left to the summary.
+        notifiedState: before?.notifiedState === 'summary' ? 'summary' : (member?.notifiedState ?? 'none'),
       });
     }
     const group = stored.get(key);
