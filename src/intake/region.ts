@@ -180,6 +180,7 @@ export class RegionIntake {
     const watching = once ? undefined : this.#watch(signal);
     const polling = await this.#pollAll(signal, once);
     await Promise.all([...polling, watching]);
+    if (once) await this.#reads.keep().catch((error) => this.#reportTrouble(error));
   }
 
   /** Restores the state of earlier runs. If the store fails this is retried, except with `once`. */

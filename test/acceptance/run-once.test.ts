@@ -33,12 +33,15 @@ async function readOnce({
   receiver = () => ACCEPTED,
   stopAfterMs = Number.POSITIVE_INFINITY,
   afterwards = [],
+  everyMs = 600_000,
 }: {
   us?: (atMs: number, url: string, clock: Clock) => Answer | Promise<Answer>;
   receiver?: () => Outcome;
   stopAfterMs?: number;
   /** What happens in `us` after the first run, and after each further one. The result of the last run is returned. */
   afterwards?: readonly ((us: World) => void)[];
+  /** The time between two runs. */
+  everyMs?: number;
 } = {}): Promise<Once> {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
@@ -104,7 +107,7 @@ async function readOnce({
   let end = await live();
   for (const happen of afterwards) {
     happen(worlds.us!);
-    await clock.advance(600_000);
+    await clock.advance(everyMs);
     end = await live();
   }
   return end;
@@ -149,6 +152,21 @@ test.each([
   };
   expect(await readOnce({ us, afterwards: [fails] })).toMatchObject({ unread: 0, firing: ['us'] });
   expect(await readOnce({ us, afterwards: [fails, vanishes] })).toMatchObject({ unread: 0, firing: [] });
+});
+
+test('what happened in a Nest before a run first listed it raises no alert', async () => {
+  let nests = '';
+  const us = (_atMs: number, url: string) => (nests && url.endsWith('/nests') ? { body: nests } : undefined);
+  const addsHidden = (world: World) => {
+    nests = JSON.stringify([...world.nests.values()].map(({ id, name }) => ({ id, name, members: [] })));
+    const bird = world.addBird(world.addNest({ name: 'Sandbox' }).id, { name: 'Play', triggerType: 'event' });
+    world.startFlight(bird.id, { endsAs: 'failed', fliesForMs: 1000 });
+  };
+  const shows = () => {
+    nests = '';
+  };
+  const end = await readOnce({ us, afterwards: [addsHidden, shows], everyMs: 70 * 60_000 });
+  expect(end).toMatchObject({ unread: 0, firing: [] });
 });
 
 test('a region that refuses the token is left at once, reported, and delays nobody else', async () => {
