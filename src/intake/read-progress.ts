@@ -65,7 +65,10 @@ export class ReadProgress {
     }
   }
 
-  /** Stores what is known now for the next run. To be called every 30 s or so, and at the end of a single reading. Throws what the store threw. */
+  /**
+   * Stores what is known now for the next run. To be called every 30 s or so, and at the end of a single reading.
+   * Throws what the store threw.
+   */
   async keep(): Promise<void> {
     const { region, store } = this.#options;
     const known = this.feeds().flatMap(({ feed, oldestReadUs: readUs }) =>
