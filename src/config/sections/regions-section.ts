@@ -31,7 +31,7 @@ const regionShape = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert.',
+      'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert. A Nest that is watched again is read from where it was left, and what happened meanwhile raises alerts.',
     ),
   links: linksShape,
 });
