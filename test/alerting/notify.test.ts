@@ -461,6 +461,45 @@ describe("a receiver's cap", () => {
     ]);
   });
 
+  test('sends each event once of an alert that moves to another group while it is held back', async () => {
+    const eu = node('region="eu"', { groupBy: ['alertname'] });
+    const desk = await open({
+      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
+      route: tree(node('', {}, [eu])),
+    });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.pass(58.2);
+    await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
+    await desk.fails('B');
+    await desk.pass(120);
+    const ofB = () => desk.lines().flatMap((line) => line.match(/B \w+ \+\d/g) ?? []);
+    expect(ofB()).toEqual(['B firing +2', 'B firing +0']);
+    await desk.succeeds('B');
+    await desk.pass(120);
+    expect(ofB().slice(2)).toEqual(['B resolved +0']);
+  });
+
+  test('notifies of an end soon after an alert moved to another group while it was held back', async () => {
+    const eu = node('region="eu"', { groupBy: ['alertname'] });
+    const desk = await open({
+      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
+      route: tree(node('', {}, [eu])),
+    });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.pass(58.2);
+    await desk.restart(tree(node('', {}, [node('bird="B"', { groupBy: ['alertname'] }), eu])));
+    await desk.fails('B');
+    await desk.pass(10);
+    await desk.succeeds('B');
+    await desk.pass(200);
+    const ofB = desk.lines().flatMap((line) => line.match(/B \w+ \+\d/g) ?? []);
+    expect(ofB).toEqual(['B firing +2', 'B resolved +0']);
+  });
+
   test('that is removed makes what it held back due at once, each event once', async () => {
     const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
       receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
@@ -479,6 +518,26 @@ describe("a receiver's cap", () => {
       'ops@0 firing: B firing +1',
       'ops@10 firing: A firing +1',
       'ops@10 firing: A firing +1',
+    ]);
+  });
+
+  test('of a second receiver notifies of the end of what was escalated, although it fires anew by then', async () => {
+    const desk = await open({
+      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
+      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
+    });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.succeeds('A');
+    await desk.pass(50);
+    await desk.fails('A');
+    await desk.pass(10);
+    await desk.succeeds('A');
+    await desk.pass(300);
+    expect(desk.lines('boss')).toEqual([
+      'boss@15 firing: A firing +1',
+      'boss@75 firing: A firing +1',
+      'boss@135 resolved: A resolved +0',
     ]);
   });
 

@@ -75,7 +75,8 @@ async function heldBackOf(
 /**
  * Notes in the receiver's other groups which events a held-back group has notified of. That group notifies of
  * everything up to now, including events, or a resolution, that the others have not come to yet. A group that has not
- * notified of an alert at all, as its state `none` or `summary` says, begins with it as usual.
+ * notified of an alert at all still begins with it, or with its end, but repeats none of these events. One that leaves
+ * it to a summary does so as before.
  */
 export async function noteInOthers(
   tx: Transaction,
@@ -84,15 +85,20 @@ export async function noteInOthers(
 ): Promise<void> {
   const byAlert = new Map(notified.map((member) => [member.alertId, member]));
   const members = (await membersFor(tx, receiver, [...byAlert.keys()], OWN_SORTS)).filter(
-    ({ notifiedSeq, notifiedState }) =>
-      notifiedSeq !== HAS_LEFT && notifiedState !== 'none' && notifiedState !== 'summary',
+    ({ notifiedSeq, notifiedState }) => notifiedSeq !== HAS_LEFT && notifiedState !== 'summary',
   );
   await tx.groups.putMembers(
     members.map((member) => {
-      const { notifiedSeq, notifiedState } = byAlert.get(member.alertId)!;
-      return { ...member, notifiedSeq: Math.max(member.notifiedSeq, notifiedSeq), notifiedState };
+      const told = byAlert.get(member.alertId)!;
+      const notifiedSeq = Math.max(member.notifiedSeq, told.notifiedSeq);
+      return { ...member, notifiedSeq, notifiedState: stateAfter(member, told) };
     }),
   );
+}
+
+function stateAfter(member: GroupMember, told: GroupMember): GroupMember['notifiedState'] {
+  if (member.notifiedState !== 'none') return told.notifiedState;
+  return told.notifiedState === 'firing' ? 'hidden' : 'none';
 }
 
 /**
