@@ -3,6 +3,7 @@ import type { Receiver } from '../../src/channels/receiver.ts';
 import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
+import type { Route } from '../../src/domain/routing/route.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
@@ -539,6 +540,21 @@ describe("a receiver's cap", () => {
       'boss@75 firing: A firing +1',
       'boss@135 resolved: A resolved +0',
     ]);
+  });
+
+  test('of a second receiver notifies of the end of what fires again but is no longer escalated', async () => {
+    const desk = await open({
+      receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],
+      route: { ...route, escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } },
+    });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.succeeds('A');
+    await desk.pass(10);
+    await desk.restart({ escalation: undefined } as unknown as Partial<Route>);
+    await desk.fails('A');
+    await desk.pass(200);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@75 resolved: A resolved +0']);
   });
 
   test('of a second receiver notifies once of the end of what was escalated meanwhile', async () => {

@@ -73,6 +73,27 @@ async function heldBackOf(
 }
 
 /**
+ * Marks the alerts of a held-back group as left that the receiver knows as firing, but that no other group of it has any
+ * more: an escalation that was over, for example, of an alert that fires again. Nobody else would notify it of the end.
+ */
+export async function markOrphans(
+  tx: Transaction,
+  { receiver }: Group,
+  inGroup: readonly AlertInGroup[],
+): Promise<readonly AlertInGroup[]> {
+  const ids = inGroup.map(({ alert }) => alert.id);
+  const others = await membersFor(tx, receiver, ids, OWN_SORTS);
+  const present = new Set(
+    others.flatMap(({ alertId, notifiedSeq }) => (notifiedSeq === HAS_LEFT ? [] : [alertId])),
+  );
+  return inGroup.map(({ alert, member }) => {
+    const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+    const isOrphan = wasFiring && !present.has(alert.id);
+    return { alert, member: isOrphan ? { ...member, notifiedSeq: HAS_LEFT } : member };
+  });
+}
+
+/**
  * Notes in the receiver's other groups which events a held-back group has notified of. That group notifies of
  * everything up to now, including events, or a resolution, that the others have not come to yet. A group that has not
  * notified of an alert at all still begins with it, or with its end, but repeats none of these events. One that leaves

@@ -14,7 +14,7 @@ import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';
-import { giveBack } from './gathered-groups.ts';
+import { giveBack, markOrphans } from './gathered-groups.ts';
 
 /** How long a resolved alert stays visible on the page once every receiver was notified of it. */
 const SETTLED_FOR_US = 3_600_000_000;
@@ -47,7 +47,8 @@ export async function loadGroup(
   const route = sort.routeOf(group, config.route, isConfigured);
   const isItsReceivers = group.sort !== 'route' || route?.receiver === group.receiver;
   if (route && staying.length > 0 && isItsReceivers) {
-    return { group: placed(group, route), inGroup: staying, route };
+    const inGroup = group.sort === 'held_back' ? await markOrphans(tx, group, staying) : staying;
+    return { group: placed(group, route), inGroup, route };
   }
   const owed = isItsReceivers || !isConfigured ? [] : staying.filter(isEndOwed);
   if (owed.length > 0) {
