@@ -104,7 +104,7 @@ export interface Scene {
 }
 
 /** What the daemon goes on with after a reload. A region with another concurrency is read anew. */
-function reloaded({ config, ...parts }: DaemonParts, { anew }: Reload, isOdd: boolean): DaemonParts {
+export function reloaded({ config, ...parts }: DaemonParts, { anew }: Reload, isOdd: boolean): DaemonParts {
   const regions = config.regions.map((region, at) => {
     const isAnew = anew === 'regions' || (anew === 'region' && at === 0);
     return isAnew && isOdd ? { ...region, concurrency: region.concurrency - 1 } : region;

@@ -12,6 +12,7 @@ import { sleep } from '../../../src/time/clock.ts';
 import { createStoreClock } from '../../../src/time/store-clock.ts';
 import { turnsBy } from '../../store/turns-by.ts';
 import { createMortal, type Mortal } from '../mortal.ts';
+import type { Reload } from '../plan.ts';
 import {
   judge,
   type Outcome,
@@ -19,6 +20,7 @@ import {
   passQuietTime,
   planOutages,
   type RunOptions,
+  reloaded,
   stackOf,
 } from '../run.ts';
 import { replicaPlanOf, type Trouble, withCutOff } from './replica-plan.ts';
@@ -33,6 +35,8 @@ const STORE_TIMEOUT_MS = 3_000;
 /** How long a trouble waits for its moment. */
 const MOMENT_WITHIN_MS = 30_000;
 const MOMENT_LOOK_MS = 100;
+/** How long after one replica the next one reads the configuration. */
+const BETWEEN_RELOADS_MS = 20_000;
 
 /** One life of one replica. */
 interface Life {
@@ -44,6 +48,8 @@ interface Life {
   hasService: boolean;
   /** Called when the next response of a region has arrived, before anything is done with it. */
   answered: (() => void) | undefined;
+  /** Goes on with another configuration. */
+  reload: (planned: Reload, isOdd: boolean) => void;
 }
 
 export interface ReplicaOutcome extends Outcome {
@@ -76,7 +82,7 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
       () => Math.round(aheadMs[slot]! * 1000),
       () => {},
     );
-    const life: Life = { mortal, stop: new AbortController(), joined: [], ...WELL };
+    const life: Life = { mortal, stop: new AbortController(), joined: [], reload() {}, ...WELL };
     lives[slot] = life;
     const { joined, stop } = life;
     const owned = watchedStore(store, regions, {
@@ -117,6 +123,21 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
       },
     };
     const daemon = createDaemon(options.vary?.(parts) ?? parts);
+    let isReloading = false;
+    life.reload = (planned, isOdd) => {
+      if (mortal.isDead() || stop.signal.aborted || isReloading) return;
+      isReloading = true;
+      const next = reloaded(parts, planned, isOdd);
+      daemon
+        .follow(options.vary?.(next) ?? next)
+        .catch((error) => {
+          if (!mortal.isDead() && !stop.signal.aborted)
+            happenings.bugs.push(`a reload failed: ${stackOf(error)}`);
+        })
+        .finally(() => {
+          isReloading = false;
+        });
+    };
     daemon.run(stop.signal).then(
       () => hasEnded(life),
       (error) => {
@@ -202,6 +223,13 @@ export async function runReplicas(seed: number, options: RunOptions): Promise<Re
 
   planOutages({ ...scene, plan });
   for (const trouble of troubles) clock.setTimer(trouble.atMs, () => befallAtItsMoment(trouble));
+  for (const [count, planned] of plan.reloads.entries()) {
+    // One replica after the other.
+    for (const slot of aheadMs.keys())
+      clock.setTimer(planned.atMs + slot * BETWEEN_RELOADS_MS, () =>
+        lives[slot]!.reload(planned, count % 2 === 0),
+      );
+  }
   for (const slot of aheadMs.keys()) begin(slot);
   takeovers.begin();
   await clock.advance(plan.safetyMs);
