@@ -1,0 +1,178 @@
+/**
+ * Random stories in which the route tree, caps and folding change while alerts fire, are acknowledged, and end. At the
+ * end of each story everything fails, and later succeeds. Whoever the last routes lead to must be notified of both, no
+ * receiver may be left with an alert that it believes to fire, and nothing may be set aside. Where all routes lead to
+ * one receiver, no event may reach it twice.
+ */
+import { describe, expect, test } from 'vitest';
+import { type Route, routesFor } from '../../src/domain/routing/route.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import type { Random } from '../../src/time/clock.ts';
+import { amountOf } from '../cases.ts';
+import { type Node, node, tree } from '../domain/route-tree.ts';
+import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+const BIRDS = ['A', 'B', 'C'];
+const SOME_BIRDS = [['A'], ['B'], ['C'], ['A', 'B'], BIRDS];
+
+const BY_KIND = { groupBy: ['alertname'] };
+const BY_BIRD = { groupBy: ['bird'] };
+const eu = (settings: Partial<Node> = {}) => node('region="eu"', { ...BY_KIND, ...settings });
+const us = (settings: Partial<Node> = {}) => node('region="us"', { ...BY_KIND, ...settings });
+const ofA = (settings: Partial<Node> = {}) => node('bird="A"', { ...BY_KIND, ...settings });
+const toOther = { receiver: 'other' };
+const escalatesTo = (receiver: string) => ({ escalation: { afterMs: 10 * MINUTE_MS, receiver } });
+
+/** Trees in which everything reaches `ops`, and nothing else. */
+const OF_ONE_RECEIVER: readonly (readonly Node[])[] = [
+  [],
+  [us()],
+  [eu()],
+  [us(), eu()],
+  [eu(BY_BIRD)],
+  [us(), eu(BY_BIRD)],
+  [eu({ groupBy: ['nest'] })],
+  [node('region="eu"', BY_KIND, [node('bird="A"', BY_BIRD)])],
+  [ofA({ receiver: 'ops' }), eu()],
+];
+
+const OF_SEVERAL: readonly (readonly Node[])[] = [
+  ...OF_ONE_RECEIVER,
+  [ofA({ ...toOther, continue: true }), eu()],
+  [eu({ continue: true }), eu(toOther)],
+  [eu({ ...BY_BIRD, continue: true }), eu({ ...BY_BIRD, ...toOther })],
+  [eu({ ...toOther, continue: true }), eu()],
+  [eu(toOther)],
+  [ofA(toOther), eu()],
+  [eu({ ...BY_BIRD, ...toOther })],
+  [eu(escalatesTo('boss'))],
+  [us(escalatesTo('board')), eu(escalatesTo('boss'))],
+  [eu({ ...BY_BIRD, ...escalatesTo('boss') })],
+  [eu({ continue: true, ...escalatesTo('boss') }), eu({ ...toOther, ...escalatesTo('boss') })],
+];
+
+const CAPS = [
+  {},
+  { maxNotificationsPerHour: 1 },
+  { maxNotificationsPerHour: 3 },
+  { foldStormsMs: 5 * MINUTE_MS },
+];
+
+/** Longer than any wait, cap or quiet time of these stories. */
+const SETTLED_MINUTES = 8 * 60;
+
+interface StoryOptions {
+  readonly trees: readonly (readonly Node[])[];
+  /** Whether receivers may be capped. */
+  readonly isCapped: boolean;
+  /** Whether old failures are seen late. */
+  readonly hasOldNews: boolean;
+}
+
+/** Tells the story of this seed; resolves to what went wrong. */
+async function tell(seed: number, { trees, isCapped, hasOldNews }: StoryOptions): Promise<readonly string[]> {
+  const random = seededRandom(seed);
+  const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
+  const grow = () => tree(node('', BY_KIND, pick(trees)));
+  const receivers = ['ops', 'other', 'boss', 'board'].map((name) => hook(name));
+  const setCaps = () => {
+    for (const name of ['ops', 'other', 'boss']) {
+      const at = receivers.findIndex((one) => one.name === name);
+      receivers[at] = hook(name, isCapped ? pick(CAPS) : {});
+    }
+  };
+  setCaps();
+  let route = grow();
+  const desk = await openDesk({ receivers, route });
+  await desk.pass(1);
+  for (let steps = 6 + Math.floor(random() * 14); steps > 0; steps -= 1) {
+    await happens(desk, random, pick, hasOldNews);
+    if (random() > 0.15) continue;
+    route = grow();
+    if (random() < 0.5) setCaps();
+    // Ids are made from the time of a flush, and no process starts in the instant in which another flushes.
+    await desk.pass(0.01);
+    await desk.restart(route);
+  }
+  await endSilences(desk);
+  await desk.fails(...BIRDS);
+  await desk.pass(SETTLED_MINUTES);
+  const wrong = notLastToldOf('firing', desk, route);
+  await desk.succeeds(...BIRDS);
+  await desk.pass(SETTLED_MINUTES);
+  wrong.push(...notLastToldOf('resolved', desk, route), ...stillFiring(desk));
+  if (trees === OF_ONE_RECEIVER) wrong.push(...toldTwice(desk));
+  wrong.push(...desk.happenings.filter(({ what }) => what === 'set_aside').map((one) => JSON.stringify(one)));
+  await desk.close();
+  return wrong;
+}
+
+type Pick = <T>(all: readonly T[]) => T;
+
+async function happens(desk: Desk, random: Random, pick: Pick, hasOldNews: boolean): Promise<void> {
+  const chance = random();
+  if (chance < 0.3) await desk.fails(...pick(SOME_BIRDS));
+  else if (chance < 0.45) await desk.succeeds(...pick(SOME_BIRDS));
+  else if (chance < 0.5) await desk.acknowledges(pick(BIRDS));
+  else if (chance < 0.55) await desk.resolves(pick(BIRDS));
+  else if (chance < 0.65 && hasOldNews) await desk.failedLongAgo(...pick(SOME_BIRDS));
+  else await desk.pass(pick([0.2, 0.5, 1, 3, 6, 12, 40]));
+}
+
+async function endSilences({ store, clock }: Desk): Promise<void> {
+  const nowUs = clock.nowUs();
+  await store.transaction(async (tx) => {
+    const all = await tx.silences.list(nowUs);
+    const ended = all.map((one) => ({ ...one, endsAtUs: Math.min(one.endsAtUs, nowUs), updatedAtUs: nowUs }));
+    await tx.silences.put(ended);
+  });
+}
+
+/** The status of a Bird in the last message that a receiver got about it. */
+function lastTold({ received }: Desk, receiver: string, bird: string): string {
+  const told = received.filter((one) => one.receiver === receiver && !one.again);
+  return (
+    told.flatMap(({ body }) => body.alerts).findLast(({ labels }) => labels.bird === bird)?.status ?? 'none'
+  );
+}
+
+function notLastToldOf(status: string, desk: Desk, route: Route): string[] {
+  return BIRDS.flatMap((bird) => {
+    const labels = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing', bird };
+    return routesFor(route, labels).flatMap(({ receiver }) => {
+      const last = lastTold(desk, receiver, bird);
+      return last === status ? [] : [`${receiver} was last told of ${bird}: ${last}, not ${status}`];
+    });
+  });
+}
+
+/** Escalations go to no route's receiver, and must end as well. */
+function stillFiring(desk: Desk): string[] {
+  return ['boss', 'board'].flatMap((receiver) =>
+    BIRDS.filter((bird) => lastTold(desk, receiver, bird) === 'firing').map(
+      (bird) => `${receiver} believes that ${bird} fires`,
+    ),
+  );
+}
+
+function toldTwice({ received }: Desk): string[] {
+  const events = received
+    .filter(({ again }) => !again)
+    .flatMap(({ receiver, body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => `${receiver} ${key}`)),
+    );
+  return events.filter((one, at) => events.indexOf(one) !== at).map((one) => `${one} twice`);
+}
+
+const STORIES = amountOf('stories of changing routes, of each sort', 60, 3);
+
+describe.each<[string, StoryOptions]>([
+  ['one receiver', { trees: OF_ONE_RECEIVER, isCapped: false, hasOldNews: true }],
+  ['one capped receiver', { trees: OF_ONE_RECEIVER, isCapped: true, hasOldNews: false }],
+  ['several receivers', { trees: OF_SEVERAL, isCapped: false, hasOldNews: true }],
+])('routes to %s that change while alerts fire', (_, options) => {
+  test('leave nobody with a wrong belief', async () => {
+    for (let seed = 1; seed <= STORIES; seed += 1)
+      expect(await tell(seed, options), `seed ${seed}`).toEqual([]);
+  });
+});
