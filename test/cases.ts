@@ -2,7 +2,8 @@
  * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`. The
  * vitest configuration says which (`provide`); there is no other difference between the two.
  */
-import { inject, test } from 'vitest';
+import { join, relative } from 'node:path';
+import { expect, inject, test } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -10,18 +11,28 @@ declare module 'vitest' {
   }
 }
 
+const ROOT = join(import.meta.dirname, '..');
+
+/**
+ * Prints a line that begins with the name of the test file. `console` is not used: vitest prints "unknown test" for what
+ * a file says while Node loads it.
+ */
+export function say(line: string): void {
+  process.stderr.write(`${relative(ROOT, expect.getState().testPath!)}: ${line}\n`);
+}
+
 /** The cases of a long test: `some`, or in the long run `all`. Prints how many of them run. */
 export function casesOf<T>(what: string, all: readonly T[], some: readonly T[]): readonly T[] {
   const cases = inject('cases') === 'all' ? all : some;
   const rest = cases.length < all.length ? '; all: npm run test:long' : '';
-  console.info(`${what}: ${cases.length} of ${all.length}${rest}`);
+  say(`${what}: ${cases.length} of ${all.length}${rest}`);
   return cases;
 }
 
 /** The amount for a long test: `some`, or in the long run `all`. Prints it. */
 export function amountOf(what: string, all: number, some: number): number {
   const amount = inject('cases') === 'all' ? all : some;
-  console.info(`${what}: ${amount}${amount === all ? '' : `; ${all}: npm run test:long`}`);
+  say(`${what}: ${amount}${amount === all ? '' : `; ${all}: npm run test:long`}`);
   return amount;
 }
 
@@ -31,7 +42,7 @@ export function amountOf(what: string, all: number, some: number): number {
  */
 export function longStory(name: string, story: () => Promise<void>): void {
   if (inject('cases') === 'all') test(name, story);
-  else console.info(`only in npm run test:long: ${name}`);
+  else say(`only in npm run test:long: ${name}`);
 }
 
 /** Picks this many of them, from the first one on, as far apart as possible. */

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf, longStory, say } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { type Outcome, runSeed } from './run.ts';
 
@@ -17,7 +17,7 @@ const seeds = casesOf(
   [...KNOWN_SEEDS, ...NEW_SEEDS],
   [KNOWN_SEEDS[randomInt(KNOWN_SEEDS.length)]!, NEW_SEEDS[0]!],
 );
-console.info(`worlds of this run: ${seeds.join(', ')}`);
+say(`worlds of this run: ${seeds.join(', ')}`);
 
 const outcomes = new Map<number, Promise<Outcome>>();
 /** Each world is run once, however many tests look at it. */

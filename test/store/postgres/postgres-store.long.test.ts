@@ -1,7 +1,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
-import { casesOf } from '../../cases.ts';
+import { casesOf, say } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { describeStore } from '../contract.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
@@ -90,7 +90,7 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
 });
 
 if (inject('cases') === 'some') {
-  console.info('the contract on PostgreSQL: the rooms that show how it works; all: npm run test:long');
+  say('the contract on PostgreSQL: the rooms that show how it works; all: npm run test:long');
 }
 
 if (bin === undefined) {
