@@ -522,6 +522,27 @@ describe("a receiver's cap", () => {
     ]);
   });
 
+  test('that is removed while what it held back is muted still sends each event once', async () => {
+    const options: { -readonly [Key in keyof DeskOptions]: DeskOptions[Key] } = {
+      receivers: [hook('ops', { maxNotificationsPerHour: 1 })],
+      route,
+    };
+    const desk = await open(options);
+    await desk.fails('B');
+    await desk.pass(5);
+    await desk.fails('A');
+    await desk.pass(5);
+    const nowUs = desk.clock.nowUs();
+    const untilUs = nowUs + 50.2 * MINUTE_MS * 1000;
+    await desk.store.transaction((tx) => tx.silences.put([silence('A', nowUs, untilUs)]));
+    options.receivers = [hook('ops')];
+    await desk.restart();
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(100);
+    expect(desk.lines()).toEqual(['ops@0 firing: B firing +1', 'ops@60 firing: A firing +2']);
+  });
+
   test('of a second receiver notifies of the end of what was escalated, although it fires anew by then', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss', { maxNotificationsPerHour: 1 })],

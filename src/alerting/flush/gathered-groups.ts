@@ -58,7 +58,8 @@ export async function isAnyHeldBack(
   receiver: string,
   members: readonly GroupMember[],
 ): Promise<boolean> {
-  return (await heldBackOf(tx, receiver, members)).length > 0;
+  const [group] = await tx.groups.list([heldBackKey(receiver)]);
+  return group !== undefined && (await heldBackOf(tx, receiver, members)).length > 0;
 }
 
 /** The members of the same alerts in the receiver's held-back group. */

@@ -68,18 +68,19 @@ function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<F
   return { routeLabels: writeLabels({ groupLabels: group.labels, commonLabels: labels }) };
 }
 
-/** Asks whether the receiver may be notified now, and counts it. */
+/** Asks whether the receiver may be notified now, and counts it if it is throttled. */
 async function admit(
   { tx, nowUs }: FlushContext,
   receiver: Receiver | undefined,
   { group, members }: Flush,
 ): Promise<{ readonly freeAtUs: number | null; readonly notices: readonly string[] }> {
-  const isThrottled = receiver?.maxNotificationsPerHour !== undefined || receiver?.foldStormsMs !== undefined;
-  if (!receiver || !isThrottled) return { freeAtUs: null, notices: [] };
-  const before = await tx.receivers.pace(receiver.name);
+  if (!receiver) return { freeAtUs: null, notices: [] };
   const isHeldBack = group.sort === 'held_back';
-  // Also something that waits because it is muted, after the rest was sent.
+  // Something may wait because it is muted, after the rest was sent, or even after the receiver's cap was removed.
   const isBehind = !isHeldBack && (await isAnyHeldBack(tx, receiver.name, members));
+  const isThrottled = (receiver.maxNotificationsPerHour ?? receiver.foldStormsMs) !== undefined;
+  if (!isThrottled) return { freeAtUs: isBehind ? nowUs : null, notices: [] };
+  const before = await tx.receivers.pace(receiver.name);
   const throttled = throttle(receiver, before, isHeldBack, nowUs, isBehind);
   await tx.receivers.putPace(throttled.pace);
   return throttled;
