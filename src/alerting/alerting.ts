@@ -8,9 +8,9 @@
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
  *   rerouteFiring       moves firing alerts to the routes of a new configuration (once per configuration)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
+ *   watchDeliveries     fires for receivers that accept nothing
  *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
- *   watchDeliveries     fires for receivers that accept nothing
  *   watchHealth         fires for what impairs the watch, unless another alert says it
  *   retryAlerts         lets alerts that could not join their groups try again
  *   joinGroups          puts each changed alert into the groups of its routes
@@ -158,9 +158,10 @@ export function createAlerting(options: AlertingOptions): Alerting {
       await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     }
     hasBegun = true;
+    // Before alerts that are due: one about a receiver that accepts again must not fire.
+    await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
     await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
     await steps.run('judgeOverdue', overdue.judge);
-    await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
     await steps.run('watchHealth', watchHealth);
     await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
     const growth: Growth = new Map();

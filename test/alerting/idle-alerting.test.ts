@@ -89,23 +89,36 @@ test.each([
   },
 );
 
+const settleDelivery = (state: 'retry' | 'delivered', failed: boolean) =>
+  stage.store.transaction((tx) =>
+    tx.outbox.settle(
+      [{ id: 'd', state, nextAttemptAtUs: stage.clock.nowUs() + 1, lastError: 'no', failed }],
+      stage.clock.nowUs(),
+    ),
+  );
+
+const said = () =>
+  stage.happenings.flatMap((one) => (one.what === 'alert' ? [`${one.alertname} ${one.state}`] : []));
+
 test('an integration that accepts nothing fires without a wake-up, and so does its end', async () => {
-  const settle = (state: 'retry' | 'delivered', failed: boolean) =>
-    stage.store.transaction((tx) =>
-      tx.outbox.settle(
-        [{ id: 'd', state, nextAttemptAtUs: stage.clock.nowUs() + 1, lastError: 'no', failed }],
-        stage.clock.nowUs(),
-      ),
-    );
-  const said = () =>
-    stage.happenings.flatMap((one) => (one.what === 'alert' ? [`${one.alertname} ${one.state}`] : []));
   await stage.store.transaction((tx) =>
     tx.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]),
   );
-  await settle('retry', true);
+  await settleDelivery('retry', true);
   await stage.clock.advance(20 * 60_000);
   expect(said()).toEqual(['DeliveryFailing firing']);
-  await settle('delivered', false);
+  await settleDelivery('delivered', false);
   await stage.clock.advance(30_000);
   expect(said()).toEqual(['DeliveryFailing firing', 'DeliveryFailing resolved']);
+});
+
+test('an integration that accepts again before its alert fires raises none', async () => {
+  await stage.store.transaction((tx) =>
+    tx.outbox.enqueue(notification('n'), [delivery('d', { position: 1 })]),
+  );
+  await settleDelivery('retry', true);
+  await stage.clock.advance(60_000);
+  await settleDelivery('delivered', false);
+  await stage.clock.advance(20 * 60_000);
+  expect(said()).toEqual([]);
 });
