@@ -23,6 +23,8 @@ export interface SceneOptions {
   readonly everyMs: number;
   /** What alerts are grouped by; by region if absent. */
   readonly groupBy?: string;
+  /** Default: 5s. */
+  readonly groupInterval?: string;
   /** Settings of the server, in addition to those for tests. */
   readonly settings?: readonly string[];
   /** Keeps logs and configurations. */
@@ -51,7 +53,8 @@ export async function openScene({
   everyMs,
   ...options
 }: SceneOptions): Promise<Scene> {
-  const { keep = false, log = () => {}, settings = [], groupBy = 'alertname, region' } = options;
+  const { keep = false, log = () => {}, settings = [] } = options;
+  const grouping = `group_by: [${options.groupBy ?? 'alertname, region'}], group_interval: ${options.groupInterval ?? '5s'}`;
   const bin = findServer();
   if (bin === undefined) throw new Error('PostgreSQL was not found: apt-get install postgresql');
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-replicas-'));
@@ -64,7 +67,7 @@ export async function openScene({
   const fleet = createFleet({
     folder,
     ports,
-    configOf: (place) => draft(place, { server, service, witness, interval, groupBy, port: ports[place]! }),
+    configOf: (place) => draft(place, { server, service, witness, interval, grouping, port: ports[place]! }),
     begun: service.isLife,
     crashed: (what) => void crashes.push(what),
   });
@@ -103,10 +106,10 @@ export async function until(isTrue: () => boolean | Promise<boolean>, withinMs: 
 interface DraftOptions extends Pick<Scene, 'server' | 'service' | 'witness'> {
   readonly port: number;
   readonly interval: string;
-  readonly groupBy: string;
+  readonly grouping: string;
 }
 
-function draft(place: number, { port, server, service, witness, interval, groupBy }: DraftOptions): string {
+function draft(place: number, { port, server, service, witness, interval, grouping }: DraftOptions): string {
   const regions = service.regions.map(
     (region) =>
       `  ${region}: { base_url: "${service.urlOf(place, region)}", token: token, requests_per_second: 50, concurrency: 2 }`,
@@ -119,7 +122,7 @@ poll: { interval: ${interval}, min_interval: 2s, inventory_interval: 1m, overlap
 receivers:
   - { name: lake, webhook_configs: [{ url: "${witness.url}", format: cloudevents }] }
   - { name: pager, webhook_configs: [{ url: "${witness.url}", format: alertmanager }] }
-route: { receiver: pager, group_by: [${groupBy}], group_wait: 2s, group_interval: 5s }
+route: { receiver: pager, ${grouping}, group_wait: 2s }
 forward: [{ receiver: lake }]
 heartbeat: { url: "${witness.url}beat", interval: ${BEAT_MS / 1000}s }
 web: { listen: "127.0.0.1:${port}", external_url: "http://127.0.0.1:${port}" }
