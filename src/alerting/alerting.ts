@@ -3,15 +3,15 @@
  *
  * All that it must remember is in the store. Each step reads what is due and commits its result together with the new
  * state in one transaction, so a crash between two steps neither repeats nor loses anything. The steps, in the order in
- * which they run:
+ * which they run, each if there is something for it to do:
  *
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
  *   rerouteFiring       moves firing alerts to the routes of a new configuration (once per configuration)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
- *   watchDeliveries     fires for receivers that accept nothing
- *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchHealth         fires for what impairs the watch, unless another alert says it
+ *   watchDeliveries     fires for receivers that accept nothing
+ *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
  *   retryAlerts         lets alerts that could not join their groups try again
  *   joinGroups          puts each changed alert into the groups of its routes
  *   flushGroups         notifies of the groups that are due: queues notifications and their deliveries
@@ -29,6 +29,7 @@ import { deliveryFailing } from '../domain/kinds/delivery-failing.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Report } from '../report.ts';
 import { applyFacts, writeDecision } from '../store/change-alerts.ts';
+import type { AlertingWork } from '../store/group-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { watchDeliveries } from './delivery-health.ts';
@@ -91,6 +92,11 @@ const LONGEST_WAIT_MS = 60_000;
 /** All steps run at least this often, even if the store shows nothing to do for any of them. */
 const EVERY_STEP_MS = 600_000;
 
+const ALL_WORK: AlertingWork = {
+  ...{ alertUs: 0, groupUs: 0, fallbackUs: 0 },
+  ...{ isJoining: true, isRetrying: true, isForwarding: true, isDeliveryFailing: true },
+};
+
 const NO_FACTS: readonly Fact[] = [];
 
 /** How long the stage waits after the store refused a transaction. */
@@ -113,61 +119,64 @@ export function createAlerting(options: AlertingOptions): Alerting {
 
   const steps = new StepRunner(options);
   let hasBegun = false;
-  let passedMs = Number.NEGATIVE_INFINITY;
-  /** When removed regions were last looked for. */
-  let removedMs = Number.NEGATIVE_INFINITY;
+  /** When all steps last ran. */
+  let allStepsMs = Number.NEGATIVE_INFINITY;
 
-  /**
-   * Checks the store without having been woken. On a database server each step costs several requests. So a step is
-   * skipped if the store has nothing for it to do, unless it knows more than the store does. Resolves to when something
-   * is due next; undefined if there may be something to do now.
-   */
-  async function look(): Promise<{ readonly nextUs: number | undefined } | undefined> {
-    if (clock.monotonicMs() - passedMs >= EVERY_STEP_MS || steps.isResting()) return undefined;
+  /** What there is to do. First come the steps that know more than the store does. */
+  async function look(): Promise<AlertingWork> {
     if (overdue.isDue()) await steps.run('judgeOverdue', overdue.judge);
-    await steps.run('watchHealth', watchHealth);
-    return store.transaction(async (tx) => {
-      const nowUs = clock.nowUs();
-      const nextUs = await tx.groups.nextAlertingUs();
-      const isDue = nextUs !== undefined && nextUs <= nowUs;
-      return isDue || (await tx.groups.isAnythingWaiting(nowUs, deliveryFailing.name))
-        ? undefined
-        : { nextUs };
-    });
+    if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
+    if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
+    return work();
   }
 
-  const dueNext = () => store.transaction(async (tx) => ({ nextUs: await tx.groups.nextAlertingUs() }));
+  async function work(): Promise<AlertingWork> {
+    const [found, faults] = await store.transaction(async (tx) => [
+      await tx.groups.work(clock.nowUs(), deliveryFailing.name),
+      await tx.faults.news(),
+    ]);
+    for (const fault of faults) report({ what: 'set_aside', ...fault });
+    return found;
+  }
 
-  async function pass(everyGroup: boolean): Promise<void> {
-    passedMs = clock.monotonicMs();
-    const isFirst = !hasBegun;
-    if (isFirst) await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
-    if (clock.monotonicMs() - removedMs >= EVERY_STEP_MS) {
-      removedMs = clock.monotonicMs();
-      await steps.run('endRemovedRegions', (tx) =>
-        endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()),
-      );
-    }
-    if (isFirst) {
-      let after: Alert | undefined;
-      await steps.run('rerouteFiring', async (tx) => {
-        const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());
-        after = rerouted.last;
-        return rerouted;
-      });
-      await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
-    }
+  /** What a new configuration changes. */
+  async function begin(): Promise<void> {
+    await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
+    await steps.run('endRemovedRegions', resolveRemovedRegions);
+    let after: Alert | undefined;
+    await steps.run('rerouteFiring', async (tx) => {
+      const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());
+      after = rerouted.last;
+      return rerouted;
+    });
+    await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
     hasBegun = true;
+  }
+
+  const resolveRemovedRegions = (tx: Transaction) =>
+    endRemovedRegions(tx, config.regions, config.rules, clock.nowUs());
+
+  /**
+   * Runs the steps that have something to do. On a database server each costs several requests, even if it finds
+   * nothing.
+   */
+  async function pass(todo: AlertingWork, everyGroup: boolean): Promise<void> {
+    const isDue = (atUs: number | null) => atUs !== null && atUs <= clock.nowUs();
+    if (todo === ALL_WORK) {
+      allStepsMs = clock.monotonicMs();
+      await steps.run('endRemovedRegions', resolveRemovedRegions);
+    }
     // Before alerts that are due: one about a receiver that accepts again must not fire.
-    await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
-    await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
-    await steps.run('judgeOverdue', overdue.judge);
-    await steps.run('watchHealth', watchHealth);
-    await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
+    if (todo.isDeliveryFailing || isDue(todo.alertUs))
+      await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
+    if (isDue(todo.alertUs))
+      await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
+    if (todo.isRetrying) await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
     const growth: Growth = new Map();
     await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, growth, everyGroup));
-    await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
-    await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
+    if (isDue(todo.fallbackUs)) await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
+    if (todo.isForwarding)
+      await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 
   /** Applies each health answer once. If its transaction fails, the next answer repeats the facts seconds later. */
@@ -205,25 +214,40 @@ export function createAlerting(options: AlertingOptions): Alerting {
   return {
     wake: () => bell.ring(),
     async run(signal) {
-      let isRung = true;
       while (!signal.aborted) {
         try {
-          const seen = isRung ? undefined : await look();
-          isRung = true;
-          if (!seen) await pass(false);
-          const { nextUs } = seen ?? (await dueNext());
-          const waitMs = nextUs === undefined ? longestMs : (nextUs - clock.nowUs()) / 1000;
+          if (!hasBegun) await begin();
+          let todo = await look();
+          if (isAnything(todo, clock.nowUs())) {
+            await pass(todo, false);
+            todo = await work();
+          }
+          const waitMs = (nextUs(todo) - clock.nowUs()) / 1000;
           // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
-          isRung = await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
+          await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
         } catch (error) {
           report({ what: 'trouble', stage: 'alerting', error });
           await sleep(clock, STORE_PAUSE_MS, signal);
         }
       }
     },
-    drain: () => pass(true),
+    async drain() {
+      if (!hasBegun) await begin();
+      await look();
+      await pass(ALL_WORK, true);
+    },
   };
+}
+
+/** The next instant at which alerting has something to do; Infinity for none. */
+function nextUs({ alertUs, groupUs, fallbackUs }: AlertingWork): number {
+  return Math.min(alertUs ?? Infinity, groupUs ?? Infinity, fallbackUs ?? Infinity);
+}
+
+function isAnything(todo: AlertingWork, nowUs: number): boolean {
+  const { isJoining, isRetrying, isForwarding, isDeliveryFailing } = todo;
+  return isJoining || isRetrying || isForwarding || isDeliveryFailing || nextUs(todo) <= nowUs;
 }
 
 /** Updates alerts whose due time has come. */

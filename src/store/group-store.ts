@@ -22,11 +22,27 @@ export interface GroupStore {
   deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void>;
   /** Deletes groups with their members. */
   delete(keys: readonly string[]): Promise<void>;
-  /** The earliest instant at which an alert, a group or a fallback is due; undefined for none. */
-  nextAlertingUs(): Promise<number | undefined>;
   /**
-   * Whether alerting has work that has no such instant: an alert joins its groups, for the first time or again; an
-   * event is forwarded; an integration fails; or an alert with this name, which is about integrations, fires.
+   * What alerting has to do. `ofIntegrations`: the name of the alerts about integrations that accept nothing, which are
+   * checked for as long as one fires.
    */
-  isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean>;
+  work(nowUs: number, ofIntegrations: string): Promise<AlertingWork>;
+}
+
+/** The instants are those of the next one; null for none. */
+export interface AlertingWork {
+  /** An alert changes with time. */
+  readonly alertUs: number | null;
+  /** A group is flushed. */
+  readonly groupUs: number | null;
+  /** A delivery is given to the fallback. */
+  readonly fallbackUs: number | null;
+  /** Alerts join their groups. */
+  readonly isJoining: boolean;
+  /** Alerts that were set aside try again to join. */
+  readonly isRetrying: boolean;
+  /** Events are forwarded. */
+  readonly isForwarding: boolean;
+  /** An integration accepts nothing, or an alert says so. */
+  readonly isDeliveryFailing: boolean;
 }

@@ -93,59 +93,60 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(await due(10)).toEqual(['now']);
     });
 
+    const work = () => run((tx) => tx.groups.work(NOW_US, 'DeliveryFailing'));
+
     test('and alerts say when something is due next', async () => {
-      const next = () => run((tx) => tx.groups.nextAlertingUs());
-      expect(await next()).toBeUndefined();
+      expect(await work()).toMatchObject({ alertUs: null, groupUs: null, fallbackUs: null });
       await run((tx) => tx.alerts.put([alert('never')]));
-      expect(await next()).toBeUndefined();
+      expect(await work()).toMatchObject({ alertUs: null, groupUs: null });
       await run((tx) => tx.groups.put([group('g', { nextFlushAtUs: NOW_US + 7 })]));
-      expect(await next()).toBe(NOW_US + 7);
       await run((tx) => tx.alerts.put([alert('soon', { dueAtUs: NOW_US + 3 })]));
-      expect(await next()).toBe(NOW_US + 3);
+      expect(await work()).toMatchObject({ alertUs: NOW_US + 3, groupUs: NOW_US + 7 });
       await run((tx) => tx.groups.delete(['g']));
       await run((tx) => tx.alerts.delete(['soon']));
-      expect(await next()).toBeUndefined();
+      expect(await work()).toMatchObject({ alertUs: null, groupUs: null });
     });
 
     test('wait for alerting if an alert is to join them, an event is to be forwarded, or an attempt failed', async () => {
-      const isWaiting = () => run((tx) => tx.groups.isAnythingWaiting(NOW_US, 'DeliveryFailing'));
-      expect(await isWaiting()).toBe(false);
+      const waiting = async () =>
+        Object.entries(await work()).flatMap(([what, is]) => (is === true ? [what] : []));
+      expect(await waiting()).toEqual([]);
       await run((tx) => tx.alerts.put([alert('a')]));
-      expect(await isWaiting()).toBe(true);
+      expect(await waiting()).toEqual(['isJoining']);
       await run((tx) => tx.alerts.markRouted(['a']));
-      expect(await isWaiting()).toBe(false);
+      expect(await waiting()).toEqual([]);
 
       await run((tx) => tx.forwards.queue([{ receiver: 'lake', event: event('e') }]));
-      expect(await isWaiting()).toBe(true);
+      expect(await waiting()).toEqual(['isForwarding']);
       await run((tx) => tx.forwards.take('lake', 1));
-      expect(await isWaiting()).toBe(false);
+      expect(await waiting()).toEqual([]);
 
       const fault = { sort: 'alert', name: 'a', reason: 'why' } as const;
       await run((tx) => tx.faults.note([fault], NOW_US, NOW_US + 1));
-      expect(await isWaiting()).toBe(false);
+      expect(await waiting()).toEqual([]);
       await run((tx) => tx.faults.note([fault], NOW_US, NOW_US));
-      expect(await isWaiting()).toBe(true);
+      expect(await waiting()).toEqual(['isRetrying']);
       await run((tx) => tx.faults.mend('alert', ['a']));
-      expect(await isWaiting()).toBe(false);
+      expect(await waiting()).toEqual([]);
 
       const failing = alert('b', { alertname: 'DeliveryFailing', state: 'firing' });
       await run(async (tx) => {
         await tx.alerts.put([failing]);
         await tx.alerts.markRouted(['b']);
       });
-      expect(await isWaiting()).toBe(true);
+      expect(await waiting()).toEqual(['isDeliveryFailing']);
       await run(async (tx) => {
         await tx.alerts.put([{ ...failing, state: 'resolved' }]);
         await tx.alerts.markRouted(['b']);
       });
-      expect(await isWaiting()).toBe(false);
+      expect(await waiting()).toEqual([]);
 
       await run(async (tx) => {
         await tx.outbox.enqueue(notification('n'), [delivery('d')]);
         const settlement = { id: 'd', state: 'retry', nextAttemptAtUs: NOW_US, failed: true } as const;
         await tx.outbox.settle([{ ...settlement, lastError: 'no' }], NOW_US);
       });
-      expect(await isWaiting()).toBe(true);
+      expect(await waiting()).toEqual(['isDeliveryFailing']);
     });
   });
 

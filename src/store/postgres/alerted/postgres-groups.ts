@@ -1,7 +1,7 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
-import type { GroupStore } from '../../group-store.ts';
+import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 
@@ -31,6 +31,16 @@ const PUT_MEMBERS = `INSERT INTO group_member (alert_group, alert, sort, notifie
 
 /** The columns of a `MemberRow`, for a member joined with its group and alert. */
 const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
+
+const WORK = `SELECT
+    (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL) AS "alertUs",
+    (SELECT min(next_flush_us) FROM alert_group) AS "groupUs",
+    (SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL) AS "fallbackUs",
+    EXISTS (SELECT 1 FROM changed_alert) AS "isJoining",
+    EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= $1) AS "isRetrying",
+    EXISTS (SELECT 1 FROM forward_queue) AS "isForwarding",
+    EXISTS (SELECT 1 FROM failing_integration)
+      OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2) AS "isDeliveryFailing"`;
 
 export class PostgresGroups implements GroupStore {
   readonly #statements: Statements;
@@ -128,26 +138,8 @@ export class PostgresGroups implements GroupStore {
     );
   }
 
-  async nextAlertingUs(): Promise<number | undefined> {
-    const row = await this.#statements.first<{ at_us: number | null }>(
-      `SELECT least(
-         (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL),
-         (SELECT min(next_flush_us) FROM alert_group),
-         (SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL)) AS at_us`,
-    );
-    return row?.at_us ?? undefined;
-  }
-
-  async isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean> {
-    const row = await this.#statements.first<{ waits: boolean }>(
-      `SELECT EXISTS (SELECT 1 FROM changed_alert) OR EXISTS (SELECT 1 FROM forward_queue)
-         OR EXISTS (SELECT 1 FROM failing_integration)
-         OR EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= $1)
-         OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2) AS waits`,
-      nowUs,
-      ofIntegrations,
-    );
-    return row!.waits;
+  async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
+    return (await this.#statements.first<AlertingWork>(WORK, nowUs, ofIntegrations))!;
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
-import type { GroupStore } from '../../group-store.ts';
+import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
@@ -17,6 +17,11 @@ interface MemberRow {
   readonly notified_seq: number;
   readonly notified_state: GroupMember['notifiedState'];
 }
+
+/** Truth values are 0 or 1. */
+type WorkRow = {
+  readonly [Part in keyof AlertingWork]: AlertingWork[Part] extends boolean ? number : AlertingWork[Part];
+};
 
 /** How many groups' members are loaded together, and how many members such a group may have. */
 const LOADED_AHEAD = 64;
@@ -149,12 +154,15 @@ export class SqliteGroups implements GroupStore {
     }
   }
 
-  async nextAlertingUs(): Promise<number | undefined> {
-    return this.#groups.next.get()?.at_us ?? undefined;
-  }
-
-  async isAnythingWaiting(nowUs: number, ofIntegrations: string): Promise<boolean> {
-    return this.#groups.waits.get(nowUs, ofIntegrations)!.waits === 1;
+  async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
+    const row = this.#groups.work.get(nowUs, ofIntegrations)!;
+    return {
+      ...row,
+      isJoining: row.isJoining === 1,
+      isRetrying: row.isRetrying === 1,
+      isForwarding: row.isForwarding === 1,
+      isDeliveryFailing: row.isDeliveryFailing === 1,
+    };
   }
 }
 
@@ -178,17 +186,16 @@ function prepareGroups(connection: Connection) {
          body = excluded.body`,
     ),
     remove: connection.prepare('DELETE FROM alert_group WHERE key IN (SELECT value FROM json_each(?))'),
-    next: connection.prepare<{ at_us: number | null }>(
-      `SELECT min(at_us) AS at_us FROM (
-         SELECT min(due_us) AS at_us FROM alert WHERE due_us IS NOT NULL
-         UNION ALL SELECT min(next_flush_us) FROM alert_group
-         UNION ALL SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL)`,
-    ),
-    waits: connection.prepare<{ waits: number }>(
-      `SELECT EXISTS (SELECT 1 FROM changed_alert) OR EXISTS (SELECT 1 FROM forward_queue)
-         OR EXISTS (SELECT 1 FROM failing_integration)
-         OR EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= ?)
-         OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = ?) AS waits`,
+    work: connection.prepare<WorkRow>(
+      `SELECT
+         (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL) AS alertUs,
+         (SELECT min(next_flush_us) FROM alert_group) AS groupUs,
+         (SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL) AS fallbackUs,
+         EXISTS (SELECT 1 FROM changed_alert) AS isJoining,
+         EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= ?) AS isRetrying,
+         EXISTS (SELECT 1 FROM forward_queue) AS isForwarding,
+         EXISTS (SELECT 1 FROM failing_integration)
+           OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = ?) AS isDeliveryFailing`,
     ),
   };
 }
