@@ -4,7 +4,8 @@
  *   load ──► mute ──► decide ──► notify ──► settle
  *
  * - *load*: reads the group's alerts, and its route in the present configuration; without a route the group is
- *   dissolved.
+ *   dissolved. A receiver that the group had in an earlier configuration is notified once more before that
+ *   (`flush/former-receiver.ts`).
  * - *mute*: sets apart the alerts that a silence, an inhibition or a time interval mutes. They wait, or are suppressed
  *   for good.
  * - *decide*: decides whether the group notifies now, and of what, by the pure functions of its sort
@@ -27,6 +28,7 @@ import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
+import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
@@ -137,7 +139,7 @@ async function flushEach(
 
 /** Flushes one group; returns how many alerts it has. */
 async function flushGroup(context: FlushContext, group: Group): Promise<number> {
-  const loaded = await loadGroup(context, group);
+  const loaded = await loadGroup(context, await notifyFormerReceiver(context, group));
   if (loaded.route === undefined) return loaded.inGroup.length;
   const muted = await muteAlerts(context, loaded);
   const flushed = await decideFlush(context, muted);

@@ -1,8 +1,8 @@
 /**
- * Random stories in which the route tree, caps and folding change while alerts fire, are acknowledged, and end. At the
- * end of each story everything fails, and later succeeds. Whoever the last routes lead to must be notified of both, no
- * receiver may be left with an alert that it believes to fire, and nothing may be set aside. Where all routes lead to
- * one receiver, no event may reach it twice.
+ * Random stories in which the route tree, caps and folding change while alerts fire, are acknowledged or muted, and
+ * end. At the end of each story everything fails, and later succeeds. Whoever the last routes lead to must be notified
+ * of both, and nothing may be set aside. Unless an end was muted, no receiver may be left with an alert that it
+ * believes to fire. Where all routes lead to one receiver, no event may reach it twice.
  */
 import { describe, expect, test } from 'vitest';
 import { type Route, routesFor } from '../../src/domain/routing/route.ts';
@@ -51,6 +51,22 @@ const OF_SEVERAL: readonly (readonly Node[])[] = [
   [eu({ continue: true, ...escalatesTo('boss') }), eu({ ...toOther, ...escalatesTo('boss') })],
 ];
 
+/** Trees with routes that a time interval mutes. */
+const MUTED_AT_NIGHT = { muteTimeIntervals: ['night'] };
+const OF_ONE_AT_NIGHT: readonly (readonly Node[])[] = [
+  ...OF_ONE_RECEIVER,
+  [eu(MUTED_AT_NIGHT)],
+  [us(), eu({ ...BY_BIRD, ...MUTED_AT_NIGHT })],
+  [ofA(MUTED_AT_NIGHT), eu()],
+];
+const OF_SEVERAL_AT_NIGHT: readonly (readonly Node[])[] = [
+  ...OF_SEVERAL,
+  ...OF_ONE_AT_NIGHT,
+  [eu({ ...MUTED_AT_NIGHT, continue: true }), eu(toOther)],
+  [eu({ ...MUTED_AT_NIGHT, ...escalatesTo('boss') })],
+  [ofA({ ...toOther, ...MUTED_AT_NIGHT }), eu(escalatesTo('boss'))],
+];
+
 const CAPS = [
   {},
   { maxNotificationsPerHour: 1 },
@@ -67,10 +83,13 @@ interface StoryOptions {
   readonly isCapped: boolean;
   /** Whether old failures are seen late. */
   readonly hasOldNews: boolean;
+  /** Whether there are silences, and nights in which routes are muted. */
+  readonly hasMutes: boolean;
 }
 
 /** Tells the story of this seed; resolves to what went wrong. */
-async function tell(seed: number, { trees, isCapped, hasOldNews }: StoryOptions): Promise<readonly string[]> {
+async function tell(seed: number, options: StoryOptions): Promise<readonly string[]> {
+  const { trees, isCapped, hasMutes } = options;
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
   const grow = () => tree(node('', BY_KIND, pick(trees)));
@@ -83,10 +102,13 @@ async function tell(seed: number, { trees, isCapped, hasOldNews }: StoryOptions)
   };
   setCaps();
   let route = grow();
-  const desk = await openDesk({ receivers, route });
+  const sky = { isNight: false };
+  const night = { spec: { location: 'UTC' }, contains: () => sky.isNight };
+  const desk = await openDesk({ receivers, route, timeIntervals: new Map([['night', [night]]]) });
   await desk.pass(1);
   for (let steps = 6 + Math.floor(random() * 14); steps > 0; steps -= 1) {
-    await happens(desk, random, pick, hasOldNews);
+    if (hasMutes && random() < 0.2) await mutes(desk, sky, pick);
+    else await happens(desk, random, pick, options);
     if (random() > 0.15) continue;
     route = grow();
     if (random() < 0.5) setCaps();
@@ -94,14 +116,17 @@ async function tell(seed: number, { trees, isCapped, hasOldNews }: StoryOptions)
     await desk.pass(0.01);
     await desk.restart(route);
   }
+  sky.isNight = false;
   await endSilences(desk);
   await desk.fails(...BIRDS);
   await desk.pass(SETTLED_MINUTES);
   const wrong = notLastToldOf('firing', desk, route);
+  if (!hasMutes) wrong.push(...stillFiring(desk, unreached(route)));
   await desk.succeeds(...BIRDS);
   await desk.pass(SETTLED_MINUTES);
-  wrong.push(...notLastToldOf('resolved', desk, route), ...stillFiring(desk));
-  if (trees === OF_ONE_RECEIVER) wrong.push(...toldTwice(desk));
+  wrong.push(...notLastToldOf('resolved', desk, route));
+  if (!hasMutes) wrong.push(...stillFiring(desk, ['ops', 'other', 'boss', 'board']));
+  if (trees === OF_ONE_RECEIVER || trees === OF_ONE_AT_NIGHT) wrong.push(...toldTwice(desk));
   wrong.push(...desk.happenings.filter(({ what }) => what === 'set_aside').map((one) => JSON.stringify(one)));
   await desk.close();
   return wrong;
@@ -109,7 +134,12 @@ async function tell(seed: number, { trees, isCapped, hasOldNews }: StoryOptions)
 
 type Pick = <T>(all: readonly T[]) => T;
 
-async function happens(desk: Desk, random: Random, pick: Pick, hasOldNews: boolean): Promise<void> {
+async function mutes(desk: Desk, sky: { isNight: boolean }, pick: Pick): Promise<void> {
+  if (pick([true, false])) sky.isNight = !sky.isNight;
+  else await desk.silences(pick(BIRDS), pick([3, 17.2, 61, 90.7]));
+}
+
+async function happens(desk: Desk, random: Random, pick: Pick, { hasOldNews }: StoryOptions): Promise<void> {
   const chance = random();
   if (chance < 0.3) await desk.fails(...pick(SOME_BIRDS));
   else if (chance < 0.45) await desk.succeeds(...pick(SOME_BIRDS));
@@ -137,18 +167,27 @@ function lastTold({ received }: Desk, receiver: string, bird: string): string {
 }
 
 function notLastToldOf(status: string, desk: Desk, route: Route): string[] {
-  return BIRDS.flatMap((bird) => {
-    const labels = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing', bird };
-    return routesFor(route, labels).flatMap(({ receiver }) => {
+  return BIRDS.flatMap((bird) =>
+    receiversOf(route, bird).flatMap((receiver) => {
       const last = lastTold(desk, receiver, bird);
       return last === status ? [] : [`${receiver} was last told of ${bird}: ${last}, not ${status}`];
-    });
-  });
+    }),
+  );
 }
 
-/** Escalations go to no route's receiver, and must end as well. */
-function stillFiring(desk: Desk): string[] {
-  return ['boss', 'board'].flatMap((receiver) =>
+function receiversOf(route: Route, bird: string): string[] {
+  const labels = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing', bird };
+  return routesFor(route, labels).map(({ receiver }) => receiver);
+}
+
+/** Receivers of routes that no Bird's alerts reach, in the order of their names. */
+function unreached(route: Route): string[] {
+  const reached = new Set(BIRDS.flatMap((bird) => receiversOf(route, bird)));
+  return ['ops', 'other'].filter((name) => !reached.has(name));
+}
+
+function stillFiring(desk: Desk, receivers: readonly string[]): string[] {
+  return receivers.flatMap((receiver) =>
     BIRDS.filter((bird) => lastTold(desk, receiver, bird) === 'firing').map(
       (bird) => `${receiver} believes that ${bird} fires`,
     ),
@@ -164,12 +203,17 @@ function toldTwice({ received }: Desk): string[] {
   return events.filter((one, at) => events.indexOf(one) !== at).map((one) => `${one} twice`);
 }
 
-const STORIES = amountOf('stories of changing routes, of each sort', 60, 3);
+const STORIES = amountOf('stories of changing routes, of each sort', 60, 2);
+
+const PLAIN = { isCapped: false, hasOldNews: false, hasMutes: false };
 
 describe.each<[string, StoryOptions]>([
-  ['one receiver', { trees: OF_ONE_RECEIVER, isCapped: false, hasOldNews: true }],
-  ['one capped receiver', { trees: OF_ONE_RECEIVER, isCapped: true, hasOldNews: false }],
-  ['several receivers', { trees: OF_SEVERAL, isCapped: false, hasOldNews: true }],
+  ['one receiver', { ...PLAIN, trees: OF_ONE_RECEIVER, hasOldNews: true }],
+  ['one capped receiver', { ...PLAIN, trees: OF_ONE_RECEIVER, isCapped: true }],
+  ['several receivers', { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true }],
+  ['several capped receivers', { ...PLAIN, trees: OF_SEVERAL, isCapped: true }],
+  ['one receiver, muted at times,', { ...PLAIN, trees: OF_ONE_AT_NIGHT, isCapped: true, hasMutes: true }],
+  ['several, muted at times,', { ...PLAIN, trees: OF_SEVERAL_AT_NIGHT, isCapped: true, hasMutes: true }],
 ])('routes to %s that change while alerts fire', (_, options) => {
   test('leave nobody with a wrong belief', async () => {
     for (let seed = 1; seed <= STORIES; seed += 1)

@@ -17,6 +17,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { TimeIntervals } from '../../src/domain/muting/time-interval.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
@@ -70,6 +71,7 @@ export interface Body {
   readonly alerts: readonly {
     readonly status: string;
     readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
     readonly events: readonly { readonly key: string }[];
   }[];
 }
@@ -106,6 +108,8 @@ export interface Desk {
   /** As the page, a link in a mail, or a command does it. */
   acknowledges(...birds: string[]): Promise<void>;
   resolves(...birds: string[]): Promise<void>;
+  /** Silences a Bird from now on. */
+  silences(bird: string, minutes: number): Promise<void>;
   pass(minutes: number): Promise<void>;
   /** Starts the next life, with these changes to the route. */
   restart(route?: Partial<Route>): Promise<void>;
@@ -369,6 +373,23 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         expect((await alertDesk.resolve(id, { createdBy: 'anna', comment: 'mended' })).ok).toBe(true);
       }
       await clock.advance(0);
+    },
+    async silences(bird, minutes) {
+      ids += 1;
+      const nowUs = clock.nowUs();
+      const silence = {
+        id: `00000000-0000-4000-9000-${String(ids).padStart(12, '0')}`,
+        matchers: parseMatchers(`bird="${bird}"`),
+        startsAtUs: nowUs,
+        endsAtUs: nowUs + minutes * 60_000_000,
+        updatedAtUs: nowUs,
+        createdBy: 'anna',
+        comment: 'on it',
+        recurrence: null,
+        alertId: null,
+        alertStartsAtUs: null,
+      };
+      await inner.transaction((tx) => tx.silences.put([silence]));
     },
     pass: (minutes) => clock.advance(minutes * MINUTE_MS),
     async restart(changes = {}) {

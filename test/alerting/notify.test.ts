@@ -575,7 +575,7 @@ describe("a receiver's cap", () => {
     await desk.restart({ escalation: undefined } as unknown as Partial<Route>);
     await desk.fails('A');
     await desk.pass(200);
-    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@75 resolved: A resolved +0']);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@75 resolved: A resolved +1']);
   });
 
   test('of a second receiver notifies once of the end of what was escalated meanwhile', async () => {

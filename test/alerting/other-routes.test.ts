@@ -1,5 +1,6 @@
 /** What becomes of groups if the next life has other routes. */
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Receiver } from '../../src/channels/receiver.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
@@ -12,8 +13,13 @@ const us = (settings: Partial<Node> = {}) => node('region="us"', { ...GROUPED, .
 const routes = (...children: Node[]) => tree(node('', GROUPED, children));
 
 async function open(...children: Node[]): Promise<Desk> {
+  return openWith({}, ...children);
+}
+
+/** With these settings of the receiver `ops`. */
+async function openWith(settings: Partial<Receiver>, ...children: Node[]): Promise<Desk> {
   desk = await openDesk({
-    receivers: [hook('ops'), hook('other'), hook('boss'), hook('board')],
+    receivers: [hook('ops', settings), hook('other'), hook('boss'), hook('board')],
     route: routes(...children),
   });
   await desk.pass(1);
@@ -120,7 +126,11 @@ describe('a group whose route is no longer configured', () => {
     await desk.pass(2);
     await desk.restart(routes(eu({ ...perBird, receiver: 'other' })));
     await desk.pass(20);
-    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'other@3 firing: A firing +1']);
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1',
+      'ops@3 resolved: A resolved +0',
+      'other@3 firing: A firing +1',
+    ]);
   });
 
   test('has notified of what came and went, even if it went back to a group that it had left', async () => {
@@ -206,7 +216,7 @@ describe('an alert that fires', () => {
 });
 
 describe('a group whose route has another receiver', () => {
-  test('begins anew there, and its former receiver is notified of what was over by then', async () => {
+  test('begins anew there, and its former receiver is notified that nothing of it fires there any more', async () => {
     await open(eu());
     await desk.fails('A', 'B');
     await desk.pass(2);
@@ -215,28 +225,79 @@ describe('a group whose route has another receiver', () => {
     await desk.restart(routes(eu({ receiver: 'other' })));
     await desk.pass(10);
     await desk.succeeds('B');
-    await desk.pass(10);
+    await desk.pass(20);
     expect(desk.lines()).toEqual([
       'ops@1 firing: A firing +1; B firing +1',
-      'ops@3 resolved: A resolved +0',
-      'other@4 firing: B firing +2',
-      'other@14 resolved: B resolved +0',
+      'ops@3 resolved: A resolved +0; B resolved +1',
+      'other@3 firing: B firing +2',
+      'other@18 resolved: B resolved +0',
+    ]);
+    expect(desk.received[1]!.body.alerts.map((one) => one.annotations.resolved_by)).toEqual([
+      expect.stringContaining('succeeded'),
+      'it continues under other labels or another route',
     ]);
   });
 
-  test('also where ends are owed to its former receiver one after another', async () => {
-    await open(eu());
-    await desk.fails('A', 'B', 'C');
+  test('leaves to its former receiver what still reaches that by another route', async () => {
+    await open(eu({ continue: true }), eu());
+    await desk.fails('A');
     await desk.pass(2);
-    await desk.succeeds('A');
-    await desk.restart(routes(eu({ receiver: 'other' })));
-    await desk.pass(0.5);
-    await desk.succeeds('B');
+    await desk.restart(routes(eu({ receiver: 'other', continue: true }), eu()));
     await desk.pass(10);
-    expect(desk.lines().slice(1)).toEqual([
-      'ops@3 resolved: A resolved +0',
-      'ops@4 resolved: B resolved +0',
-      'other@5 firing: C firing +1',
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1',
+      'ops@1 firing: A firing +1',
+      'other@3 firing: A firing +1',
+    ]);
+  });
+});
+
+describe('a throttled receiver that routes no longer lead to', () => {
+  const toOther = () => desk.restart(routes(eu({ receiver: 'other' })));
+
+  test('is notified later that what it was notified of is over', async () => {
+    await openWith({ maxNotificationsPerHour: 1 }, eu());
+    await desk.fails('A', 'B');
+    await desk.pass(5);
+    await desk.fails('B');
+    await desk.pass(0.1);
+    await desk.succeeds('B');
+    await desk.pass(2.9);
+    await toOther();
+    await desk.pass(100);
+    await desk.succeeds('A');
+    await desk.pass(100);
+    expect(desk.lines()).toEqual([
+      'ops@1 firing: A firing +1; B firing +1',
+      'other@9 firing: A firing +1',
+      'ops@61 resolved: A resolved +0; B resolved +1',
+      'other@114 resolved: A resolved +0',
+    ]);
+  });
+
+  test('is not left with what it was not notified of before', async () => {
+    await openWith({ maxNotificationsPerHour: 1 }, eu({ groupBy: ['bird'] }));
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.pass(2);
+    await desk.restart(routes(eu({ groupBy: ['bird'], receiver: 'other' })));
+    await desk.pass(100);
+    expect(desk.lines('ops')).toEqual([
+      'ops@1 firing: A firing +1',
+      'ops@61 resolved: A resolved +0; B resolved +1',
+    ]);
+  });
+
+  test('also where only some alerts of a group are routed to another', async () => {
+    await openWith({ maxNotificationsPerHour: 1 }, eu());
+    await desk.fails('A', 'B');
+    await desk.pass(3);
+    await desk.restart(routes(node('bird="A"', { ...GROUPED, receiver: 'other' }), eu()));
+    await desk.pass(100);
+    expect(desk.lines('ops')).toEqual([
+      'ops@1 firing: A firing +1; B firing +1',
+      'ops@61 resolved: A resolved +0',
     ]);
   });
 });

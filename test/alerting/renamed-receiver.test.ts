@@ -128,7 +128,10 @@ describe('what is held back for a receiver that is renamed', () => {
     await desk.pass(2);
     await desk.restart({ receiver: 'ops2' });
     await desk.pass(100);
-    expect(desk.lines('ops')).toEqual(['ops@1 firing: A firing +1', 'ops@61 firing: B firing +1']);
+    expect(desk.lines('ops')).toEqual([
+      'ops@1 firing: A firing +1',
+      'ops@61 resolved: A resolved +0; B resolved +1',
+    ]);
     expect(desk.lines('ops2')).toEqual(['ops2@5 firing: A firing +1', 'ops2@5 firing: B firing +1']);
   });
 });

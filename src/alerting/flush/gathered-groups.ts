@@ -3,6 +3,7 @@
  * a gathering group has notified of, the others must not notify of again. What it never will notify of, they must.
  */
 import type { Receiver } from '../../channels/receiver.ts';
+import { continuedElsewhere } from '../../domain/grouping/flush.ts';
 import {
   type AlertInGroup,
   type Group,
@@ -12,7 +13,7 @@ import {
 } from '../../domain/grouping/group.ts';
 import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
-import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
+import { heldBackGroup, heldBackKey, heldBackMember } from '../../domain/grouping/sorts/held-back-sort.ts';
 import { type Route, routeOfGroup } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { NOTHING, type Step } from '../step.ts';
@@ -36,7 +37,13 @@ export async function holdBack(
   // It may be waiting for muted alerts rather than for the receiver.
   else if (group.nextFlushAtUs > freeAtUs) await tx.groups.put([{ ...group, nextFlushAtUs: freeAtUs }]);
   const knownIds = new Set(known.map((member) => member.alertId));
-  await tx.groups.putMembers(heldBackMembers(route.receiver, open, ids, knownIds));
+  const news = open.filter(({ alert }) => ids.has(alert.id) && !knownIds.has(alert.id));
+  const left = news.filter(({ member }) => member.notifiedSeq === HAS_LEFT).map(({ alert }) => alert.id);
+  const present = left.length > 0 ? await presentFor(tx, route.receiver, left) : new Set();
+  await tx.groups.putMembers(
+    // Another group of the receiver goes on with an alert that is present.
+    news.filter(({ alert }) => !present.has(alert.id)).map((one) => heldBackMember(route.receiver, one)),
+  );
 }
 
 /**
@@ -74,24 +81,34 @@ async function heldBackOf(
 }
 
 /**
- * Marks the alerts of a held-back group as left that the receiver knows as firing, but that no other group of it has any
- * more: an escalation that was over, for example, of an alert that fires again. Nobody else would notify it of the end.
+ * Treats firing alerts of a held-back group as over that no other group of its receiver has any more: since routes
+ * changed, for example. If the receiver believed that such an alert fires, nobody else would notify it of the end.
  */
-export async function markOrphans(
+export async function endOrphans(
   tx: Transaction,
   { receiver }: Group,
   inGroup: readonly AlertInGroup[],
+  nowUs: number,
 ): Promise<readonly AlertInGroup[]> {
-  const ids = inGroup.map(({ alert }) => alert.id);
-  const others = await membersFor(tx, receiver, ids, OWN_SORTS);
-  const present = new Set(
-    others.flatMap(({ alertId, notifiedSeq }) => (notifiedSeq === HAS_LEFT ? [] : [alertId])),
+  const present = await presentFor(
+    tx,
+    receiver,
+    inGroup.map(({ alert }) => alert.id),
   );
   return inGroup.map(({ alert, member }) => {
-    const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
-    const isOrphan = wasFiring && !present.has(alert.id);
-    return { alert, member: isOrphan ? { ...member, notifiedSeq: HAS_LEFT } : member };
+    const isOrphan = alert.state === 'firing' && !present.has(alert.id);
+    return { alert: isOrphan ? continuedElsewhere(alert, nowUs) : alert, member };
   });
+}
+
+/** Which of these alerts are in a group of the receiver that gathers nothing. */
+async function presentFor(
+  tx: Transaction,
+  receiver: string,
+  alertIds: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const members = await membersFor(tx, receiver, alertIds, OWN_SORTS);
+  return new Set(members.flatMap((one) => (one.notifiedSeq === HAS_LEFT ? [] : [one.alertId])));
 }
 
 /**

@@ -8,13 +8,12 @@ import {
   HAS_LEFT,
   isSettled,
 } from '../../domain/grouping/group.ts';
-import { GATHERING_INTERVAL_MS, routeOnce } from '../../domain/grouping/sorts/sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';
-import { giveBack, markOrphans } from './gathered-groups.ts';
+import { endOrphans, giveBack } from './gathered-groups.ts';
 
 /** How long a resolved alert stays visible on the page once every receiver was notified of it. */
 const SETTLED_FOR_US = 3_600_000_000;
@@ -27,8 +26,7 @@ const NONE: ReadonlySet<string> = new Set();
 /**
  * Loads a group's alerts and its route. A group without alerts, or without a route in the present configuration, is
  * dissolved and returned without a route; its alerts move to the groups of the routes that they reach now. A group
- * whose route has another receiver begins anew. Before either, the group notifies the former receiver once of the
- * alerts that resolved: it knows them as firing, and nobody else would tell it.
+ * whose route has another receiver begins anew.
  */
 export async function loadGroup(
   context: FlushContext,
@@ -47,14 +45,8 @@ export async function loadGroup(
   const route = sort.routeOf(group, config.route, isConfigured);
   const isItsReceivers = group.sort !== 'route' || route?.receiver === group.receiver;
   if (route && staying.length > 0 && isItsReceivers) {
-    const inGroup = group.sort === 'held_back' ? await markOrphans(tx, group, staying) : staying;
+    const inGroup = group.sort === 'held_back' ? await endOrphans(tx, group, staying, nowUs) : staying;
     return { group: placed(group, route), inGroup, route };
-  }
-  const owed = isItsReceivers || !isConfigured ? [] : staying.filter(isEndOwed);
-  if (owed.length > 0) {
-    const others = staying.filter((one) => !owed.includes(one));
-    if (!route) await moveOut(context, group, others);
-    return { group, inGroup: owed, route: lastOnce(route ?? config.route, group.receiver) };
   }
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
   if (route && staying.length > 0) {
@@ -65,17 +57,6 @@ export async function loadGroup(
   if (group.sort === 'route') await moveOut(context, group, staying);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
-}
-
-/** The route by which a group notifies its former receiver for the last time. */
-function lastOnce(route: Route, receiver: string): Route {
-  return { ...routeOnce(route, receiver), groupIntervalMs: GATHERING_INTERVAL_MS };
-}
-
-/** True for an alert that has resolved and that the group last notified of as firing. */
-function isEndOwed({ member, alert }: AlertInGroup): boolean {
-  const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
-  return wasFiring && member.notifiedSeq !== HAS_LEFT && alert.state !== 'firing';
 }
 
 /** The group with the present place of its route, where the next flush finds it. */

@@ -205,14 +205,18 @@ function byUrgency(a: View, b: View): number {
   );
 }
 
-/** An alert as the group that it left knows it: over, under the labels that brought it there. */
-function gone(alert: Alert, group: Group, nowUs: number): Alert {
+/** An alert that still fires as a receiver sees it that no longer gets it: over. */
+export function continuedElsewhere(alert: Alert, nowUs: number): Alert {
   const annotations = {
     ...alert.annotations,
     resolved_by: 'it continues under other labels or another route',
   };
-  const labels = { ...alert.labels, ...group.labels };
-  return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
+  return { ...alert, state: 'resolved', annotations, endsAtUs: nowUs, ending: 'moved' };
+}
+
+/** An alert as the group that it left knows it: over, under the labels that brought it there. */
+function gone(alert: Alert, group: Group, nowUs: number): Alert {
+  return { ...continuedElsewhere(alert, nowUs), labels: { ...alert.labels, ...group.labels } };
 }
 
 function notifiedAlert({ alert, status, isNew, newEvents }: Listed, events: readonly Event[]): NotifiedAlert {

@@ -37,18 +37,10 @@ export function heldBackGroup(receiver: string, freeAtUs: number): Group {
 }
 
 /**
- * The members by which the receiver's held-back group takes over what a flush would have notified: those of `inGroup`
- * that the flush changes, in their previous state. `known` are alerts that the group already has.
+ * The member by which the receiver's held-back group takes over what a flush would have notified of an alert: the
+ * group's own one before the flush. Of an alert that has left that group only the end is to be notified.
  */
-export function heldBackMembers(
-  receiver: string,
-  inGroup: readonly AlertInGroup[],
-  changed: ReadonlySet<string>,
-  known: ReadonlySet<string>,
-): GroupMember[] {
-  return inGroup.flatMap(({ member }) => {
-    const { alertId, notifiedSeq } = member;
-    if (!changed.has(alertId) || known.has(alertId) || notifiedSeq === HAS_LEFT) return [];
-    return [{ ...member, groupKey: heldBackKey(receiver), sort: 'held_back' }];
-  });
+export function heldBackMember(receiver: string, { member, alert }: AlertInGroup): GroupMember {
+  const notifiedSeq = member.notifiedSeq === HAS_LEFT ? alert.lastSeq : member.notifiedSeq;
+  return { ...member, notifiedSeq, groupKey: heldBackKey(receiver), sort: 'held_back' };
 }
