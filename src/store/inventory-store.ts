@@ -30,10 +30,13 @@ export interface BirdRecord {
   readonly hasFirstStatus?: boolean;
   /**
    * Since when its events are news, on the service's clock, if it came to be watched later than its region; absent if
-   * they have been news for as long as the region is watched.
+   * they have been news for as long as the region is watched. `NO_NEWS_US` while the configuration excludes its Nest.
    */
   readonly newsSinceUs?: number | undefined;
 }
+
+/** Later than any event. */
+export const NO_NEWS_US = Number.MAX_SAFE_INTEGER;
 
 /** Mail addresses of the active members of a Nest. */
 export interface NestMembers {

@@ -4,6 +4,7 @@ import { flightFailed } from '../../src/domain/kinds/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { load } from '../config/load.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -207,6 +208,65 @@ describe('another configuration', () => {
     await stage.minutesPass(2);
     expect(statuses()).toEqual(['firing eu']);
     expect(stage.received()[0]!.alerts[0]!.events_total).toBe(1);
+  });
+
+  test('that excludes a Nest for a while: what happened is history, and what is wrong now raises alerts', async () => {
+    const play: string[] = [];
+    let nestId = '';
+    const addSandbox = (world: World) => {
+      addBird(world);
+      nestId = world.addNest({ name: 'Sandbox' }).id;
+      for (const name of ['Fails', 'Flies', 'Stops', 'Hangs', 'Works']) {
+        play.push(world.addBird(nestId, { name, triggerType: 'event' }).id);
+      }
+    };
+    await curtain({
+      regions: ['eu'],
+      before: addSandbox,
+      rules: [rule('FlightStuck', { maxDurationMs: 30 * 60_000 })],
+    });
+    const [fails, flies, stops, hangs, works] = play as [string, string, string, string, string];
+    const world = stage.worlds.eu!;
+    const excludes = (exclude: string[]) =>
+      stage.follows((config) => ({
+        ...config,
+        regions: config.regions.map((one) => ({ ...one, nests: { include: ['*'], exclude } })),
+      }));
+    world.startFlight(flies, { endsAs: 'failed', fliesForMs: 20 * 60_000 });
+    await stage.minutesPass(6);
+    await excludes(['Sandbox']);
+    await stage.minutesPass(6);
+    world.startFlight(fails, { endsAs: 'failed', fliesForMs: 1_000 });
+    world.startFlight(hangs);
+    for (let count = 0; count < 5; count += 1) world.eventError(works);
+    world.disconnectConnection({ nestId, entityId: '77', exhausted: true, wording: 'old' });
+    await stage.minutesPass(20);
+    world.suspend(stops);
+    world.activate(works);
+    await stage.minutesPass(20);
+    expect(stage.received()).toEqual([]);
+    await excludes([]);
+    await stage.minutesPass(10);
+    const alerts = stage.received().flatMap((one) => one.alerts);
+    expect(
+      alerts
+        .map(({ labels, status }) => `${labels.alertname} ${status} ${labels.bird ?? labels.entity_id}`)
+        .toSorted(),
+    ).toEqual([
+      'BirdDeactivated firing Stops',
+      'ConnectionDisconnected firing 77',
+      'FlightStuck firing Hangs',
+    ]);
+    const truth = world.truth().events.map(({ key }) => key);
+    expect(stage.forwarded().toSorted()).toEqual(truth.toSorted());
+    world.startFlight(fails, { endsAs: 'failed', fliesForMs: 1_000 });
+    await stage.minutesPass(3);
+    expect(
+      stage
+        .received()
+        .at(-1)!
+        .alerts.map(({ labels, events_total }) => [labels.bird, events_total]),
+    ).toEqual([['Fails', 1]]);
   });
 
   test('of rules applies to what happens from then on', async () => {

@@ -31,7 +31,7 @@ const regionShape = z.strictObject({
     })
     .prefault({})
     .describe(
-      'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert. A Nest that is watched again is read from where it was left, and what happened meanwhile raises alerts.',
+      'Which Nests are watched. Notifications about other Nests are kept and forwarded, but raise no alert. What happened in a Nest while it was excluded is read once it is watched again, and kept and forwarded; alerts are raised only for what is still wrong then.',
     ),
   links: linksShape,
 });

@@ -11,7 +11,7 @@ import { fire, resolve } from '../alert/lifecycle.ts';
 import { lasting, resolvedAfter } from '../alert/parameter.ts';
 import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
-const DISCONNECTED = 'notification.ConnectionDisconnected';
+export const DISCONNECTED = 'notification.ConnectionDisconnected';
 
 export function isDisconnection(event: Event): boolean {
   return event.type === DISCONNECTED;

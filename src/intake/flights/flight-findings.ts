@@ -130,6 +130,12 @@ export class FlightFinder {
     return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs(birdId);
   }
 
+  /** Whether an end at `us` is read by the first poll of a Bird that is watched again. */
+  #isResumed({ birdId, lastPolledUs }: Reading, us: number): boolean {
+    const { watchedSinceUs } = this.#options;
+    return lastPolledUs < watchedSinceUs(birdId) && us >= watchedSinceUs('');
+  }
+
   /** Adds the fact that a Flight started. */
   #addStart(flightId: string, startedAtUs: number, { birdId }: Reading, { facts }: Findings): void {
     const nestId = this.#names.nestOf(birdId);
@@ -172,7 +178,10 @@ export class FlightFinder {
     // If our or the service's clock is behind, the Flight must still not end before it started.
     const seenUs = Math.max(rows.serverTimeUs ?? observedAtUs, next.startedAtUs);
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
-    const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs(birdId);
+    // A known Flight may also have ended while its Bird was not watched. Otherwise its end is news, since a stated
+    // duration may be wrong.
+    const mayBeBefore = !record || (!next.open && !!given && this.#isResumed(reading, given.us));
+    const isBefore = (us: number) => mayBeBefore && us < this.#options.watchedSinceUs(birdId);
     // The service does not say when a Flight that was never seen before has ended. Then its start decides whether it
     // is history, or else the earliest instant since which it can have been visible.
     const byStart = !given && !record;

@@ -9,11 +9,12 @@ import { birdScope, type Fact, type Place } from '../../domain/alert/fact.ts';
 import type { NestwatchError } from '../../errors.ts';
 import type { ObservedBird, Report } from '../../report.ts';
 import type { ServiceClient } from '../../service/client.ts';
-import type { BirdRecord, NestRecord } from '../../store/inventory-store.ts';
+import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
+import { connectionsLostBefore } from './connections-lost-before.ts';
 import { InventoryReader, type InventoryReading, type SeenBird, seenBird } from './inventory-reading.ts';
 import type { MemberBook } from './nest-members.ts';
 import { type NestGlobs, NestSelection } from './nest-selection.ts';
@@ -206,8 +207,13 @@ export class Inventory implements Names {
   async #compare(reading: InventoryReading): Promise<Changes> {
     const { region, store } = this.#options;
     const { beganMs, readAtUs, serverTimeUs, seenNests, seenBirds, unread, malformed } = reading;
-    const newsSinceUs = this.#newcomers.newsSinceUs(Math.min(readAtUs, serverTimeUs ?? readAtUs));
-    const changes: Changes = { nests: this.#changedNests(seenNests), birds: [], facts: [] };
+    const nowUs = Math.min(readAtUs, serverTimeUs ?? readAtUs);
+    const nests = this.#changedNests(seenNests);
+    const changes: Changes = {
+      nests,
+      birds: [],
+      facts: await connectionsLostBefore(store, region, nests, readAtUs),
+    };
     const alertScopes = new Set(await store.transaction((tx) => tx.alerts.scopes(region)));
     this.#readings += 1;
     this.#lastBeganMs = beganMs;
@@ -217,7 +223,7 @@ export class Inventory implements Names {
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
       const hasAlert = alertScopes.has(birdScope(region, seen.birdId));
-      this.#compareBird(seen, { readAtUs, newsSinceUs }, nameOf(seen.nestId), hasAlert, changes);
+      this.#compareBird(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes);
     }
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
@@ -244,11 +250,11 @@ export class Inventory implements Names {
 
   /**
    * Adds what is new about a Bird that the service lists. If it has alerts, its status is always added as a fact.
-   * `newsSinceUs`: since when its events are news if it was never listed before.
+   * `nowUs`: the current time for `Newcomers`, if the Bird may be new.
    */
   #compareBird(
     seen: SeenBird,
-    { readAtUs, newsSinceUs }: { readonly readAtUs: number; readonly newsSinceUs?: number | undefined },
+    { readAtUs, nowUs = readAtUs }: { readonly readAtUs: number; readonly nowUs?: number },
     nest: string,
     hasAlert: boolean,
     changes: Changes,
@@ -262,6 +268,7 @@ export class Inventory implements Names {
     const sameStatus = before?.present === true && before.status === status;
     const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
     const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
+    const isBack = before !== undefined && !before.present && before.newsSinceUs === NO_NEWS_US;
     const { region, birdId, nestId } = seen;
     // Written out in full: V8 needs twice the memory for a copy with added properties, and there may be tens of
     // thousands.
@@ -275,13 +282,15 @@ export class Inventory implements Names {
       present: true,
       statusSinceUs,
       hasFirstStatus,
-      newsSinceUs: before ? before.newsSinceUs : newsSinceUs,
+      newsSinceUs: before && !isBack ? before.newsSinceUs : this.#newcomers.newsSinceUs(nowUs, isBack),
     };
     const isSame =
       sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;
     if (!isSame) changes.birds.push(bird);
     if (seen.status === '' || (sameStatus && !hasAlert)) return;
-    const previous = before?.present && !sameStatus ? before.status : undefined;
+    // What was switched off while its Nest was excluded is off now.
+    const isChanged = before !== undefined && (before.present || isBack) && before.status !== status;
+    const previous = isChanged ? before.status : undefined;
     changes.facts.push({ fact: 'bird_status', place: placeOf(bird, nest), status, previous, readAtUs });
   }
 
@@ -305,7 +314,7 @@ export class Inventory implements Names {
       }
       if (!isLeftOut && this.#isMissedFirst(bird.birdId)) continue;
       this.#missedOnce.delete(bird.birdId);
-      changes.birds.push({ ...bird, present: false });
+      changes.birds.push({ ...bird, present: false, ...(isLeftOut && { newsSinceUs: NO_NEWS_US }) });
       changes.facts.push(vanished);
     }
   }

@@ -3,7 +3,7 @@
  * complete reading of the inventory lacked such a Bird. It did not exist then, or it was not watched, for example
  * because `nests.include` was narrower or the token was allowed less. So what happened before that reading is history,
  * like what happened before a first start. For a Bird that is really new everything is news, since nothing happened to
- * it before.
+ * it before. The same goes for a Bird whose Nest was excluded for a while.
  */
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -40,14 +40,15 @@ export class Newcomers {
   /**
    * Since when events are news of a Bird that is listed for the first time now, on the service's clock; undefined if
    * that is as long as its region is watched. `nowUs` is the current time by the service's clock or ours, whichever is
-   * behind: one of them may be wrong, and news must not be taken for history.
+   * behind: one of them may be wrong, and news must not be taken for history. `wasExcluded`: its Nest is known to have
+   * been excluded until now.
    */
-  newsSinceUs(nowUs: number): number | undefined {
+  newsSinceUs(nowUs: number, wasExcluded = false): number | undefined {
     if (this.#whole === undefined) return undefined;
     const { clock } = this.#options;
     const { beganMs, beganUs } = this.#whole;
     const agoUs = Math.round(Math.max((clock.monotonicMs() - beganMs) * 1000, clock.nowUs() - beganUs));
-    return nowUs - agoUs - MARGIN_US;
+    return nowUs - agoUs - (wasExcluded ? 0 : MARGIN_US);
   }
 
   /** A reading that began then left nothing out. */
