@@ -29,6 +29,7 @@ import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
+import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
 import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
@@ -61,7 +62,9 @@ export async function flushGroups(
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
   const pauseAfter = pausing(tx);
+  const heldBackFrom = await receiversHeldBackFrom(tx, config.receivers);
   const broken = new Set(await tx.faults.names('group'));
+  const shared = { tx, config, muting, pauseAfter, heldBackFrom, serviceLinks, nowUs };
   const batch: Batch = {
     due,
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
@@ -70,7 +73,7 @@ export async function flushGroups(
         ? SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs
         : isFlooded(group, growth.get(group.key) ?? 0, nowUs),
     async flush(group, tally) {
-      const alerts = await flushGroup({ tx, config, muting, pauseAfter, serviceLinks, tally, nowUs }, group);
+      const alerts = await flushGroup({ ...shared, tally }, group);
       if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
       return alerts;
     },

@@ -18,6 +18,8 @@ export interface FlushContext {
   readonly config: FlushConfig;
   readonly muting: Muting;
   readonly pauseAfter: PauseAfter;
+  /** Receivers from which something is held back. Asked once for all groups, since it is rare. */
+  readonly heldBackFrom: Set<string>;
   readonly serviceLinks: ServiceLinks;
   /** What the stages have queued and have to report. */
   readonly tally: Tally;

@@ -38,7 +38,7 @@ export async function notifyFormerReceiver(context: FlushContext, group: Group):
   if (muted.waiting.length > 0) {
     tally.queued += await abandonIncident(tx, config.receivers, group, muted.waiting, nowUs);
     const waiting = muted.waiting.map(({ member }) => member);
-    await holdBack(tx, { ...muted, open: muted.waiting }, waiting, nowUs);
+    await holdBack(context, { ...muted, open: muted.waiting }, waiting, nowUs);
     await tx.groups.putMembers(waiting.map((member) => ({ ...member, notifiedState: 'resolved' })));
   }
   return (await tx.groups.list([group.key]))[0] ?? group;

@@ -24,7 +24,7 @@ const GOING_ON_WORK = 200;
 
 /** Keeps what a flush would have notified of and changed, until the receiver may be notified again. */
 export async function holdBack(
-  tx: Transaction,
+  { tx, heldBackFrom }: FlushContext,
   { open, route }: MutedGroup,
   changed: readonly GroupMember[],
   freeAtUs: number,
@@ -33,6 +33,7 @@ export async function holdBack(
   const known = await heldBackOf(tx, route.receiver, changed);
   const key = heldBackKey(route.receiver);
   const [group] = await tx.groups.list([key]);
+  heldBackFrom.add(route.receiver);
   if (!group) await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
   // It may be waiting for muted alerts rather than for the receiver.
   else if (group.nextFlushAtUs > freeAtUs) await tx.groups.put([{ ...group, nextFlushAtUs: freeAtUs }]);
@@ -59,14 +60,22 @@ export async function releaseHeldBack(tx: Transaction, receivers: readonly Recei
   return NOTHING;
 }
 
+/** The receivers from which something is held back. */
+export async function receiversHeldBackFrom(
+  tx: Transaction,
+  receivers: readonly Receiver[],
+): Promise<Set<string>> {
+  const groups = await tx.groups.list(receivers.map(({ name }) => heldBackKey(name)));
+  return new Set(groups.map(({ receiver }) => receiver));
+}
+
 /** Whether anything about one of these alerts is held back from the receiver. */
 export async function isAnyHeldBack(
-  tx: Transaction,
+  { tx, heldBackFrom }: FlushContext,
   receiver: string,
   members: readonly GroupMember[],
 ): Promise<boolean> {
-  const [group] = await tx.groups.list([heldBackKey(receiver)]);
-  return group !== undefined && (await heldBackOf(tx, receiver, members)).length > 0;
+  return heldBackFrom.has(receiver) && (await heldBackOf(tx, receiver, members)).length > 0;
 }
 
 /** The members of the same alerts in the receiver's held-back group. */

@@ -48,7 +48,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
   }
   if (freeAtUs !== null) {
-    await holdBack(tx, muted, flushed.members, freeAtUs);
+    await holdBack(context, muted, flushed.members, freeAtUs);
     await suppress(context, muted, flushed, 'receiver_cap', 'a later notification lists it');
     tally.happenings.push({ what: 'suppressed', reason: 'receiver_cap', count: 1 });
     return done;
@@ -70,14 +70,15 @@ function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<F
 
 /** Asks whether the receiver may be notified now, and counts it if it is throttled. */
 async function admit(
-  { tx, nowUs }: FlushContext,
+  context: FlushContext,
   receiver: Receiver | undefined,
   { group, members }: Flush,
 ): Promise<{ readonly freeAtUs: number | null; readonly notices: readonly string[] }> {
   if (!receiver) return { freeAtUs: null, notices: [] };
+  const { tx, nowUs } = context;
   const isHeldBack = group.sort === 'held_back';
   // Something may wait because it is muted, after the rest was sent, or even after the receiver's cap was removed.
-  const isBehind = !isHeldBack && (await isAnyHeldBack(tx, receiver.name, members));
+  const isBehind = !isHeldBack && (await isAnyHeldBack(context, receiver.name, members));
   const isThrottled = (receiver.maxNotificationsPerHour ?? receiver.foldStormsMs) !== undefined;
   if (!isThrottled) return { freeAtUs: isBehind ? nowUs : null, notices: [] };
   const before = await tx.receivers.pace(receiver.name);
