@@ -31,7 +31,7 @@ import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
 import type { Happening } from './report.ts';
 import { createStages, type InForce, type Setup, type StageParts, settingOf } from './stages.ts';
-import type { ReplicaRecord } from './store/ownership-store.ts';
+import type { ConfigInForce, ReplicaRecord } from './store/ownership-store.ts';
 import type { WakeUp } from './store/store.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
@@ -141,7 +141,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     learned: createLearned(),
   };
   let setup: Setup = parts;
-  let configInForce = { digest: configDigest(setup.config), sinceUs: clock.nowUs() };
+  let configInForce = describeInForce(setup.config, clock.nowUs());
   let stages = createStages(parts, setup, inForce);
   let regions = setup.config.regions.map((region) => stages.region(region));
 
@@ -192,8 +192,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     await deciding.end();
     const [before, stillSending] = [setup, sending];
     setup = next;
-    const digest = configDigest(next.config);
-    if (digest !== configInForce.digest) configInForce = { digest, sinceUs: clock.nowUs() };
+    const described = describeInForce(next.config, clock.nowUs());
+    if (described.digest !== configInForce.digest) configInForce = described;
     stages = createStages(parts, next, inForce);
     regions = next.config.regions.map(
       (region) =>
@@ -271,4 +271,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     storeRefusal: health.storeRefusal,
     hear: health.hear,
   };
+}
+
+function describeInForce(config: Setup['config'], sinceUs: number): ConfigInForce {
+  return { digest: configDigest(config), sinceUs, regions: config.regions.map(({ name }) => name) };
 }

@@ -8,6 +8,7 @@
  *   while, only if the two are clearly uneven, and only if it did not just come. Each move lowers the largest load, so
  *   moves come to an end and no duty goes back and forth.
  * - While replicas load a new configuration one after the other, alerting goes to those that have done so.
+ * - No region is left to a replica whose configuration does not have it.
  * - A replica that could not reach a region which another one reached is left out for hours, if there are others.
  * - A replica for which the store is much slower than for others is left out, and they take over what it has. All work
  *   makes many requests to the store, one after another, and other work waits behind it.
@@ -18,6 +19,7 @@ import {
   type Lease,
   type OwnershipView,
   type ReplicaRecord,
+  regionOf,
 } from '../store/ownership-store.ts';
 
 /** A duty that a replica may own. */
@@ -84,8 +86,8 @@ export function isExpired({ expiresUs }: ReplicaRecord, { nowUs }: Pick<Ownershi
 }
 
 /**
- * The duties that fall to `me` if each in turn goes to the replica with the least load, and those that another replica
- * should have taken long ago.
+ * The duties that fall to `me`, which wants them all, if each in turn goes to the replica with the least load; those
+ * that none of these replicas wants; and those that another one should have taken long ago.
  */
 function shareOut(
   free: readonly Pick<DutyRecord, 'duty' | 'sinceUs' | 'weight'>[],
@@ -96,11 +98,22 @@ function shareOut(
 ): string[] {
   return free
     .filter((one) => {
-      const { replica } = leastLoaded(one.duty === ALERTING ? upToDateOf(staying) : staying, load);
+      const takers =
+        one.duty === ALERTING
+          ? upToDateOf(staying)
+          : staying.filter((replica) => isWanted(one.duty, replica));
+      if (takers.length === 0) return true;
+      const { replica } = leastLoaded(takers, load);
       load.set(replica, load.get(replica)! + weightOf(one));
       return replica === me || nowUs - one.sinceUs > LEFT_LYING_US;
     })
     .map(({ duty }) => duty);
+}
+
+/** Whether the replica works on the duty if it falls to it. */
+function isWanted(duty: string, { config: { regions } }: ReplicaRecord): boolean {
+  const region = regionOf(duty);
+  return region === undefined || regions === undefined || regions.includes(region);
 }
 
 /** The replicas that use the configuration that took effect last. */
@@ -131,7 +144,7 @@ function shareOutSlow(
 ): Lease[] {
   const slow = new Set(staying.filter((one) => !quick.includes(one)).map(({ replica }) => replica));
   const settled = among.filter(({ startedUs }) => nowUs - startedUs >= SETTLED_US);
-  if (slow.size === 0 || settled.length === 0) return [];
+  if (slow.size === 0 || !settled.some(({ replica }) => replica === me)) return [];
   const theirs = wanted
     .flatMap(({ duty }) => known.get(duty) ?? [])
     .filter(({ owner, sinceUs }) => slow.has(owner) && nowUs - sinceUs >= HELD_US);
@@ -159,10 +172,16 @@ function chooseGiven(
   const given: string[] = [];
   while (given.length < MOST_GIVEN && settled.length > 0) {
     const most = staying.reduce((a, b) => (load.get(b.replica)! > load.get(a.replica)! ? b : a));
-    const least = leastLoaded(settled, load);
-    if (most.replica !== me || least.replica === me) break;
+    const takers = settled.filter(
+      (one) => one.replica !== me && [...movable.keys()].some((duty) => isWanted(duty, one)),
+    );
+    if (most.replica !== me || takers.length === 0) break;
+    const least = leastLoaded(takers, load);
     const gap = load.get(me)! - load.get(least.replica)!;
-    const best = mostEven(movable, gap);
+    const best = mostEven(
+      [...movable].filter(([duty]) => isWanted(duty, least)),
+      gap,
+    );
     if (!best || gap < worth || !isWorthMoving(best, gap, worth)) break;
     movable.delete(best.duty);
     load.set(me, load.get(me)! - best.weight);
@@ -181,7 +200,7 @@ function isWorthMoving({ weight }: { readonly weight: number }, gap: number, wor
 }
 
 /** The duty whose move leaves the smallest gap. */
-function mostEven(movable: ReadonlyMap<string, number>, gap: number) {
+function mostEven(movable: readonly (readonly [duty: string, weight: number])[], gap: number) {
   let best: { readonly duty: string; readonly weight: number } | undefined;
   for (const [duty, weight] of movable) {
     if (!best || Math.abs(gap - 2 * weight) < Math.abs(gap - 2 * best.weight)) best = { duty, weight };

@@ -75,6 +75,8 @@ export interface ConfigInForce {
   readonly digest: string;
   /** Since when this replica uses it. */
   readonly sinceUs: number;
+  /** The names of its regions; absent if unknown. */
+  readonly regions?: readonly string[] | undefined;
 }
 
 /** What a replica reports when it renews. */

@@ -186,6 +186,50 @@ describe('an owned duty', () => {
   });
 });
 
+test.each([
+  ['one has none of these regions', [['a', 'b', 'c', 'd', 'e'], ['x']]],
+  [
+    'one has some of them',
+    [
+      ['a', 'b', 'c', 'd', 'e'],
+      ['a', 'e'],
+    ],
+  ],
+  [
+    'each has some of its own',
+    [
+      ['a', 'b', 'c'],
+      ['c', 'd', 'e'],
+      ['a', 'e'],
+    ],
+  ],
+])('replicas whose configurations differ leave no region unread where %s', (_, configured) => {
+  const replicas = configured.map((regions, index) =>
+    replica(index + 1, {
+      expiresUs: Number.POSITIVE_INFINITY,
+      config: { digest: `c${index}`, sinceUs: 0, regions },
+    }),
+  );
+  const regions = ['a', 'b', 'c', 'd', 'e'];
+  const wantedBy = (me: number) => wanted(configured[me - 1]!.map((region) => `region ${region}`));
+  let duties = regions.map((region) => duty(`region ${region}`, 0, { sinceUs: NOW_US }));
+  const unread: string[] = [];
+  for (let turn = 0; turn < 300; turn += 1) {
+    const nowUs = NOW_US + turn * 4 * SECOND_US;
+    for (const { replica: me } of replicas) {
+      const { take, give } = planDuties(me, wantedBy(me), { nowUs, replicas, duties });
+      const change = (one: DutyRecord, owner: number) => ({ ...one, owner, sinceUs: nowUs });
+      duties = duties.map((one) =>
+        take.includes(one.duty) ? change(one, me) : give.includes(one.duty) ? change(one, 0) : one,
+      );
+    }
+    for (const one of duties) if (one.owner === 0 && nowUs - one.sinceUs > 4e6) unread.push(one.duty);
+  }
+  expect(unread).toEqual([]);
+  const counts = replicas.map(({ replica: me }) => duties.filter(({ owner }) => owner === me).length);
+  expect(Math.max(...counts)).toBeLessThan(regions.length + (configured[1]![0] === 'x' ? 1 : 0));
+});
+
 test('any replicas with any duties come to rest evenly, and nothing moves back and forth', () => {
   const weights = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 60 });
   fc.assert(

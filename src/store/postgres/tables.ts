@@ -379,6 +379,7 @@ const OWNED = `
     refused_us BIGINT NOT NULL DEFAULT 0,
     config TEXT NOT NULL DEFAULT '',
     config_us BIGINT NOT NULL DEFAULT 0,
+    config_regions TEXT NOT NULL DEFAULT '',
     relieved_us BIGINT NOT NULL DEFAULT 0,
     turn_ms INTEGER NOT NULL DEFAULT 0
   );

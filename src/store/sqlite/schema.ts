@@ -480,6 +480,8 @@ const OWNED = `
     -- The digest of the configuration in force, and since when; empty if unknown.
     config TEXT NOT NULL DEFAULT '',
     config_us INTEGER NOT NULL DEFAULT 0,
+    -- The names of its regions, as JSON; empty if unknown.
+    config_regions TEXT NOT NULL DEFAULT '',
     -- When another replica took over a region that this one could not reach; 0 for never.
     relieved_us INTEGER NOT NULL DEFAULT 0,
     -- The store's recent response time.

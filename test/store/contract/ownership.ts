@@ -79,7 +79,7 @@ export function describeOwnership(run: Run): void {
     const refused = { mistakes: 2, first: HOSTILE_TEXTS.join(), sinceUs: 1_783_000_000_000_001 };
     const renew = (replica: number, changes: Partial<Renewal>) =>
       run((tx) => tx.ownership.renew(replica, { ...RENEWAL, ...changes }));
-    const config = { digest: 'abc', sinceUs: 1_783_000_000_000_003 };
+    const config = { digest: 'abc', sinceUs: 1_783_000_000_000_003, regions: ['eu', HOSTILE_TEXTS.join()] };
     await renew(a, { clockAheadUs: -61_000_001, refused, config, turnMs: 203.4 });
     const said = (await renew(b, {}))!.replicas;
     expect(said).toMatchObject([
@@ -87,6 +87,7 @@ export function describeOwnership(run: Run): void {
       { replica: b, clockAheadUs: 0, config: { digest: '', sinceUs: 0 } },
     ]);
     expect(said[1]!.refused).toBeUndefined();
+    expect(said[1]!.config.regions).toBeUndefined();
     expect((await run((tx) => tx.ownership.view())).replicas[0]).toMatchObject({ refused });
     expect((await renew(a, {}))!.replicas[0]).toMatchObject({ clockAheadUs: 0, refused: undefined });
   });

@@ -10,6 +10,7 @@ import {
   type ShownDuty,
 } from '../../ownership-store.ts';
 import { toldApart } from '../../rows/replica-names.ts';
+import { regionsOf, regionsText } from '../../rows/replica-regions.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 /** The server's clock, not that of any replica. */
@@ -50,7 +51,7 @@ const VIEW = viewOn('replica');
  */
 const RENEW = `WITH renewed AS (
     UPDATE replica SET expires_us = ${NOW_US} + $2::bigint, leaving = $3, clock_ahead_us = $4, mistakes = $5,
-      first_mistake = $6, refused_us = $7, config = $8, config_us = $9, turn_ms = $10 WHERE replica = $1 RETURNING *),
+      first_mistake = $6, refused_us = $7, config = $8, config_us = $9, config_regions = $10, turn_ms = $11 WHERE replica = $1 RETURNING *),
   living AS (SELECT * FROM renewed UNION ALL SELECT * FROM replica WHERE replica <> $1)
   SELECT view.* FROM renewed, (${viewOn('living')}) AS view ORDER BY view.replica, view.duty`;
 
@@ -77,6 +78,7 @@ interface ViewRow {
   readonly refused_us: number;
   readonly config: string;
   readonly config_us: number;
+  readonly config_regions: string;
   readonly relieved_us: number;
   readonly turn_ms: number;
   readonly duty: string | null;
@@ -120,6 +122,7 @@ export class PostgresOwnership implements OwnershipStore {
       refused?.sinceUs ?? 0,
       config.digest,
       config.sinceUs,
+      regionsText(config),
       Math.round(turnMs),
     );
     return rows.length > 0 ? viewOf(rows) : undefined;
@@ -214,7 +217,7 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     isLeaving: row.leaving,
     clockAheadUs: row.clock_ahead_us,
     refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
-    config: { digest: row.config, sinceUs: row.config_us },
+    config: { digest: row.config, sinceUs: row.config_us, ...regionsOf(row.config_regions) },
     relievedUs: row.relieved_us,
     turnMs: row.turn_ms,
   };

@@ -13,6 +13,7 @@ import {
   type ShownDuty,
 } from '../../ownership-store.ts';
 import { toldApart } from '../../rows/replica-names.ts';
+import { regionsOf, regionsText } from '../../rows/replica-regions.ts';
 import type { Connection } from '../connection.ts';
 
 /** Ownership in SQLite. Only one process uses the file, so several replicas on it occur only in tests. */
@@ -37,7 +38,7 @@ export class SqliteOwnership implements OwnershipStore {
     { forMs, isLeaving, clockAheadUs, refused, config, turnMs }: Renewal,
   ): Promise<OwnershipView | undefined> {
     const { mistakes, first, sinceUs } = refused ?? NOTHING_REFUSED;
-    const goesBy = [config.digest, config.sinceUs, Math.round(turnMs)] as const;
+    const goesBy = [config.digest, config.sinceUs, regionsText(config), Math.round(turnMs)] as const;
     const said = [isLeaving ? 1 : 0, clockAheadUs, mistakes, first, sinceUs, ...goesBy] as const;
     const expiresUs = afterUs(this.#clock.nowUs(), forMs);
     return this.#replica.renew.run(replica, expiresUs, ...said) > 0 ? this.view() : undefined;
@@ -100,14 +101,20 @@ export class SqliteOwnership implements OwnershipStore {
 }
 
 type ReplicaRow = Omit<ReplicaRecord, 'isLeaving' | 'refused' | 'config'> &
-  RefusedFile & { readonly leaving: number; readonly digest: string; readonly configSinceUs: number };
+  RefusedFile & {
+    readonly leaving: number;
+    readonly digest: string;
+    readonly configSinceUs: number;
+    readonly regions: string;
+  };
 
 const NOTHING_REFUSED: RefusedFile = { mistakes: 0, first: '', sinceUs: 0 };
 
 function replicaOf(row: ReplicaRow): ReplicaRecord {
-  const { leaving, mistakes, first, sinceUs, digest, configSinceUs, ...rest } = row;
+  const { leaving, mistakes, first, sinceUs, digest, configSinceUs, regions, ...rest } = row;
   const refused = mistakes === 0 ? undefined : { mistakes, first, sinceUs };
-  return { ...rest, isLeaving: leaving === 1, refused, config: { digest, sinceUs: configSinceUs } };
+  const config = { digest, sinceUs: configSinceUs, ...regionsOf(regions) };
+  return { ...rest, isLeaving: leaving === 1, refused, config };
 }
 
 function afterUs(nowUs: number, forMs: number): number {
@@ -122,7 +129,7 @@ function prepareReplicas(connection: Connection) {
     ),
     renew: connection.prepare(
       `UPDATE replica SET expires_us = ?2, leaving = ?3, clock_ahead_us = ?4, mistakes = ?5, first_mistake = ?6,
-         refused_us = ?7, config = ?8, config_us = ?9, turn_ms = ?10
+         refused_us = ?7, config = ?8, config_us = ?9, config_regions = ?10, turn_ms = ?11
        WHERE replica = ?1`,
     ),
     relieve: connection.prepare('UPDATE replica SET relieved_us = ?2 WHERE replica = ?1'),
@@ -132,7 +139,7 @@ function prepareReplicas(connection: Connection) {
     all: connection.prepare<ReplicaRow>(
       `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving,
          clock_ahead_us AS clockAheadUs, mistakes, first_mistake AS first, refused_us AS sinceUs,
-         config AS digest, config_us AS configSinceUs, relieved_us AS relievedUs, turn_ms AS turnMs
+         config AS digest, config_us AS configSinceUs, config_regions AS regions, relieved_us AS relievedUs, turn_ms AS turnMs
        FROM replica ORDER BY replica`,
     ),
   };
