@@ -252,6 +252,56 @@ describe('a group whose route has another receiver', () => {
   });
 });
 
+describe('a receiver that another group continues to notify', () => {
+  const ofA = node('bird="A"', { ...GROUPED, receiver: 'other' });
+
+  test('is notified of the end, even if that comes before the group was flushed', async () => {
+    await open(eu({ receiver: 'other' }));
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(ofA, eu()));
+    await desk.pass(0.1);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(desk.lines()).toEqual(['other@1 firing: A firing +1', 'other@3 resolved: A resolved +0']);
+  });
+
+  test('is notified of each event once, although its route begins anew for another receiver', async () => {
+    await open(eu({ receiver: 'other' }));
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.restart(routes(eu({ continue: true }), ofA));
+    await desk.fails('A');
+    await desk.pass(10);
+    expect(desk.lines()).toEqual([
+      'other@1 firing: A firing +1',
+      'ops@3 firing: A firing +1',
+      'other@3 firing: A firing +1',
+      'ops@8 firing: A firing +1',
+    ]);
+  });
+});
+
+test('a receiver is notified of the end of an alert that left its group before the route was gone', async () => {
+  await open(node('bird="A"', GROUPED), eu());
+  await desk.fails('B');
+  await desk.pass(2);
+  await desk.restart(routes(node('bird="B"', { ...GROUPED, receiver: 'other' }), eu()));
+  await desk.pass(0.01);
+  await desk.restart(routes(node('bird="B"', { ...GROUPED, receiver: 'other' })));
+  await desk.pass(10);
+  expect(desk.lines('ops')).toEqual(['ops@1 firing: B firing +1', 'ops@6 resolved: B resolved +0']);
+});
+
+test('a summary says that all is over for a receiver that routes no longer lead to', async () => {
+  await open(eu());
+  await desk.failedLongAgo('A');
+  await desk.pass(1);
+  await desk.restart(routes(eu({ receiver: 'other' })));
+  await desk.pass(30);
+  expect(desk.lines('ops')).toEqual(['ops@3 resolved: A resolved +0']);
+});
+
 describe('a throttled receiver that routes no longer lead to', () => {
   const toOther = () => desk.restart(routes(eu({ receiver: 'other' })));
 

@@ -90,7 +90,7 @@ async function heldBackOf(
 }
 
 /**
- * Treats firing alerts of a held-back group as over that no other group of its receiver has any more: since routes
+ * Treats firing alerts of a gathering group as over that no other group of its receiver has any more: since routes
  * changed, for example. If the receiver believed that such an alert fires, nobody else would notify it of the end.
  */
 export async function endOrphans(
@@ -210,7 +210,7 @@ export function receiverOf(root: Route, group: Group): string {
 const OWN_SORTS: readonly GroupSort[] = ['route', 'escalation'];
 
 /** The members of these alerts in the receiver's groups of these sorts. */
-async function membersFor(
+export async function membersFor(
   tx: Transaction,
   receiver: string,
   alertIds: readonly string[],

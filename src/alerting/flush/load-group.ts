@@ -45,7 +45,7 @@ export async function loadGroup(
   const route = sort.routeOf(group, config.route, isConfigured);
   const isItsReceivers = group.sort !== 'route' || route?.receiver === group.receiver;
   if (route && staying.length > 0 && isItsReceivers) {
-    const inGroup = group.sort === 'held_back' ? await endOrphans(tx, group, staying, nowUs) : staying;
+    const inGroup = sort.gathers ? await endOrphans(tx, group, staying, nowUs) : staying;
     return { group: placed(group, route), inGroup, route };
   }
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
