@@ -5,7 +5,7 @@
  * Birds could not all be read stay as they were, and whatever a list with malformed items lacks does not count as
  * gone.
  */
-import { birdScope, type Fact, type Place } from '../../domain/alert/fact.ts';
+import { birdScope, type Fact } from '../../domain/alert/fact.ts';
 import type { NestwatchError } from '../../errors.ts';
 import type { ObservedBird, Report } from '../../report.ts';
 import type { ServiceClient } from '../../service/client.ts';
@@ -14,6 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
+import { compareBird, placeOf } from './compare-bird.ts';
 import { connectionsLostBefore } from './connections-lost-before.ts';
 import { InventoryReader, type InventoryReading, type SeenBird, seenBird } from './inventory-reading.ts';
 import type { MemberBook } from './nest-members.ts';
@@ -189,7 +190,7 @@ export class Inventory implements Names {
     this.#readAlone.add(birdId);
     const changes: Changes = { nests: [], birds: [], facts: [] };
     const seen = seenBird(region, value.entry, before.nestId);
-    this.#compareBird(seen, { readAtUs }, this.nest(before.nestId), true, changes);
+    this.#addSeen(seen, { readAtUs }, this.nest(before.nestId), true, changes);
     const { birds, facts } = changes;
     await commit({ region, birds, facts });
     for (const bird of birds) this.#birds.set(birdId, bird);
@@ -223,7 +224,7 @@ export class Inventory implements Names {
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
       const hasAlert = alertScopes.has(birdScope(region, seen.birdId));
-      this.#compareBird(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes);
+      this.#addSeen(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes);
     }
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
@@ -248,50 +249,20 @@ export class Inventory implements Names {
     return changed;
   }
 
-  /**
-   * Adds what is new about a Bird that the service lists. If it has alerts, its status is always added as a fact.
-   * `nowUs`: the current time for `Newcomers`, if the Bird may be new.
-   */
-  #compareBird(
+  /** Adds what is new about a Bird that the service lists. `nowUs`: the current time for `Newcomers`. */
+  #addSeen(
     seen: SeenBird,
     { readAtUs, nowUs = readAtUs }: { readonly readAtUs: number; readonly nowUs?: number },
     nest: string,
     hasAlert: boolean,
     changes: Changes,
   ): void {
-    const before = this.#birds.get(seen.birdId);
     this.#missedOnce.delete(seen.birdId);
-    // What an answer leaves out does not change.
-    const name = seen.name || (before?.name ?? '');
-    const status = seen.status || (before?.status ?? '');
-    const triggerType = seen.triggerType || (before?.triggerType ?? '');
-    const sameStatus = before?.present === true && before.status === status;
-    const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
-    const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
-    const isBack = before !== undefined && !before.present && before.newsSinceUs === NO_NEWS_US;
-    const { region, birdId, nestId } = seen;
-    // Written out in full: V8 needs twice the memory for a copy with added properties, and there may be tens of
-    // thousands.
-    const bird: BirdRecord = {
-      region,
-      birdId,
-      nestId,
-      name,
-      status,
-      triggerType,
-      present: true,
-      statusSinceUs,
-      hasFirstStatus,
-      newsSinceUs: before && !isBack ? before.newsSinceUs : this.#newcomers.newsSinceUs(nowUs, isBack),
-    };
-    const isSame =
-      sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;
-    if (!isSame) changes.birds.push(bird);
-    if (seen.status === '' || (sameStatus && !hasAlert)) return;
-    // What was switched off while its Nest was excluded is off now.
-    const isChanged = before !== undefined && (before.present || isBack) && before.status !== status;
-    const previous = isChanged ? before.status : undefined;
-    changes.facts.push({ fact: 'bird_status', place: placeOf(bird, nest), status, previous, readAtUs });
+    const newsSinceUs = (wasExcluded: boolean) => this.#newcomers.newsSinceUs(nowUs, wasExcluded);
+    const context = { nest, hasAlert, readAtUs, newsSinceUs };
+    const { bird, fact } = compareBird(this.#birds.get(seen.birdId), seen, context);
+    if (bird) changes.birds.push(bird);
+    if (fact) changes.facts.push(fact);
   }
 
   /** Adds the known Birds that two readings in a row lacked. */
@@ -349,8 +320,4 @@ export class Inventory implements Names {
     const { nestId, birdId, name, status, triggerType } = bird;
     return { nestId, nest: this.nest(nestId), birdId, bird: name, status, triggerType };
   }
-}
-
-function placeOf(bird: BirdRecord, nest: string): Place {
-  return { region: bird.region, nestId: bird.nestId, nest, birdId: bird.birdId, bird: bird.name };
 }
