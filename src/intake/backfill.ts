@@ -113,7 +113,7 @@ async function streamsOf(options: BackfillOptions) {
     forward: notify?.forward ?? [],
     changed() {},
   });
-  const inventory = new Inventory({ ...options, region, nests, commit, nestsListed() {} });
+  const inventory = new Inventory({ ...options, region, nests, commit, nestsListed() {}, birdsAdded() {} });
   await inventory.load();
   // The rules must judge what has changed since the last reading. Without rules that is left to the regular polls.
   if (notify) await inventory.poll();

@@ -171,12 +171,18 @@ export class Polls {
     this.#options.bell.ring();
   }
 
+  /** To be called when Birds were added. Their streams may be read. */
+  birdsAdded(): void {
+    this.followInventory();
+    this.#options.bell.ring();
+  }
+
   /** Adds the streams of the Birds that the inventory now lists, and removes the others. */
   followInventory(): void {
     const { inventory, streams } = this.#options;
-    // Notifications refer to Birds, and to Nests that may be excluded. So they wait until the first reading of the
+    // Notifications refer to any Bird, and to Nests that may be excluded. So they wait until the first reading of the
     // inventory has ended or failed, or has listed the Nests if the Birds are known from an earlier run.
-    const areKnown = this.#wasInventoryTried || (this.#areNestsListed && inventory.birds().length > 0);
+    const areKnown = this.#wasInventoryTried || (this.#areNestsListed && inventory.wasKnown());
     for (const name of streams.follow(areKnown)) this.#failures.delete(name);
   }
 

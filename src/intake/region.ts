@@ -82,7 +82,8 @@ export class RegionIntake {
     this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });
     const members = options.keepsMembers ? createMemberBook(region, store) : undefined;
     const nestsListed = () => this.#polls.nestsListed();
-    this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed });
+    const birdsAdded = () => this.#polls.birdsAdded();
+    this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
     const hasRoom = () => this.#schedule.isAimKept();
     const roundMs = () => this.#schedule.roundMs();

@@ -4,12 +4,12 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const received = () =>
+const received = (alertname = 'FeedBehind') =>
   stage
     .received()
     .flatMap(({ alerts }) =>
       alerts
-        .filter(({ labels }) => labels.alertname === 'FeedBehind')
+        .filter(({ labels }) => labels.alertname === alertname)
         .map(({ status, annotations }) => ({ status, description: annotations.description })),
     );
 
@@ -33,6 +33,27 @@ test('a region with more Birds than its rate allows reports it, until there are 
   for (const birdId of birds.slice(10)) world.deleteBird(birdId);
   await stage.minutesPass(60);
   expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+});
+
+test('the Birds of the first Nests are read while a first listing of very many Nests goes on', async () => {
+  let first = '';
+  stage = await openStage({
+    regions: ['eu'],
+    requestsPerSecond: 1,
+    before(world) {
+      for (let count = 0; count < 120; count += 1) {
+        const nest = world.addNest({ name: `Nest ${count}` });
+        const bird = world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' });
+        if (count === 0) first = bird.id;
+      }
+    },
+  });
+  stage.worlds.eu!.startFlight(first, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(2);
+  expect(stage.daemon().regions()[0]!.started).toBe(false);
+  expect(received('FlightFailed').map(({ status }) => status)).toEqual(['firing']);
+  await stage.minutesPass(5);
+  expect(stage.daemon().regions()[0]).toMatchObject({ started: true, birds: 120 });
 });
 
 test('a region with few Birds polls each at the interval, and sends no further requests', async () => {

@@ -38,7 +38,11 @@ interface InventoryReaderOptions {
   readonly members?: MemberBook | undefined;
   /** Called as soon as the service has listed its Nests. From then on the selection knows which are excluded. */
   readonly nestsListed: () => void;
+  /** Called from time to time during a long reading, with what it has listed so far. */
+  readonly listedSoFar: (listed: ListedSoFar) => Promise<void>;
 }
+
+export type ListedSoFar = Pick<InventoryReading, 'readAtUs' | 'serverTimeUs' | 'seenNests' | 'seenBirds'>;
 
 type ListedNest = Pick<Nest, 'id' | 'name'>;
 
@@ -61,6 +65,9 @@ interface Gathered {
   birdLists: number;
 }
 
+/** How often a reading shows what it has listed so far. */
+const SHOWN_EVERY_MS = 10_000;
+
 /** The most Nests named in one message. */
 const NAMED_NESTS = 3;
 
@@ -78,13 +85,17 @@ export class InventoryReader {
 
   /** `knownNests` are those of earlier readings. Throws what the service threw if no Nest could be read. */
   async read(knownNests: ReadonlyMap<string, NestRecord>): Promise<InventoryReading> {
-    const { region, clock } = this.#options;
+    const { region, clock, listedSoFar } = this.#options;
     const beganMs = clock.monotonicMs();
+    let shownMs = beganMs;
     const readAtUs = clock.nowUs();
     const gathered = nothingGathered();
     for (const nest of await this.#listNests(knownNests, gathered)) {
       gathered.seenNests.set(nest.id, { region, nestId: nest.id, name: nest.name, present: true });
       await this.#readBirds(nest, gathered);
+      if (clock.monotonicMs() - shownMs < SHOWN_EVERY_MS) continue;
+      await listedSoFar({ ...gathered, readAtUs });
+      shownMs = clock.monotonicMs();
     }
     this.#refused = gathered.refused;
     const { serverTimeUs, seenNests, seenBirds, unread, malformed, birdLists } = gathered;

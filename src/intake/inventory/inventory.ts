@@ -15,8 +15,15 @@ import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
 import { compareBird, placeOf } from './compare-bird.ts';
+import { enteringNests, goneNests } from './compare-nests.ts';
 import { connectionsLostBefore } from './connections-lost-before.ts';
-import { InventoryReader, type InventoryReading, type SeenBird, seenBird } from './inventory-reading.ts';
+import {
+  InventoryReader,
+  type InventoryReading,
+  type ListedSoFar,
+  type SeenBird,
+  seenBird,
+} from './inventory-reading.ts';
 import type { MemberBook } from './nest-members.ts';
 import { type NestGlobs, NestSelection } from './nest-selection.ts';
 import { Newcomers } from './newcomers.ts';
@@ -33,6 +40,8 @@ interface InventoryOptions {
   readonly members?: MemberBook | undefined;
   /** Called in each reading when the service has listed its Nests. From then on `isExcluded` knows them. */
   readonly nestsListed: () => void;
+  /** Called when a reading that still goes on has added Birds. */
+  readonly birdsAdded: () => void;
 }
 
 /** What a reading changes, to be committed together. */
@@ -61,13 +70,15 @@ export class Inventory implements Names {
   #lastBeganMs = Number.NEGATIVE_INFINITY;
   #lastUnread: ReadonlySet<string> = new Set();
   #trouble: NestwatchError | undefined;
+  #wasKnown = false;
   /** The stream of malformed Nests and Birds; 0 before the first. */
   #stream = 0;
 
   constructor(options: InventoryOptions) {
     this.#options = options;
     this.#selection = new NestSelection(options.nests);
-    this.#reader = new InventoryReader({ ...options, selection: this.#selection });
+    const listedSoFar = (listed: ListedSoFar) => this.#addNew(listed);
+    this.#reader = new InventoryReader({ ...options, selection: this.#selection, listedSoFar });
     this.#newcomers = new Newcomers(options);
   }
 
@@ -136,6 +147,11 @@ export class Inventory implements Names {
     return 1 + Math.max(1, this.nests().length);
   }
 
+  /** Whether an earlier run has stored Birds that are watched. */
+  wasKnown(): boolean {
+    return this.#wasKnown;
+  }
+
   /** Loads what earlier runs have stored. */
   async load(): Promise<void> {
     const { region, store } = this.#options;
@@ -147,6 +163,7 @@ export class Inventory implements Names {
       }
       for (const bird of await tx.inventory.birds(region)) this.#birds.set(bird.birdId, bird);
     });
+    this.#wasKnown = this.birds().length > 0;
   }
 
   /**
@@ -166,13 +183,36 @@ export class Inventory implements Names {
     } else if (nests.length + birds.length + facts.length > 0) {
       await commit({ region, ...changes });
     }
-    for (const nest of nests) this.#nests.set(nest.nestId, nest);
-    for (const nestId of reading.seenNests.keys()) this.#leftOut.delete(nestId);
-    for (const bird of birds) this.#birds.set(bird.birdId, bird);
+    this.#keep(changes, reading.seenNests);
     if (reading.unread.size + reading.malformed.length === 0)
       this.#newcomers.readWhole(reading.beganMs, reading.readAtUs);
     report({ what: 'inventory', region, birds: this.birds().map((bird) => this.#observed(bird)) });
     this.#trouble = reading.trouble;
+  }
+
+  /**
+   * Adds the Birds that no earlier reading has listed. A reading of hundreds of Nests may take minutes, in which nothing
+   * else would be known of them.
+   */
+  async #addNew({ readAtUs, serverTimeUs, seenNests, seenBirds }: ListedSoFar): Promise<void> {
+    const { region, commit, birdsAdded } = this.#options;
+    const added = [...seenBirds.values()].filter(({ birdId }) => !this.#birds.has(birdId));
+    if (added.length === 0) return;
+    const own = new Map(added.map(({ nestId }) => [nestId, seenNests.get(nestId)!]));
+    const changes = await this.#changesOfNests(enteringNests(this.#nests, own), readAtUs);
+    const nowUs = Math.min(readAtUs, serverTimeUs ?? readAtUs);
+    for (const seen of added)
+      this.#addSeen(seen, { readAtUs, nowUs }, own.get(seen.nestId)!.name, false, changes);
+    await commit({ region, ...changes });
+    this.#keep(changes, own);
+    birdsAdded();
+  }
+
+  /** Notes what was committed. */
+  #keep({ nests, birds }: Changes, seenNests: ReadonlyMap<string, NestRecord>): void {
+    for (const nest of nests) this.#nests.set(nest.nestId, nest);
+    for (const nestId of seenNests.keys()) this.#leftOut.delete(nestId);
+    for (const bird of birds) this.#birds.set(bird.birdId, bird);
   }
 
   /** Reads one Bird again because its status may have changed. */
@@ -209,12 +249,8 @@ export class Inventory implements Names {
     const { region, store } = this.#options;
     const { beganMs, readAtUs, serverTimeUs, seenNests, seenBirds, unread, malformed } = reading;
     const nowUs = Math.min(readAtUs, serverTimeUs ?? readAtUs);
-    const nests = this.#changedNests(seenNests);
-    const changes: Changes = {
-      nests,
-      birds: [],
-      facts: await connectionsLostBefore(store, region, nests, readAtUs),
-    };
+    const nests = [...enteringNests(this.#nests, seenNests), ...goneNests(this.#nests, seenNests)];
+    const changes = await this.#changesOfNests(nests, readAtUs);
     const alertScopes = new Set(await store.transaction((tx) => tx.alerts.scopes(region)));
     this.#readings += 1;
     this.#lastBeganMs = beganMs;
@@ -237,16 +273,9 @@ export class Inventory implements Names {
     return changes;
   }
 
-  #changedNests(seenNests: ReadonlyMap<string, NestRecord>): NestRecord[] {
-    const changed: NestRecord[] = [];
-    for (const nest of seenNests.values()) {
-      const before = this.#nests.get(nest.nestId);
-      if (!before?.present || before.name !== nest.name) changed.push(nest);
-    }
-    for (const nest of this.#nests.values()) {
-      if (nest.present && !seenNests.has(nest.nestId)) changed.push({ ...nest, present: false });
-    }
-    return changed;
+  async #changesOfNests(nests: NestRecord[], readAtUs: number): Promise<Changes> {
+    const { region, store } = this.#options;
+    return { nests, birds: [], facts: await connectionsLostBefore(store, region, nests, readAtUs) };
   }
 
   /** Adds what is new about a Bird that the service lists. `nowUs`: the current time for `Newcomers`. */
