@@ -1,13 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { howMany } from '../../src/text/counts.ts';
-import { amountOf, casesOf } from '../cases.ts';
+import { amountOf, casesOf, longStory } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
 const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 3);
-const DAYS_AT_REST = amountOf('Flights: days of an unpublished Bird', 3, 1);
+const DAYS_AT_REST = 3;
 /** How late a Flight of an unpublished Bird appears, and how many hours finding it may take. */
 const LATE_FLIGHTS = [
   ['8 minutes', 'two hours', 8, 2],
@@ -161,7 +161,7 @@ describe('a Bird that is unpublished', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test('is asked for its Flights once a day after they have been read to the end', async () => {
+  longStory('is asked for its Flights once a day after they have been read to the end', async () => {
     // Everything else is polled rarely, so that the test gets through a day quickly.
     const seldom = { intervalMs: 1_200_000, maxIntervalMs: 3_600_000, inventoryIntervalMs: 3_600_000 };
     const world = await openWithBird({ ...seldom, auditIntervalMs: 3_600_000 });

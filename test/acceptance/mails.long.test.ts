@@ -83,7 +83,7 @@ const restarts = MAIL_STORIES.flatMap((story) =>
   [...story.steps.keys()].map((at): Restart => ({ story, at })),
 );
 /** Each of these keeps something else over the restart, from active Flights to what a digest counts. */
-const REMEMBERING = new Set(['stuck', 'silenced, and told at its end', 'digest']);
+const REMEMBERING = new Set(['stuck', 'silenced, and told at its end']);
 const inTheMiddle = restarts.filter(
   ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
 );
@@ -98,6 +98,7 @@ const chosen = Map.groupBy(
  */
 const LONG_STORIES = new Set([
   'away for a day',
+  'storm of 200 failures',
   'storm of 200 failures, each group by itself',
   'about to be deactivated',
   'deactivated',

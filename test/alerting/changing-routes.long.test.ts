@@ -203,7 +203,7 @@ function toldTwice({ received }: Desk): string[] {
   return events.filter((one, at) => events.indexOf(one) !== at).map((one) => `${one} twice`);
 }
 
-const STORIES = amountOf('stories of changing routes, of each sort', 60, 2);
+const STORIES = amountOf('stories of changing routes, of each sort', 60, 1);
 
 const PLAIN = { isCapped: false, hasOldNews: false, hasMutes: false };
 

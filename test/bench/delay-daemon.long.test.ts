@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest';
-import { amountOf } from '../cases.ts';
+import { expect } from 'vitest';
+import { longStory } from '../cases.ts';
 import { runDelayDaemon } from './delay-daemon.ts';
 
-const MINUTES = amountOf('the daemon beside a uniform reader: minutes', 10, 5);
+const MINUTES = 10;
 const OPTIONS = {
   birds: 40,
   flightsPerHour: 480,
@@ -11,7 +11,7 @@ const OPTIONS = {
   requestsPerSecond: 1.2,
 };
 
-test('the daemon compared with a uniform reader gives the same figures each time', async () => {
+longStory('the daemon compared with a uniform reader gives the same figures each time', async () => {
   const figures = async () => {
     const outcome = await runDelayDaemon(OPTIONS);
     const windows = [

@@ -17,7 +17,7 @@ import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { casesOf } from '../cases.ts';
+import { casesOf, longStory } from '../cases.ts';
 import { nestwatch } from './test-io.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
@@ -99,7 +99,7 @@ async function startBeforeConfig(args: readonly string[]) {
 }
 
 const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-const endings = (what: string) => casesOf(what, SIGNALS, SIGNALS.slice(0, 1));
+const endings = (what: string, count: number) => casesOf(what, SIGNALS, SIGNALS.slice(0, count));
 
 describe('the process', () => {
   const codes = [
@@ -122,14 +122,14 @@ describe('the process', () => {
     expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
   });
 
-  test('a reader that stops early is no failure', async () => {
+  longStory('a reader that stops early is no failure', async () => {
     const child = start(['schema']);
     child.stdout!.destroy();
     const [[exit], stderr] = await Promise.all([once(child, 'exit'), textOf(child.stderr!)]);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
   });
 
-  test('a daemon whose output nobody reads any more still ends when asked to', async () => {
+  longStory('a daemon whose output nobody reads any more still ends when asked to', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -155,7 +155,7 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  test('a daemon keeps running if nobody reads its log any more', async () => {
+  longStory('a daemon keeps running if nobody reads its log any more', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const child = start(['run'], { cwd });
@@ -177,7 +177,8 @@ describe('the process', () => {
     expect((await exited)[0]).toBe(0);
   });
 
-  test.runIf(existsSync('/dev/full'))('and if the disk has no room for it', async () => {
+  const onFullDisk = existsSync('/dev/full') ? longStory : test.skip;
+  onFullDisk('and if the disk has no room for it', async () => {
     const cwd = tempFolder();
     writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
     const full = openSync('/dev/full', 'w');
@@ -269,7 +270,7 @@ describe('the process', () => {
     },
   );
 
-  test.each(endings('process: signals before it has started'))(
+  test.each(endings('process: signals before it has started', 1))(
     '%s before it has started ends it in order',
     async (signal) => {
       const { child, configure } = await startBeforeConfig(['run']);
@@ -288,10 +289,13 @@ describe('the process', () => {
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);
   });
 
-  test.each(endings('process: signals that end simulate'))('%s ends simulate with exit 0', async (signal) => {
-    const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
-    await once(child.stdout!, 'data');
-    child.kill(signal);
-    expect(await once(child, 'exit')).toEqual([0, null]);
-  });
+  test.each(endings('process: signals that end simulate', 0))(
+    '%s ends simulate with exit 0',
+    async (signal) => {
+      const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
+      await once(child.stdout!, 'data');
+      child.kill(signal);
+      expect(await once(child, 'exit')).toEqual([0, null]);
+    },
+  );
 });

@@ -9,13 +9,13 @@ const HOURS = amountOf('simulation: hours of each world', 2, 0.35);
 /** Each of these found a fault once, or shows much of what can go wrong. */
 const KNOWN_SEEDS = [2, 5, 8, 15, 28, 36, 55, 63, 70, 74, 86, 1_157_796_283];
 
-/** New worlds in each run: the only place where real randomness is used. */
+/** New worlds in each long run. Here, and for the choice below, real randomness is used. */
 const NEW_SEEDS = Array.from({ length: 29 }, () => randomInt(1, 2 ** 31));
 
 const seeds = casesOf(
   'simulation: worlds',
   [...KNOWN_SEEDS, ...NEW_SEEDS],
-  [KNOWN_SEEDS[randomInt(KNOWN_SEEDS.length)]!, NEW_SEEDS[0]!],
+  [KNOWN_SEEDS[randomInt(KNOWN_SEEDS.length)]!],
 );
 say(`worlds of this run: ${seeds.join(', ')}`);
 
