@@ -313,13 +313,14 @@ describe('Birds', () => {
     expect(await value('nestwatch_flights_active{region="eu",nest_id="682",bird_id="5"}')).toBe(0);
   });
 
-  test('with hostile names stay one harmless line', async () => {
+  test('with hostile names and ids stay one harmless line', async () => {
     const { report, series } = world();
     const name = `<script>"\n\u202e${'x'.repeat(500)}`;
-    report({ what: 'inventory', region: 'eu', birds: [bird('1', { bird: name, nest: 'a\\b' })] });
+    const hostile = bird('1"\n', { bird: name, nest: 'a\\b', nestId: '2"' });
+    report({ what: 'inventory', region: 'eu', birds: [hostile] });
     const [line, ...more] = await series('nestwatch_bird_info');
     expect(more).toEqual([]);
-    expect(line).toContain('nest="a\\\\b",bird="<script>\\" xxx');
+    expect(line).toContain('nest_id="2\\"",bird_id="1\\"\\n",nest="a\\\\b",bird="<script>\\" xxx');
     expect(line!.length).toBeLessThan(300);
     expect(line).not.toMatch(/[\u202e\n]/);
   });
