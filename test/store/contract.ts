@@ -14,6 +14,7 @@ import { describeInventory } from './contract/inventory.ts';
 import { describeLookedFor } from './contract/looked-for.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
+import { describeOwnWrites } from './contract/own-writes.ts';
 import { describeOwnership } from './contract/ownership.ts';
 import { describeReceivers } from './contract/receiver-pace.ts';
 import { describeSilences } from './contract/silences.ts';
@@ -40,6 +41,7 @@ export function describeStore(
     const run: Run = (work) => subject.store.transaction(work);
 
     describeTransactions(() => subject, run);
+    describeOwnWrites(run);
     describeInventory(run);
     describeAlerts(run);
     describeGroups(() => subject, run);

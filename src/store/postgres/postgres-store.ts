@@ -2,13 +2,13 @@
  * THE STORE ON POSTGRESQL, beside the one on SQLite and with the same promise (`store.ts`).
  *
  * Why two stores side by side, rather than one set of statements for both engines: a statement in SQLite is a
- * synchronous call, and its speed rests on that (rows bound one by one in chunks, writes held back until they could
- * be seen, numbers assigned in memory, index hints). A statement here is a round trip, and speed means fewer of them:
- * a page of entries is one statement that also tells what was new, a claim is one, and numbers come from the server
- * because others write too. Of 180 statements about a third would have the same text. Adding a column costs a line in
- * two schemas, two statements and two row types; an abstraction would save one of each, and make every line of the
- * hot path await a promise. What is not SQL (what a row's text holds, how it becomes a record, how people find it) is
- * shared, and one contract test covers both.
+ * synchronous call, and its speed rests on that (rows bound one by one in chunks, numbers assigned in memory, index
+ * hints). A statement here is a round trip, and speed means fewer of them: a page of entries is one statement that
+ * also tells what was new, a claim is one, and numbers come from the server because others write too. Of 180
+ * statements about a third would have the same text. Adding a column costs a line in two schemas, two statements and
+ * two row types; an abstraction would save one of each, and make every line of the hot path await a promise. What is
+ * not SQL (what a row's text holds, how it becomes a record, how people find it, which writes are held back until
+ * they could be seen, what is read ahead) is shared, and one contract test covers both.
  *
  * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most rooms read, let the domain decide, and write
  * back. Some decisions span rows (whose turn it is in a lane, which alerts wait to be routed), and no weaker level
@@ -30,7 +30,8 @@
  *   postgres-wakes.ts  how replicas wake each other
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   tables.ts          the schema in steps; migrate.ts runs those that are missing
- *   statements.ts      what rooms run; many rows are sent as one list per column
+ *   statements.ts      what rooms run; many rows are sent as one list per column. holding-statements.ts first runs
+ *                      the writes held back that a statement could see
  *   watched/ alerted/ queued/ upkeep/   the rooms, as in SQLite
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
@@ -45,6 +46,7 @@ import { PostgresGroups } from './alerted/postgres-groups.ts';
 import { PostgresOverdue } from './alerted/postgres-overdue.ts';
 import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
+import { HoldingStatements } from './holding-statements.ts';
 import { migrate, refuseNewer } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
@@ -281,40 +283,45 @@ interface Rooms {
 }
 
 function createRooms(session: Session, clock: Clock): Rooms {
-  const streams = new PostgresStreams(session);
-  const events = new PostgresEvents(session, streams);
-  const counts = new PostgresCounts(session, () => session.slot);
-  const standing = new PostgresStanding(session);
+  const statements = new HoldingStatements(session);
+  const streams = new PostgresStreams(statements);
+  const events = new PostgresEvents(statements, streams);
+  const counts = new PostgresCounts(statements, () => session.slot);
+  const standing = new PostgresStanding(statements);
+  const groups = new PostgresGroups(statements);
   const begin = () => {
     events.forget();
     counts.forget();
     standing.forget();
+    groups.forget();
+    statements.forgetHeld();
   };
   return {
     all: {
-      inventory: new PostgresInventory(session, clock),
+      inventory: new PostgresInventory(statements, clock),
       streams,
       events,
-      flights: new PostgresFlights(session, standing),
-      audits: createPostgresAudits(session),
-      birds: new PostgresBirds(session, events),
-      overdue: new PostgresOverdue(session),
-      alerts: new PostgresAlerts(session, events, standing),
-      groups: new PostgresGroups(session),
-      silences: createPostgresSilences(session),
-      suppressions: createPostgresSuppressions(session, events),
-      digests: new PostgresDigests(session),
-      forwards: createPostgresForward(session),
-      receivers: createPostgresReceiverPace(session),
-      outbox: new PostgresOutbox(session, events, counts),
-      ownership: new PostgresOwnership(session),
-      faults: new PostgresFaults(session),
-      troubles: createPostgresTroubles(session, counts),
-      writes: createPostgresWrites(session),
-      upkeep: new PostgresUpkeep(session, counts),
+      flights: new PostgresFlights(statements, standing),
+      audits: createPostgresAudits(statements),
+      birds: new PostgresBirds(statements, events),
+      overdue: new PostgresOverdue(statements),
+      alerts: new PostgresAlerts(statements, events, standing, groups),
+      groups,
+      silences: createPostgresSilences(statements),
+      suppressions: createPostgresSuppressions(statements, events),
+      digests: new PostgresDigests(statements),
+      forwards: createPostgresForward(statements),
+      receivers: createPostgresReceiverPace(statements),
+      outbox: new PostgresOutbox(statements, events, counts),
+      ownership: new PostgresOwnership(statements),
+      faults: new PostgresFaults(statements),
+      troubles: createPostgresTroubles(statements, counts),
+      writes: createPostgresWrites(statements),
+      upkeep: new PostgresUpkeep(statements, counts),
     },
     begin,
     async end() {
+      await statements.writeHeld();
       await counts.write();
       await standing.write();
     },

@@ -12,8 +12,8 @@
  *   new value, which costs several times the statement itself. It cannot do that with a sum.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { HeldWrites } from '../rows/held-writes.ts';
 import { storeFailure } from './failure.ts';
-import { HeldWrites } from './held-writes.ts';
 import { makePrivateFile } from './private-files.ts';
 
 export type Value = string | number | null | Uint8Array;
@@ -34,7 +34,7 @@ export interface Connection {
   /** Runs statements without results, exempt from the rule about failed transactions. */
   exec(sql: string): void;
   /** Writes that rooms hold back until a statement of this connection could see them. */
-  readonly held: HeldWrites;
+  readonly held: HeldWrites<() => void>;
   isTransaction(): boolean;
   /** The first failure of a statement since `forget`. */
   failure(): unknown;
@@ -59,7 +59,7 @@ export function openConnection(path: string): Connection {
 
   if (path !== ':memory:') makePrivateFile(path);
   const db = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, defensive: true }));
-  const held = new HeldWrites();
+  const held = new HeldWrites<() => void>();
   let failed: { readonly error: unknown } | undefined;
 
   function guarded<T>(call: () => T): T {
@@ -77,7 +77,7 @@ export function openConnection(path: string): Connection {
       let prepared: StatementSync | undefined;
       const before = held.before(sql);
       const statement = () => {
-        before();
+        for (const write of before()) write();
         prepared ??= db.prepare(withoutCopies(plannedOnce(sql)));
         return prepared;
       };

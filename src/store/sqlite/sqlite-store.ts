@@ -256,7 +256,7 @@ function createRooms(connection: Connection, clock: Clock, turn: () => Promise<v
       connection.held.forget();
     },
     end() {
-      connection.held.write();
+      for (const write of connection.held.all()) write();
       counts.write();
       standing.write();
     },

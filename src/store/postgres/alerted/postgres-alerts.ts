@@ -11,6 +11,7 @@ import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts'
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresStanding } from '../watched/postgres-standing.ts';
 import { PostgresAlertPages } from './postgres-alert-pages.ts';
+import type { PostgresGroups } from './postgres-groups.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
@@ -50,12 +51,19 @@ export class PostgresAlerts implements AlertStore {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
   readonly #standing: PostgresStanding;
+  readonly #groups: Pick<PostgresGroups, 'forget'>;
   readonly #pages: PostgresAlertPages;
 
-  constructor(statements: Statements, events: PostgresEvents, standing: PostgresStanding) {
+  constructor(
+    statements: Statements,
+    events: PostgresEvents,
+    standing: PostgresStanding,
+    groups: Pick<PostgresGroups, 'forget'>,
+  ) {
     this.#statements = statements;
     this.#events = events;
     this.#standing = standing;
+    this.#groups = groups;
     this.#pages = new PostgresAlertPages(statements, events);
   }
 
@@ -106,6 +114,7 @@ export class PostgresAlerts implements AlertStore {
 
   async put(alerts: readonly Alert[]): Promise<void> {
     if (alerts.length === 0) return;
+    this.#groups.forget();
     const last = lastOfEach(alerts, ({ id }) => id);
     await this.#statements.run(PUT, ...columnsOf(NAMES.length, last.map(columnValues)));
     const over = lastOfEach(
@@ -310,6 +319,7 @@ export class PostgresAlerts implements AlertStore {
 
   async delete(alertIds: readonly string[]): Promise<void> {
     if (alertIds.length === 0) return;
+    this.#groups.forget();
     const scopes = await this.#statements.rows<{ scope: string }>(
       'SELECT DISTINCT scope FROM alert WHERE id = ANY($1::text[])',
       alertIds,

@@ -3,6 +3,8 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
+import type { HoldingStatements } from '../holding-statements.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 
 interface GroupRow {
@@ -42,11 +44,37 @@ const WORK = `SELECT
     EXISTS (SELECT 1 FROM failing_integration)
       OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2) AS "isDeliveryFailing"`;
 
+const OF_GROUP = `SELECT ${MEMBER}, alert.body
+  FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+  WHERE alert_group.key = $1 ORDER BY alert_id`;
+
+/** `OFFSET 0` makes the server count the members of each group once, and not again for each of them. */
+const OF_SMALL_GROUPS = `SELECT ${MEMBER}, alert.body
+  FROM (SELECT alert_group, key FROM alert_group AS small WHERE key = ANY($1::text[]) AND (
+      SELECT count(*) FROM (
+        SELECT 1 FROM group_member AS own WHERE own.alert_group = small.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
+      ) <= ${FEW_MEMBERS} OFFSET 0) AS alert_group
+    JOIN group_member USING (alert_group) JOIN alert USING (alert)
+  ORDER BY alert_id`;
+
 export class PostgresGroups implements GroupStore {
   readonly #statements: Statements;
+  readonly #ahead = new MembersAhead();
+  readonly #holds: () => void;
+  #heldGroups: Group[] = [];
+  #heldMembers: GroupMember[] = [];
 
-  constructor(statements: Statements) {
+  constructor(statements: HoldingStatements) {
     this.#statements = statements;
+    this.#holds = statements.hold({
+      writes: ['alert_group', 'group_member'],
+      reads: ['alert'],
+      write: (own) => this.#write(own),
+      forget: () => {
+        this.#heldGroups = [];
+        this.#heldMembers = [];
+      },
+    });
   }
 
   async list(keys: readonly string[]): Promise<Group[]> {
@@ -63,17 +91,19 @@ export class PostgresGroups implements GroupStore {
       nowUs,
       limit,
     );
-    return rows.map(groupOf);
+    const groups = rows.map(groupOf);
+    this.#ahead.expect(groups.map(({ key }) => key));
+    return groups;
   }
 
   async put(groups: readonly Group[]): Promise<void> {
     if (groups.length === 0) return;
-    const last = lastOfEach(groups, ({ key }) => key);
-    const rows = last.map((one) => [one.key, one.receiver, one.nextFlushAtUs, JSON.stringify(one)]);
-    await this.#statements.run(PUT, ...columnsOf(4, rows));
+    this.#heldGroups.push(...groups);
+    this.#holds();
   }
 
   async delete(keys: readonly string[]): Promise<void> {
+    this.#ahead.discard(keys);
     await this.#statements.run(
       `DELETE FROM group_member WHERE alert_group IN (SELECT alert_group FROM alert_group WHERE key = ANY($1::text[]))`,
       keys,
@@ -91,11 +121,13 @@ export class PostgresGroups implements GroupStore {
   }
 
   async members(groupKey: string): Promise<AlertInGroup[]> {
-    const rows = await this.#statements.rows<MemberRow & AlertRow>(
-      `SELECT ${MEMBER}, alert.body FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
-       WHERE alert_group.key = $1 ORDER BY alert_id`,
-      groupKey,
-    );
+    const together = this.#ahead.take(groupKey);
+    if (together.length > 0) this.#ahead.keep(await this.#inGroups(OF_SMALL_GROUPS, together));
+    return this.#ahead.of(groupKey) ?? this.#inGroups(OF_GROUP, groupKey);
+  }
+
+  async #inGroups(sql: string, groups: string | readonly string[]): Promise<AlertInGroup[]> {
+    const rows = await this.#statements.rows<MemberRow & AlertRow>(sql, groups);
     const found: AlertInGroup[] = [];
     for (const [index, row] of rows.entries()) {
       // The texts of tens of thousands of alerts are many megabytes.
@@ -103,6 +135,11 @@ export class PostgresGroups implements GroupStore {
       found.push({ member: memberOf(row), alert: alertOf(row) });
     }
     return found;
+  }
+
+  /** Discards what was loaded ahead: alerts or members may have changed elsewhere. */
+  forget(): void {
+    this.#ahead.forget();
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
@@ -121,14 +158,35 @@ export class PostgresGroups implements GroupStore {
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
-    const last = lastOfEach(members, ({ groupKey, alertId }) => JSON.stringify([groupKey, alertId]));
-    const rows = last.map((one) => [one.groupKey, one.alertId, one.sort, one.notifiedSeq, one.notifiedState]);
-    const written = await this.#statements.run(PUT_MEMBERS, ...columnsOf(5, rows));
-    if (written !== rows.length) throw new Error('A group or an alert of a member is not in the store.');
+    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    this.#heldMembers.push(...members);
+    this.#holds();
+  }
+
+  async #write(statements: Statements): Promise<void> {
+    const groups = lastOfEach(this.#heldGroups, ({ key }) => key);
+    const members = lastOfEach(this.#heldMembers, ({ groupKey, alertId }) =>
+      JSON.stringify([groupKey, alertId]),
+    );
+    this.#heldGroups = [];
+    this.#heldMembers = [];
+    if (groups.length > 0) {
+      const rows = groups.map((one) => [one.key, one.receiver, one.nextFlushAtUs, JSON.stringify(one)]);
+      await statements.run(PUT, ...columnsOf(4, rows));
+    }
+    if (members.length > 0) {
+      const rows = members.map((one) => [
+        ...[one.groupKey, one.alertId, one.sort],
+        ...[one.notifiedSeq, one.notifiedState],
+      ]);
+      const written = await statements.run(PUT_MEMBERS, ...columnsOf(5, rows));
+      if (written !== rows.length) throw new Error('A group or an alert of a member is not in the store.');
+    }
   }
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
     if (members.length === 0) return;
+    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
     await this.#statements.run(
       `DELETE FROM group_member USING ${given('key text, id text')}
          JOIN alert_group USING (key) JOIN alert USING (id)

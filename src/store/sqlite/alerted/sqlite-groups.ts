@@ -2,6 +2,7 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 
@@ -23,24 +24,17 @@ type WorkRow = {
   readonly [Part in keyof AlertingWork]: AlertingWork[Part] extends boolean ? number : AlertingWork[Part];
 };
 
-/** How many groups' members are loaded together, and how many members such a group may have. */
-const LOADED_AHEAD = 64;
-const FEW = 20;
-
 /** Alerts per read for larger groups. */
 const READ_AT_ONCE = 500;
 
 export class SqliteGroups implements GroupStore {
   readonly #groups: ReturnType<typeof prepareGroups>;
   readonly #members: ReturnType<typeof prepareMembers>;
+  readonly #ahead = new MembersAhead();
   readonly #pause: () => Promise<void>;
   readonly #holds: () => void;
   #heldGroups: Group[] = [];
   #heldMembers: GroupMember[] = [];
-  /** Groups found to be due: the next calls will probably ask for their members, one group after another. */
-  #due: readonly string[] = [];
-  /** Members loaded ahead for other groups and still valid. */
-  readonly #loaded = new Map<string, AlertInGroup[]>();
 
   /** `pause` lets other work run. */
   constructor(connection: Connection, pause: () => Promise<void>) {
@@ -64,7 +58,7 @@ export class SqliteGroups implements GroupStore {
 
   async due(nowUs: number, limit: number): Promise<Group[]> {
     const groups = this.#groups.due.all(nowUs, limit).map(groupOf);
-    this.#due = groups.map(({ key }) => key);
+    this.#ahead.expect(groups.map(({ key }) => key));
     return groups;
   }
 
@@ -75,7 +69,7 @@ export class SqliteGroups implements GroupStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    for (const key of keys) this.#loaded.delete(key);
+    this.#ahead.discard(keys);
     const list = textList(keys);
     this.#members.removeAll.run(list);
     this.#groups.remove.run(list);
@@ -86,8 +80,11 @@ export class SqliteGroups implements GroupStore {
   }
 
   async members(groupKey: string): Promise<AlertInGroup[]> {
-    if (!this.#loaded.has(groupKey)) this.#loadFrom(groupKey);
-    return this.#loaded.get(groupKey) ?? this.#ofLargeGroup(groupKey);
+    const together = this.#ahead.take(groupKey);
+    if (together.length > 0) {
+      this.#ahead.keep(this.#members.ofSmallGroups.all(textList(together)).map(inGroupOf));
+    }
+    return this.#ahead.of(groupKey) ?? this.#ofLargeGroup(groupKey);
   }
 
   /** Reads the alerts in steps: tens of thousands have many megabytes of text. */
@@ -104,21 +101,9 @@ export class SqliteGroups implements GroupStore {
     return found;
   }
 
-  /** Loads the members of a due group and of the next ones together, as long as those are small. */
-  #loadFrom(groupKey: string): void {
-    const first = this.#due.indexOf(groupKey);
-    if (first === -1) return;
-    const keys = this.#due.slice(first, first + LOADED_AHEAD);
-    this.#due = this.#due.slice(first + LOADED_AHEAD);
-    const inGroups = this.#members.ofSmallGroups.all(textList(keys)).map(inGroupOf);
-    for (const [key, list] of Map.groupBy(inGroups, ({ member }) => member.groupKey))
-      this.#loaded.set(key, list);
-  }
-
   /** Discards what was loaded ahead: alerts or members may have changed elsewhere. */
   forget(): void {
-    this.#due = [];
-    this.#loaded.clear();
+    this.#ahead.forget();
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
@@ -127,7 +112,7 @@ export class SqliteGroups implements GroupStore {
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
-    for (const { groupKey } of members) this.#loaded.delete(groupKey);
+    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
     this.#heldMembers.push(...members);
     this.#holds();
   }
@@ -148,10 +133,8 @@ export class SqliteGroups implements GroupStore {
   }
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
-    for (const { groupKey, alertId } of members) {
-      this.#loaded.delete(groupKey);
-      this.#members.remove.run(groupKey, alertId);
-    }
+    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    for (const { groupKey, alertId } of members) this.#members.remove.run(groupKey, alertId);
   }
 
   async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
@@ -217,8 +200,8 @@ function prepareMembers(connection: Connection) {
       `SELECT ${MEMBER}, alert.body FROM json_each(?) AS given CROSS JOIN alert_group ON alert_group.key = given.value
          CROSS JOIN group_member USING (alert_group) CROSS JOIN alert USING (alert)
        WHERE (SELECT count(*) FROM (
-           SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW} + 1
-         )) <= ${FEW}
+           SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1
+         )) <= ${FEW_MEMBERS}
        ORDER BY alert_id`,
     ),
     notifiedFiring: connection.prepare<AlertRow>(
