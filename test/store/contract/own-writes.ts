@@ -161,8 +161,8 @@ const READ: readonly [what: string, write: (tx: Transaction) => Promise<void>, r
         await tx.outbox.enqueue(groupNotification('l'), [delivery('b')]);
       },
       async (tx) => [
-        ids(await tx.outbox.list({ limit: 9 })),
         ids((await tx.outbox.page({ limit: 9 })).deliveries),
+        ids(await tx.outbox.list({ limit: 9 })),
       ],
       [
         ['b', 'c', 'a', 'd'],

@@ -19,14 +19,15 @@ export interface Lane {
 const UNSETTLED = "delivery.lane <> '' AND delivery.state IN ('pending', 'leased', 'retry', 'ambiguous')";
 const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
 
-const LANES = given('receiver text, position integer, lane text', { at: true });
-const OF_LANE =
-  'delivery.receiver = given.receiver AND delivery.position = given.position AND delivery.lane = given.lane';
-
-const TAKEN = `SELECT at FROM ${LANES} WHERE EXISTS (SELECT 1 FROM delivery WHERE ${OF_LANE} AND ${UNSETTLED})`;
+/**
+ * True if nothing waits in the lane of a given delivery. `OFFSET 0` makes the server look up each lane by itself: it
+ * would read those of all that waits, and then conflict with whatever is settled meanwhile.
+ */
+export const LANE_IS_FREE = `NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.receiver = given.receiver
+  AND delivery.position = given.position AND delivery.lane = given.lane AND ${UNSETTLED} OFFSET 0)`;
 
 /** Gives each lane's turn to its leased delivery, or else to the oldest. */
-const GIVE = `WITH lanes AS (SELECT DISTINCT receiver, position, lane FROM ${LANES}),
+const GIVE = `WITH lanes AS (SELECT DISTINCT receiver, position, lane FROM ${given('receiver text, position integer, lane text')}),
   next AS (
     SELECT DISTINCT ON (delivery.receiver, delivery.position, delivery.lane) delivery.seq
     FROM lanes JOIN delivery ON delivery.receiver = lanes.receiver AND delivery.position = lanes.position
@@ -45,33 +46,26 @@ export class PostgresLanes {
     this.#statements = statements;
   }
 
-  /**
-   * Returns a test, to be called for these new deliveries in their order, of whether each has its turn at once: it is
-   * in no lane, or nothing waits in its lane, neither in the store nor before it among these.
-   */
-  async turnsAmong(
-    deliveries: readonly Lane[],
-  ): Promise<(delivery: Lane & { readonly state: DeliveryState }) => boolean> {
-    const lanes = deliveries.filter(({ lane }) => lane !== '');
-    const found =
-      lanes.length === 0
-        ? []
-        : await this.#statements.rows<{ at: number }>(TAKEN, ...columnsOf(3, lanes.map(valuesOf)));
-    const taken = new Set(found.map(({ at }) => nameOf(lanes[at - 1]!)));
-    return (delivery) => {
-      if (delivery.lane === '') return true;
-      const name = nameOf(delivery);
-      const isFree = !taken.has(name);
-      if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
-      return isFree;
-    };
-  }
-
   /** Gives the turns of these lanes to the right deliveries after some have changed their states. */
   async giveTurns(lanes: readonly Lane[]): Promise<void> {
     const some = lanes.filter(({ lane }) => lane !== '');
     if (some.length > 0) await this.#statements.run(GIVE, ...columnsOf(3, some.map(valuesOf)));
   }
+}
+
+/**
+ * For each of these new deliveries, in their order, whether it is in no lane, or nothing waits in its lane before it
+ * among these. If the lane is also free in the store (`LANE_IS_FREE`), it has its turn at once.
+ */
+export function firstInLanes(deliveries: readonly (Lane & { readonly state: DeliveryState })[]): boolean[] {
+  const taken = new Set<string>();
+  return deliveries.map((delivery) => {
+    if (delivery.lane === '') return true;
+    const name = nameOf(delivery);
+    const isFirst = !taken.has(name);
+    if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
+    return isFirst;
+  });
 }
 
 const valuesOf = ({ receiver, position, lane }: Lane) => [receiver, position, lane];

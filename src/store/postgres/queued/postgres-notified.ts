@@ -32,6 +32,34 @@ const ALERTS = `INSERT INTO notified_alert (alert, notification)
   UNION SELECT alert, notification FROM ${given('notification bigint, id text')} JOIN former_alert USING (id)
   ON CONFLICT DO NOTHING`;
 
+/** The alerts and events that a notification covers, before that is recorded. */
+export interface Covered {
+  readonly alertIds: readonly string[];
+  readonly spans: readonly LinkedSpan[];
+  readonly events: readonly number[];
+}
+
+/** Records what the notifications with these numbers cover. */
+export async function noteCovered(
+  statements: Statements,
+  notifications: readonly (Covered & { readonly seq: number })[],
+): Promise<void> {
+  const alerts = notifications.flatMap(({ seq, alertIds }) => alertIds.map((id) => [seq, id]));
+  if (alerts.length > 0) await statements.run(ALERTS, ...columnsOf(2, alerts));
+  const spans = notifications.flatMap((one) =>
+    one.spans.map(({ alertId, afterSeq, lastSeq }) => [one.seq, alertId, afterSeq, lastSeq]),
+  );
+  if (spans.length > 0) await statements.run(SPANS, ...columnsOf(4, spans));
+  await noteEvents(
+    statements,
+    notifications.flatMap(({ seq, events }) => events.map((event) => [event, seq])),
+  );
+}
+
+async function noteEvents(statements: Statements, rows: readonly (readonly number[])[]): Promise<void> {
+  if (rows.length > 0) await statements.run(EVENTS, ...columnsOf(2, rows));
+}
+
 export class PostgresNotified {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
@@ -45,46 +73,35 @@ export class PostgresNotified {
     this.#counts = counts;
   }
 
-  /**
-   * Records what the notification with this number covers: the events of `covers`, or by default those that it lists.
-   */
-  async note(
-    seq: number,
-    notification: Notification,
+  /** What to record of a notification: the events of `covers`, or by default those that it lists. */
+  async coveredBy(
+    notification: Exclude<Notification, { kind: 'forward' }>,
     covers: readonly LinkedSpan[] | undefined,
-  ): Promise<void> {
+  ): Promise<Covered> {
     // A digest counts events but covers none.
-    if (notification.kind === 'digest') return;
-    if (notification.kind === 'forward') return this.#noteBatch(seq, notification);
-    const alerts = notification.alerts.map(({ id }) => [seq, id]);
-    if (alerts.length > 0) await this.#statements.run(ALERTS, ...columnsOf(2, alerts));
-    if (covers) {
-      const spans = covers.map((span) => [seq, span.alertId, span.afterSeq, span.lastSeq]);
-      if (spans.length > 0) await this.#statements.run(SPANS, ...columnsOf(4, spans));
-      return;
-    }
-    await this.#noteEach(seq, await this.#numbersOf(notification.alerts.flatMap((alert) => alert.events)));
+    if (notification.kind === 'digest') return { alertIds: [], spans: [], events: [] };
+    const listed = covers ? [] : notification.alerts.flatMap((alert) => alert.events);
+    return {
+      alertIds: notification.alerts.map(({ id }) => id),
+      spans: covers ?? [],
+      events: await this.#numbersOf(listed),
+    };
   }
 
-  async #noteEach(seq: number, numbers: readonly number[]): Promise<void> {
-    if (numbers.length === 0) return;
-    const each = numbers.map(() => seq);
-    await this.#statements.run(EVENTS, numbers, each);
-  }
-
-  /** The numbers of those events that are stored. */
-  async #numbersOf(events: readonly Event[]): Promise<number[]> {
-    return (await this.#events.numbersOf(events)).filter((number) => number !== undefined);
-  }
-
-  async #noteBatch(
+  /** Records a forwarded batch with this number. */
+  async noteBatch(
     seq: number,
     { receiver, events, isHalf }: Extract<Notification, { kind: 'forward' }>,
   ): Promise<void> {
     const numbers = await this.#numbersOf(events);
     if (numbers.length === 0) return;
     const first = Math.min(...numbers);
-    if (isHalf || first <= (await this.#lastForwarded(receiver))) return this.#noteEach(seq, numbers);
+    if (isHalf || first <= (await this.#lastForwarded(receiver))) {
+      return noteEvents(
+        this.#statements,
+        numbers.map((event) => [event, seq]),
+      );
+    }
     await this.#statements.run(
       'INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
       first,
@@ -92,6 +109,11 @@ export class PostgresNotified {
       seq,
     );
     this.#latest.set(receiver, { batch: seq, last: Math.max(...numbers) });
+  }
+
+  /** The numbers of those events that are stored. */
+  async #numbersOf(events: readonly Event[]): Promise<number[]> {
+    return (await this.#events.numbersOf(events)).filter((number) => number !== undefined);
   }
 
   /** The greatest number in batches that have a single row. */

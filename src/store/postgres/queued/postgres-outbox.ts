@@ -11,27 +11,73 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { HoldingStatements } from '../holding-statements.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
-import { type Lane, PostgresLanes } from './postgres-lanes.ts';
-import { PostgresNotified } from './postgres-notified.ts';
+import { firstInLanes, LANE_IS_FREE, type Lane, PostgresLanes } from './postgres-lanes.ts';
+import { type Covered, noteCovered, PostgresNotified } from './postgres-notified.ts';
 import { PostgresSettlements } from './postgres-settlements.ts';
 
+/** A notification with its deliveries, about to be written. */
+interface Queued {
+  readonly body: string;
+  readonly deliveries: readonly Delivery[];
+}
+
+/** The most notification text held back: parts of a large one must neither fill the memory nor make one long write. */
+const MAX_HELD_CHARACTERS = 4 * 1024 * 1024;
+
 const DELIVERY = `id text, notification_id text, receiver text, integration text, position integer, lane text,
-  turn boolean, state text, attempts integer, created_us bigint, next_attempt_us bigint, settled_us bigint,
-  last_error text, fallback_us bigint`;
+  state text, attempts integer, created_us bigint, next_attempt_us bigint, settled_us bigint, last_error text,
+  fallback_us bigint`;
 const NAMES = DELIVERY.split(',').map((column) => column.trim().split(' ')[0]!);
 
-/** Writes a notification with its deliveries in one round trip. */
-const ENQUEUE = `WITH written AS (INSERT INTO notification (body) VALUES ($1) RETURNING seq),
+/**
+ * Writes notifications with their deliveries, in their order, in one round trip, and returns their numbers. `number`
+ * is the position of a delivery's notification, from 1.
+ */
+const ENQUEUE = `WITH written AS (
+    INSERT INTO notification (body) SELECT body FROM ${given('body text', { at: true })} ORDER BY at RETURNING seq),
   queued AS (
-    INSERT INTO delivery (notification, ${NAMES.join(', ')})
-    SELECT written.seq, ${NAMES.map((name) => `given.${name}`).join(', ')}
-    FROM written CROSS JOIN ${given(DELIVERY, { from: 2, at: true })} ORDER BY at)
-  SELECT seq FROM written`;
+    INSERT INTO delivery (notification, turn, ${NAMES.join(', ')})
+    SELECT (SELECT array_agg(seq ORDER BY seq) FROM written)[given.number], given.is_first AND ${LANE_IS_FREE},
+      ${NAMES.map((name) => `given.${name}`).join(', ')}
+    FROM ${given(`number bigint, is_first boolean, ${DELIVERY}`, { from: 2, at: true })} ORDER BY at)
+  SELECT seq FROM written ORDER BY seq`;
+
+/** Returns the notifications' numbers, in their order. */
+async function write(statements: Statements, queued: readonly Queued[]): Promise<number[]> {
+  const all = queued.flatMap(({ deliveries }, index) =>
+    deliveries.map((one) => ({ one, number: index + 1 })),
+  );
+  const isFirst = firstInLanes(all.map(({ one }) => one));
+  const rows = all.map(({ one, number }, index) => [
+    number,
+    isFirst[index]!,
+    one.id,
+    one.notificationId,
+    one.receiver,
+    one.integration,
+    one.position,
+    one.lane,
+    one.state,
+    one.attempts,
+    one.createdAtUs,
+    one.nextAttemptAtUs,
+    one.settledAtUs,
+    one.lastError,
+    one.fallbackAtUs ?? null,
+  ]);
+  const written = await statements.rows<{ seq: number }>(
+    ENQUEUE,
+    queued.map(({ body }) => body),
+    ...columnsOf(NAMES.length + 2, rows),
+  );
+  return written.map(({ seq }) => seq);
+}
 
 /** The outbox, composed of lanes, claims and settlements. */
 export class PostgresOutbox implements OutboxStore {
@@ -42,8 +88,11 @@ export class PostgresOutbox implements OutboxStore {
   readonly #claims: PostgresClaims;
   readonly #settlements: PostgresSettlements;
   readonly #pages: PostgresDeliveryPages;
+  readonly #holds: () => void;
+  #held: (Queued & { readonly covered: Covered })[] = [];
+  #heldCharacters = 0;
 
-  constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
+  constructor(statements: HoldingStatements, events: PostgresEvents, counts: PostgresCounts) {
     this.#statements = statements;
     this.#counts = counts;
     this.#notified = new PostgresNotified(statements, events, counts);
@@ -51,6 +100,15 @@ export class PostgresOutbox implements OutboxStore {
     this.#claims = new PostgresClaims(statements, counts);
     this.#settlements = new PostgresSettlements(statements, this.#lanes, counts);
     this.#pages = new PostgresDeliveryPages(statements, events);
+    this.#holds = statements.hold({
+      writes: ['notification', 'delivery', 'notified_alert', 'notified_event'],
+      reads: ['alert', 'former_alert', 'alert_event'],
+      write: (own) => this.#write(own),
+      forget: () => {
+        this.#held = [];
+        this.#heldCharacters = 0;
+      },
+    });
   }
 
   async enqueue(
@@ -59,30 +117,27 @@ export class PostgresOutbox implements OutboxStore {
     covers?: readonly LinkedSpan[],
   ): Promise<void> {
     if (deliveries.length === 0) return;
-    const takesTurn = await this.#lanes.turnsAmong(deliveries);
-    const rows = deliveries.map((one) => [
-      one.id,
-      one.notificationId,
-      one.receiver,
-      one.integration,
-      one.position,
-      one.lane,
-      takesTurn(one),
-      one.state,
-      one.attempts,
-      one.createdAtUs,
-      one.nextAttemptAtUs,
-      one.settledAtUs,
-      one.lastError,
-      one.fallbackAtUs ?? null,
-    ]);
-    const written = await this.#statements.first<{ seq: number }>(
-      ENQUEUE,
-      JSON.stringify(notification),
-      ...columnsOf(NAMES.length, rows),
-    );
     for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
-    await this.#notified.note(written!.seq, notification, covers);
+    const body = JSON.stringify(notification);
+    if (notification.kind === 'forward') {
+      const [seq] = await write(this.#statements, [{ body, deliveries }]);
+      return this.#notified.noteBatch(seq!, notification);
+    }
+    const covered = await this.#notified.coveredBy(notification, covers);
+    this.#held.push({ body, deliveries, covered });
+    this.#heldCharacters += body.length;
+    this.#holds();
+    if (this.#heldCharacters > MAX_HELD_CHARACTERS) await this.#write(this.#statements);
+  }
+
+  async #write(statements: Statements): Promise<void> {
+    const queued = this.#held;
+    if (queued.length === 0) return;
+    this.#held = [];
+    this.#heldCharacters = 0;
+    const numbers = await write(statements, queued);
+    const covered = queued.map((one, index) => ({ ...one.covered, seq: numbers[index]! }));
+    await noteCovered(statements, covered);
   }
 
   notificationsOfEvent(key: string) {
