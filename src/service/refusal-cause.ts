@@ -90,9 +90,9 @@ export class RefusalCause {
    * one row of numbers is updated here, and all of them by `#mix`, for several answers at once.
    */
   accepted(level: number): void {
-    this.#lookAt(level);
+    const below = this.#lookAt(level);
     const [through, excess] = [this.#through, this.#excess];
-    for (let column = 0; column < through.length; column += 1) through[column]! *= 1 - excess[column]!;
+    for (let column = 0; column < below; column += 1) through[column]! *= 1 - excess[column]!;
     this.#unknown += 1;
     this.#unmixed += 1;
     if (this.#unmixed === MIXED_EVERY) this.#mix();
@@ -114,11 +114,15 @@ export class RefusalCause {
     return byLevel / inAll;
   }
 
-  /** A request is sent. A pause that the service asked for, and that is over, begins a new window. */
+  /**
+   * A request is sent. A pause that the service asked for, and that is over, begins a new window. The first way saves up
+   * nothing, so there is nothing to count.
+   */
   left(nowMs: number, isAfterPause: boolean): void {
     const seconds = Math.max(0, nowMs - this.#leftAtMs) / 1000;
     this.#leftAtMs = nowMs;
-    for (const [way, one] of WAYS.entries()) {
+    for (let way = 1; way < WAYS.length; way += 1) {
+      const one = WAYS[way]!;
       const isNew = isAfterPause || nowMs - this.#windows[way]! >= one.seconds * 1000;
       if (isNew) this.#windows[way] = nowMs;
       this.#save(way, !one.isWindow ? seconds : isNew ? one.seconds : 0);
@@ -145,19 +149,26 @@ export class RefusalCause {
     return this.#limits.at(-1)!;
   }
 
-  /** Computes `#excess` at this level. What is saved up lets requests through at any level. */
-  #lookAt(level: number): void {
+  /**
+   * Computes `#excess` at this level, and returns for how many columns, from the first on, it may be above 0. What is
+   * saved up lets requests through at any level. This is done for each answer, so it is written out
+   * for the four ways.
+   */
+  #lookAt(level: number): number {
     const [limits, saved, excess] = [this.#limits, this.#saved, this.#excess];
-    for (let column = 0; column < limits.length; column += WAYS.length) {
-      const part = Math.max(0, 1 - limits[column]! / level);
-      for (let way = 0; way < WAYS.length; way += 1) {
-        const left = saved[column + way]!;
-        if (part === 0) excess[column + way] = 0;
-        else if (WAYS[way]!.isWindow) excess[column + way] = left < 0 ? Math.max(part, BEYOND_QUOTA) : 0;
-        // The service may count a request when it ends, or a little late, so one that is left proves nothing.
-        else excess[column + way] = left < 1 ? part : 0;
-      }
+    let column = 0;
+    for (; column < limits.length; column += WAYS.length) {
+      const part = 1 - limits[column]! / level;
+      if (part <= 0) break;
+      const beyond = Math.max(part, BEYOND_QUOTA);
+      excess[column] = part;
+      // The service may count a request when it ends, or a little late, so one that is left proves nothing.
+      excess[column + 1] = saved[column + 1]! < 1 ? part : 0;
+      excess[column + 2] = saved[column + 2]! < 0 ? beyond : 0;
+      excess[column + 3] = saved[column + 3]! < 0 ? beyond : 0;
     }
+    excess.fill(0, column);
+    return column;
   }
 
   #meetRefusal(): void {
