@@ -263,6 +263,8 @@ export function describeOwnWrites(run: Run): void {
           await tx.suppressions.add([suppression('b')]);
           throw new Error('no');
         });
+        await tx.suppressions.add([suppression('a')]);
+        await tx.outbox.enqueue(groupNotification('l'), [delivery('c')]);
         expect(await membersOf(tx, 'due')).toEqual([['a', 0]]);
       });
       const left = await run(async (tx) => [
@@ -271,7 +273,7 @@ export function describeOwnWrites(run: Run): void {
         ids(await tx.outbox.list({ limit: 9 })),
         [await tx.suppressions.ofAlert('a'), await tx.suppressions.ofAlert('b')],
       ]);
-      expect(left).toEqual([[DUE], [['a', 0]], ['d'], [[suppression('a')], []]]);
+      expect(left).toEqual([...[[DUE], [['a', 0]], ['c', 'd']], [[suppression('a'), suppression('a')], []]]);
     });
 
     test('is forgotten with the members that it loaded and changed', async () => {

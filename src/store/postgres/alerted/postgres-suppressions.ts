@@ -1,6 +1,7 @@
 import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
-import { columnsOf, given, type Statements } from '../statements.ts';
+import type { HoldingStatements } from '../holding-statements.ts';
+import { columnsOf, given } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 
 interface SuppressionRow {
@@ -29,11 +30,16 @@ const ADD = `WITH added AS (
     JOIN alert_event ON alert_event.alert = alert.alert
       AND alert_event.seq > added.after_seq AND alert_event.seq <= added.last_seq`;
 
-export function createPostgresSuppressions(statements: Statements, events: PostgresEvents): SuppressionStore {
-  return {
-    async add(list) {
-      if (list.length === 0) return;
-      const rows = list.map((one) => [
+export function createPostgresSuppressions(
+  statements: HoldingStatements,
+  events: PostgresEvents,
+): SuppressionStore {
+  let held: Suppression[] = [];
+  const holds = statements.hold({
+    writes: ['suppression', 'suppressed_event'],
+    reads: ['alert', 'alert_event'],
+    async write(own) {
+      const rows = held.map((one) => [
         one.alertId,
         one.afterSeq,
         one.lastSeq,
@@ -43,7 +49,18 @@ export function createPostgresSuppressions(statements: Statements, events: Postg
         one.detail,
         one.atUs,
       ]);
-      await statements.run(ADD, ...columnsOf(8, rows));
+      held = [];
+      if (rows.length > 0) await own.run(ADD, ...columnsOf(8, rows));
+    },
+    forget() {
+      held = [];
+    },
+  });
+  return {
+    async add(list) {
+      if (list.length === 0) return;
+      held.push(...list);
+      holds();
     },
     async ofAlert(alertId) {
       const rows = await statements.rows<SuppressionRow>(
