@@ -1,4 +1,6 @@
 /** Learns from the polls of each stream how many requests one takes and how many entries the next will find. */
+
+import type { Column, Columns } from '../columns.ts';
 import {
   addEvidence,
   type Evidence,
@@ -7,7 +9,6 @@ import {
   noEvidence,
   presentRate,
 } from './arrival-rate.ts';
-import type { Column, Columns } from './columns.ts';
 
 /** A successful poll. */
 interface Lesson {

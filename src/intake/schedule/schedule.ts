@@ -30,8 +30,9 @@
  * streams are polled more often than each `intervalMs` and quiet ones less often, down to each `maxIntervalMs`. If the
  * rate is too low even for that, the limit is stretched as far as needed, and `lag` reports it.
  */
+
+import { type Column, type Columns, createColumns } from '../columns.ts';
 import { BirdTurns, type Row } from './bird-turns.ts';
-import { type Column, type Columns, createColumns } from './columns.ts';
 import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createColumns } from '../../../src/intake/schedule/columns.ts';
+import { createColumns } from '../../src/intake/columns.ts';
 
 test('a new row has the first value of each column', () => {
   const table = createColumns();
