@@ -51,7 +51,7 @@ export class FlightGaps {
   readonly #report: Report;
   /** Only Birds with gaps. */
   readonly #known = new Map<string, readonly UnreadWindow[]>();
-  /** By Bird: up to when its Flights were known, as last committed. */
+  /** By Bird that is not watched yet, or not any more: up to when its Flights were known, as last committed. */
   readonly #verifiedUs = new Map<string, number>();
   /** Birds that no longer exist. Their gaps do not count. */
   readonly #away = new Set<string>();
@@ -96,35 +96,37 @@ export class FlightGaps {
     return merged([...left, ...unread]);
   }
 
-  /** Up to when the Bird's Flights were known, as last committed; 0 for never. */
+  /** Up to when the Flights of a Bird that is not watched yet were known, as last committed; 0 for never. */
   verifiedUs(birdId: string): number {
     return this.#verifiedUs.get(birdId) ?? 0;
   }
 
+  /** The same, and forgets it: from now on the watch of the Bird knows it, which takes less memory. */
+  takeVerified(birdId: string): number {
+    const verifiedUs = this.verifiedUs(birdId);
+    this.#verifiedUs.delete(birdId);
+    return verifiedUs;
+  }
+
   /**
    * The records to commit for these gaps and with the Flights known up to `verifiedUs`; none if the store already has
-   * that, or nearly.
+   * that, or nearly. `keptUs`: what was last committed.
    */
   recordsOf(
     birdId: string,
     stream: number,
     windows: readonly UnreadWindow[],
     verifiedUs: number,
+    keptUs: number,
   ): readonly AuditRecord[] {
     const before = this.of(birdId);
     const isKnown = ({ fromUs, toUs }: UnreadWindow) =>
       before.some((one) => one.fromUs === fromUs && one.toUs === toUs);
     const isSame = windows.length === before.length && windows.every(isKnown);
-    const keptUs = this.verifiedUs(birdId);
     const isNearlyKept = verifiedUs === 0 || (keptUs > 0 && verifiedUs - keptUs < KEEP_VERIFIED_US);
     if (isSame && isNearlyKept) return [];
     const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, notified: 1 }));
     return [{ stream, verifiedUs, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
-  }
-
-  /** Remembers that these records of the Bird were committed. */
-  keepVerified(birdId: string, records: readonly AuditRecord[]): void {
-    for (const { verifiedUs } of records) this.#verifiedUs.set(birdId, verifiedUs);
   }
 
   /** Remembers the committed gaps of the Bird. */
@@ -133,9 +135,13 @@ export class FlightGaps {
     else this.#known.set(birdId, windows);
   }
 
-  /** To be called when the Bird no longer exists. Its gaps do not count until it comes back. */
-  gone(birdId: string): void {
+  /**
+   * To be called when the Bird no longer exists. Its gaps do not count until it comes back. `keptUs`: up to when its
+   * Flights were known, as last committed; 0 for never.
+   */
+  gone(birdId: string, keptUs: number): void {
     this.#away.add(birdId);
+    if (keptUs > 0) this.#verifiedUs.set(birdId, keptUs);
     // If this fails, the next poll of another Bird reports it.
     this.report().catch((error) =>
       this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error }),

@@ -1,5 +1,5 @@
 /**
- * Decides how far back the polls of one Bird's Flights look. Flights cannot be counted as paged entries can, so
+ * Decides how far back the polls of each Bird's Flights look. Flights cannot be counted as paged entries can, so
  * completeness is checked by reading again:
  * - Once an hour a poll begins a day back, which costs no extra request. A poll that begins that far back anyway,
  *   because no Flight has started since, verifies as much.
@@ -13,6 +13,7 @@
  * its extra parts is put off, and the polls of the Bird go on.
  */
 import type { Clock, Random } from '../../time/clock.ts';
+import type { Column, Columns } from '../columns.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 
 interface FlightRescanOptions {
@@ -23,6 +24,12 @@ interface FlightRescanOptions {
   readonly firstFromUs: (birdId: string) => number;
   /** How long polling every Bird once takes at the current rate. */
   readonly roundMs: () => number;
+}
+
+/** A Bird, and its row in the columns. */
+interface RescannedBird {
+  readonly birdId: string;
+  readonly row: number;
 }
 
 /** What a poll reads. */
@@ -49,56 +56,76 @@ const PUT_OFF_MS = HOUR_MS / 2;
 /** Less than a day, since a Bird's polls are some minutes apart and failed Flights are to be read within a day. */
 const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
-export class FlightRescan {
-  readonly #birdId: string;
+/** For all Birds of a region. There may be tens of thousands, so their instants are kept in columns. */
+export class FlightRescans {
   readonly #options: FlightRescanOptions;
-  #dayDueMs: number;
-  #wholeDueMs: number;
+  readonly #dayDueMs: Column;
+  readonly #wholeDueMs: Column;
   /** Infinity if all active Flights were read. */
-  #activeDueMs = Number.POSITIVE_INFINITY;
-  /** Until when each part is put off; undefined if none has failed. */
-  #putOff: { wholeMs: number; activeMs: number; dayMs: number } | undefined;
+  readonly #activeDueMs: Column;
   /** When the last poll succeeded, on the service's clock; 0 before the first. */
-  #serviceNowUs = 0;
-  #verifiedUs = 0;
+  readonly #serviceNowUs: Column;
+  readonly #verifiedUs: Column;
+  /** By row, until when each part is put off; only where one has failed. */
+  readonly #putOff = new Map<number, { wholeMs: number; activeMs: number; dayMs: number }>();
 
-  constructor(birdId: string, options: FlightRescanOptions) {
-    const { clock, random } = options;
-    this.#birdId = birdId;
+  /** `columns` have no rows yet. */
+  constructor(options: FlightRescanOptions, columns: Columns) {
     this.#options = options;
-    this.#dayDueMs = clock.monotonicMs();
+    this.#dayDueMs = columns.add(0);
+    this.#wholeDueMs = columns.add(0);
+    this.#activeDueMs = columns.add(Number.POSITIVE_INFINITY);
+    this.#serviceNowUs = columns.add(0);
+    this.#verifiedUs = columns.add(0);
+  }
+
+  /** To be called when the row was added. */
+  begin(row: number): void {
+    const { clock, random } = this.#options;
+    this.#dayDueMs.set(row, clock.monotonicMs());
     // All Birds start together, so each gets a random time. It comes soon, since a run may be short.
-    this.#wholeDueMs = clock.monotonicMs() + random() * HOUR_MS;
+    this.#wholeDueMs.set(row, clock.monotonicMs() + random() * HOUR_MS);
+  }
+
+  /** To be called when the row is removed. */
+  end(row: number): void {
+    this.#putOff.delete(row);
   }
 
   /** All Flights that started up to here are known; 0 before the first rescan. */
-  verifiedUs(): number {
-    return this.#verifiedUs;
+  verifiedUs(row: number): number {
+    return this.#verifiedUs.get(row);
   }
 
   /** Whether a poll that looked a day back succeeded at or after `ms` (monotonic), and no daily reading is due. */
-  isDoneSince(ms: number): boolean {
-    const isRescanned = this.#verifiedUs > 0 && this.#dayDueMs - HOUR_MS >= ms;
-    const isComplete = this.#activeDueMs === Number.POSITIVE_INFINITY;
-    return isRescanned && isComplete && this.#options.clock.monotonicMs() < this.#wholeDueMs;
+  isDoneSince(row: number, ms: number): boolean {
+    const isRescanned = this.#verifiedUs.get(row) > 0 && this.#dayDueMs.get(row) - HOUR_MS >= ms;
+    const isComplete = this.#activeDueMs.get(row) === Number.POSITIVE_INFINITY;
+    return isRescanned && isComplete && this.#options.clock.monotonicMs() < this.#wholeDueMs.get(row);
   }
 
   /**
    * What a poll reads whose window has to begin at `pollFromUs`. `isFirst` if it is the first ever of this Bird,
    * `hasRoom` if there is room for a request that can wait.
    */
-  scope(pollFromUs: number, { isFirst = false, hasRoom = false } = {}): FlightScope {
-    const isActiveLeft = isFirst || this.#activeDueMs < Number.POSITIVE_INFINITY;
+  scope(
+    { birdId, row }: RescannedBird,
+    pollFromUs: number,
+    { isFirst = false, hasRoom = false } = {},
+  ): FlightScope {
+    const activeDueMs = this.#activeDueMs.get(row);
+    const serviceNowUs = this.#serviceNowUs.get(row);
+    const isActiveLeft = isFirst || activeDueMs < Number.POSITIVE_INFINITY;
     const nowMs = this.#options.clock.monotonicMs();
-    const { wholeMs = 0, activeMs = 0, dayMs = 0 } = this.#putOff ?? {};
-    const isActiveDue = (hasRoom || nowMs >= this.#activeDueMs) && nowMs >= activeMs;
+    const { wholeMs = 0, activeMs = 0, dayMs = 0 } = this.#putOff.get(row) ?? {};
+    const isActiveDue = (hasRoom || nowMs >= activeDueMs) && nowMs >= activeMs;
     const active = isActiveLeft ? (isActiveDue ? 'now' : 'later') : 'no';
-    if (this.#serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined, active };
-    const isWhole = nowMs >= Math.max(this.#wholeDueMs, wholeMs);
-    const isDay = isWhole || nowMs >= Math.max(this.#dayDueMs, dayMs);
+    if (serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined, active };
+    const isWhole = nowMs >= Math.max(this.#wholeDueMs.get(row), wholeMs);
+    const isDay = isWhole || nowMs >= Math.max(this.#dayDueMs.get(row), dayMs);
     return {
-      fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(this.#serviceNowUs)) : pollFromUs,
-      wholeFromUs: isWhole ? this.#retentionHorizonUs(this.#serviceNowUs) : undefined,
+      fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(birdId, serviceNowUs)) : pollFromUs,
+      wholeFromUs: isWhole ? this.#retentionHorizonUs(serviceNowUs) : undefined,
       active: isWhole ? 'now' : active,
     };
   }
@@ -107,19 +134,25 @@ export class FlightRescan {
    * The service answered, but failed at a poll that had to begin at `pollFromUs`. One of the parts that the poll did
    * not have to read is put off. The next poll shows whether the others can be read.
    */
-  failed({ fromUs, wholeFromUs, active }: FlightScope, pollFromUs: number): void {
+  failed(row: number, { fromUs, wholeFromUs, active }: FlightScope, pollFromUs: number): void {
     const untilMs = this.#options.clock.monotonicMs() + PUT_OFF_MS;
-    this.#putOff ??= { wholeMs: 0, activeMs: 0, dayMs: 0 };
-    if (wholeFromUs !== undefined) this.#putOff.wholeMs = untilMs;
-    else if (active === 'now') this.#putOff.activeMs = untilMs;
-    else if (fromUs < pollFromUs) this.#putOff.dayMs = untilMs;
+    const putOff = this.#putOff.get(row) ?? { wholeMs: 0, activeMs: 0, dayMs: 0 };
+    this.#putOff.set(row, putOff);
+    if (wholeFromUs !== undefined) putOff.wholeMs = untilMs;
+    else if (active === 'now') putOff.activeMs = untilMs;
+    else if (fromUs < pollFromUs) putOff.dayMs = untilMs;
   }
 
   /** Up to when Flights are known once such a poll is committed. The arguments are those of `done`. */
-  verifiedAfter({ fromUs }: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): number {
+  verifiedAfter(
+    { birdId, row }: RescannedBird,
+    { fromUs }: FlightScope,
+    serviceNowUs: number,
+    unreadUs = Number.POSITIVE_INFINITY,
+  ): number {
     // An earlier verification no longer holds if a part of it proves unreadable, or lies in the service's future.
-    const keptUs = Math.min(this.#verifiedUs, unreadUs, serviceNowUs);
-    if (fromUs > this.#dayAgoUs(serviceNowUs)) return keptUs;
+    const keptUs = Math.min(this.#verifiedUs.get(row), unreadUs, serviceNowUs);
+    if (fromUs > this.#dayAgoUs(birdId, serviceNowUs)) return keptUs;
     return Math.max(keptUs, Math.min(serviceNowUs - this.#options.overlapUs(), unreadUs));
   }
 
@@ -127,16 +160,24 @@ export class FlightRescan {
    * The poll succeeded. `serviceNowUs` is when, on the service's clock. Flights that started at `unreadUs` or later
    * are not all known (Infinity: they are).
    */
-  done(scope: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): void {
+  done(
+    bird: RescannedBird,
+    scope: FlightScope,
+    serviceNowUs: number,
+    unreadUs = Number.POSITIVE_INFINITY,
+  ): void {
     const { clock, random, roundMs } = this.#options;
+    const { birdId, row } = bird;
     const nowMs = clock.monotonicMs();
-    if (scope.active === 'now') this.#activeDueMs = Number.POSITIVE_INFINITY;
-    else if (scope.active === 'later' && this.#activeDueMs === Number.POSITIVE_INFINITY)
-      this.#activeDueMs = nowMs + random() * Math.min(ACTIVE_WITHIN_ROUNDS * roundMs(), ACTIVE_WITHIN_MS);
-    this.#serviceNowUs = serviceNowUs;
-    this.#verifiedUs = this.verifiedAfter(scope, serviceNowUs, unreadUs);
-    if (scope.wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
-    if (scope.fromUs <= this.#dayAgoUs(serviceNowUs)) this.#dayDueMs = nowMs + HOUR_MS;
+    if (scope.active === 'now') this.#activeDueMs.set(row, Number.POSITIVE_INFINITY);
+    else if (scope.active === 'later' && this.#activeDueMs.get(row) === Number.POSITIVE_INFINITY) {
+      const withinMs = Math.min(ACTIVE_WITHIN_ROUNDS * roundMs(), ACTIVE_WITHIN_MS);
+      this.#activeDueMs.set(row, nowMs + random() * withinMs);
+    }
+    this.#serviceNowUs.set(row, serviceNowUs);
+    this.#verifiedUs.set(row, this.verifiedAfter(bird, scope, serviceNowUs, unreadUs));
+    if (scope.wholeFromUs !== undefined) this.#wholeDueMs.set(row, nowMs + WHOLE_EVERY_MS);
+    if (scope.fromUs <= this.#dayAgoUs(birdId, serviceNowUs)) this.#dayDueMs.set(row, nowMs + HOUR_MS);
   }
 
   #retentionHorizonUs(nowUs: number): number {
@@ -144,8 +185,8 @@ export class FlightRescan {
     return retentionHorizonUs(Math.max(nowUs, clock.nowUs()), retentionMs);
   }
 
-  #dayAgoUs(nowUs: number): number {
-    const firstFromUs = this.#options.firstFromUs(this.#birdId);
+  #dayAgoUs(birdId: string, nowUs: number): number {
+    const firstFromUs = this.#options.firstFromUs(birdId);
     return Math.max(firstFromUs, this.#retentionHorizonUs(nowUs), nowUs - DAY_MS * 1000);
   }
 }

@@ -23,6 +23,7 @@ import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
+import { type Column, type Columns, createColumns } from '../columns.ts';
 import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
@@ -36,7 +37,7 @@ import {
   type Reading,
 } from './flight-findings.ts';
 import { FlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
-import { FlightRescan, type FlightScope } from './flight-rescan.ts';
+import { FlightRescans, type FlightScope } from './flight-rescan.ts';
 import { type FlightRows, noRows } from './flight-rows.ts';
 import { FlightWindows } from './flight-windows.ts';
 import { isOfRegion, OpenFlights } from './open-flights.ts';
@@ -92,6 +93,11 @@ interface RegionFlights {
   /** For Birds that cannot be read: it does not request logs either. */
   readonly unreadFinder: FlightFinder;
   readonly gaps: FlightGaps;
+  readonly rescans: FlightRescans;
+  /** Each watch has a row in them. */
+  readonly columns: Columns;
+  /** Up to when the Bird's Flights were known, as last committed since the row was opened; 0 for never. */
+  readonly keptUs: Column;
   /** How far the service's clock was ahead of ours at the last poll. */
   aheadUs: number;
 }
@@ -103,6 +109,7 @@ export function createFlightWatches(
 ): (birdId: string) => FlightWatch {
   const reading = { ...options, nestOf: (birdId: string) => options.names.nestOf(birdId) };
   const windows = new FlightWindows(reading);
+  const columns = createColumns();
   const flights: RegionFlights = {
     options,
     windows,
@@ -110,6 +117,9 @@ export function createFlightWatches(
     finder: new FlightFinder(options, createFailureLogReader(reading)),
     unreadFinder: new FlightFinder(options, async () => undefined),
     gaps,
+    rescans: new FlightRescans(options, columns),
+    columns,
+    keptUs: columns.add(0),
     aheadUs: 0,
   };
   return (birdId) => new FlightWatch(birdId, flights);
@@ -117,7 +127,9 @@ export function createFlightWatches(
 
 /** The watch of one Bird's Flights. There may be tens of thousands, so each holds only its own state. */
 export class FlightWatch {
-  readonly #birdId: string;
+  readonly birdId: string;
+  /** Its row in the region's columns. */
+  readonly row: number;
   readonly #flights: RegionFlights;
   /** 0 until the stream was opened. */
   #stream = 0;
@@ -137,12 +149,14 @@ export class FlightWatch {
    * published since the start.
    */
   #unpublishedMs = Number.NEGATIVE_INFINITY;
-  readonly #rescan: FlightRescan;
+  #isPolling = false;
+  #isGone = false;
 
   constructor(birdId: string, flights: RegionFlights) {
-    this.#birdId = birdId;
+    this.birdId = birdId;
     this.#flights = flights;
-    this.#rescan = new FlightRescan(birdId, flights.options);
+    this.row = flights.columns.addRow();
+    flights.rescans.begin(this.row);
   }
 
   /** Up to which start Flights are known; 0 before the first. */
@@ -152,7 +166,8 @@ export class FlightWatch {
 
   /** All Flights that started up to here are known, perhaps from an earlier run; 0 before that was checked. */
   verifiedUs(): number {
-    return this.#rescan.verifiedUs() || this.#flights.gaps.verifiedUs(this.#birdId);
+    const { rescans, keptUs, gaps } = this.#flights;
+    return rescans.verifiedUs(this.row) || keptUs.get(this.row) || gaps.verifiedUs(this.birdId);
   }
 
   /**
@@ -179,19 +194,43 @@ export class FlightWatch {
       this.#unpublishedMs = this.#flights.options.clock.monotonicMs();
     }
     const isQuiet = this.#polled && this.#openFlights === 0;
-    return isQuiet && this.#rescan.isDoneSince(this.#unpublishedMs + MOST_OVERLAP_US / 1000);
+    return (
+      isQuiet && this.#flights.rescans.isDoneSince(this.row, this.#unpublishedMs + MOST_OVERLAP_US / 1000)
+    );
   }
 
-  /** To be called when the Bird no longer exists. Discards what is remembered about it outside this watch. */
+  /**
+   * To be called when the Bird no longer exists. Discards what is remembered about it outside this watch, which must
+   * not be used any more.
+   */
   gone(): void {
-    this.#flights.gaps.gone(this.#birdId);
-    this.#flights.windows.forget(this.#birdId);
-    this.#flights.openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
+    const { gaps, windows, openFlights, keptUs } = this.#flights;
+    gaps.gone(this.birdId, keptUs.get(this.row));
+    windows.forget(this.birdId);
+    openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
+    this.#isGone = true;
+    if (!this.#isPolling) this.#giveRowBack();
   }
 
   /** Polls once. With `isOnly`, nothing is left to a later poll. Throws what the service or the store threw. */
   async poll({ isOnly = false } = {}): Promise<Polled> {
-    const { options, finder, gaps } = this.#flights;
+    this.#isPolling = true;
+    try {
+      return await this.#poll(isOnly);
+    } finally {
+      this.#isPolling = false;
+      if (this.#isGone) this.#giveRowBack();
+    }
+  }
+
+  /** Another Bird may have the row from now on. */
+  #giveRowBack(): void {
+    this.#flights.rescans.end(this.row);
+    this.#flights.columns.removeRow(this.row);
+  }
+
+  async #poll(isOnly: boolean): Promise<Polled> {
+    const { options, finder, gaps, rescans } = this.#flights;
     const { region, report, clock } = options;
     const beganUs = clock.nowUs();
     const stream = await this.#open();
@@ -221,19 +260,19 @@ export class FlightWatch {
     const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
-    const unread = gaps.after(this.#birdId, { fromUs, serviceNowUs, unread: rows.unread });
+    const unread = gaps.after(this.birdId, { fromUs, serviceNowUs, unread: rows.unread });
     const historyMs = this.#cursorUs === 0 ? (serviceNowUs - poll.fromUs) / 1000 : undefined;
     const unreadUs = unread[0]?.fromUs;
-    const checkedUs = more ? 0 : this.#rescan.verifiedAfter(poll.scope, serviceNowUs, unreadUs);
+    const checkedUs = more ? 0 : rescans.verifiedAfter(this, poll.scope, serviceNowUs, unreadUs);
     const fresh = await this.#commit(poll, found, reachedUs, unread, checkedUs);
     const recovered = fresh.filter((event) => isMissed(event, poll)).length;
     this.#cursorUs = reachedUs;
     this.#lastPolledUs = serviceNowUs;
-    if (!more) this.#rescan.done(poll.scope, serviceNowUs, unreadUs);
+    if (!more) rescans.done(this, poll.scope, serviceNowUs, unreadUs);
     this.#keep(found);
     this.#polled = true;
     this.#countMissing(unread);
-    gaps.keep(this.#birdId, unread);
+    gaps.keep(this.birdId, unread);
     if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
@@ -244,12 +283,14 @@ export class FlightWatch {
 
   /** Resolves to the stream's number. The first call loads what earlier runs have stored. */
   async #open(): Promise<number> {
-    const { options, gaps } = this.#flights;
+    const { options, gaps, keptUs } = this.#flights;
     const { region, store } = options;
-    await gaps.open(this.#birdId);
+    await gaps.open(this.birdId);
+    const storedUs = gaps.takeVerified(this.birdId);
+    if (storedUs > 0) keptUs.set(this.row, storedUs);
     if (this.#stream > 0) return this.#stream;
     const { row, records } = await store.transaction(async (tx) => {
-      const row = await tx.streams.open(region, 'flight', this.#birdId);
+      const row = await tx.streams.open(region, 'flight', this.birdId);
       const recent = row.cursorUs > 0 ? await tx.flights.since(row.stream, row.cursorUs - 2 * WIDEN_US) : [];
       return { row, records: [...recent, ...(await tx.flights.open(row.stream))] };
     });
@@ -271,17 +312,17 @@ export class FlightWatch {
   }
 
   async #read(stream: number, isOnly: boolean): Promise<Poll> {
-    const { options, gaps } = this.#flights;
+    const { options, gaps, rescans } = this.#flights;
     const fromUs = this.#windowStart();
     // Flights that started before the window are read at the first poll, soon after it, and in rescans.
     const isFirst = !this.#polled && this.#cursorUs === 0;
-    const scope = this.#rescan.scope(fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
+    const scope = rescans.scope(this, fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
     const { wholeFromUs } = scope;
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
-    const rows = noRows(isRescan ? [] : gaps.of(this.#birdId));
+    const rows = noRows(isRescan ? [] : gaps.of(this.birdId));
     const known = this.#known ?? NO_FLIGHTS;
     const vanished = await this.#readRows(scope, isRescan, known, rows).catch((error: unknown) => {
-      if (!isOfRegion(error, options.client)) this.#rescan.failed(scope, fromUs);
+      if (!isOfRegion(error, options.client)) rescans.failed(this.row, scope, fromUs);
       throw error;
     });
     const observedAtUs = options.clock.nowUs();
@@ -289,7 +330,7 @@ export class FlightWatch {
     this.#flights.aheadUs = serviceNowUs - observedAtUs;
     const before = await knownOf(options.store, stream, known, rows.flights);
     return {
-      birdId: this.#birdId,
+      birdId: this.birdId,
       stream,
       fromUs,
       // The previous poll would have shown them, except those for which a rescan looks further back.
@@ -320,22 +361,22 @@ export class FlightWatch {
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
     const { wholeFromUs } = scope;
-    if (isRescan) await windows.read(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
-    else await windows.readNewest(this.#birdId, scope.fromUs, rows, this.#cursorUs);
+    if (isRescan) await windows.read(this.birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
+    else await windows.readNewest(this.birdId, scope.fromUs, rows, this.#cursorUs);
     if (wholeFromUs !== undefined) {
-      await windows.read(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
-      for (const { fromUs, toUs } of gaps.of(this.#birdId)) {
+      await windows.read(this.birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
+      for (const { fromUs, toUs } of gaps.of(this.birdId)) {
         if (fromUs >= scope.fromUs) continue;
-        await windows.read(this.#birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
+        await windows.read(this.birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
       }
     }
-    return openFlights.read(this.#birdId, known, scope.active === 'now', rows);
+    return openFlights.read(this.birdId, known, scope.active === 'now', rows);
   }
 
   /** The earliest start that a poll has to look at. */
   #windowStart(): number {
     const { options } = this.#flights;
-    const firstFromUs = options.firstFromUs(this.#birdId);
+    const firstFromUs = options.firstFromUs(this.birdId);
     if (this.#cursorUs === 0) return firstFromUs;
     // Flights may become visible late, behind newer ones.
     const lateFromUs = this.#cursorUs - options.overlapUs();
@@ -356,13 +397,13 @@ export class FlightWatch {
     unread: readonly UnreadWindow[],
     checkedUs = 0,
   ): Promise<readonly Event[]> {
-    const { options, gaps } = this.#flights;
+    const { options, gaps, keptUs } = this.#flights;
     const { quarantined } = rows;
     const verifiedUs = Math.min(
       checkedUs || this.verifiedUs(),
       unread[0]?.fromUs ?? Number.POSITIVE_INFINITY,
     );
-    const audits = gaps.recordsOf(this.#birdId, stream, unread, verifiedUs);
+    const audits = gaps.recordsOf(this.birdId, stream, unread, verifiedUs, keptUs.get(this.row));
     const parts = [changes, candidates, facts, quarantined, audits];
     const isChanged = parts.some((part) => part.length > 0);
     if (!isChanged && reachedUs === this.#cursorUs) return [];
@@ -376,7 +417,7 @@ export class FlightWatch {
       audits,
       cursorUs: reachedUs,
     });
-    gaps.keepVerified(this.#birdId, audits);
+    for (const audit of audits) keptUs.set(this.row, audit.verifiedUs);
     return fresh;
   }
 
@@ -399,8 +440,8 @@ export class FlightWatch {
     }
     if (openNow !== this.#openFlights || !this.#polled) {
       const { region, names, report } = this.#flights.options;
-      const nestId = names.nestOf(this.#birdId);
-      report({ what: 'flights_active', region, nestId, birdId: this.#birdId, count: openNow });
+      const nestId = names.nestOf(this.birdId);
+      report({ what: 'flights_active', region, nestId, birdId: this.birdId, count: openNow });
     }
     this.#openFlights = openNow;
   }
@@ -412,7 +453,7 @@ export class FlightWatch {
     const waiting = [...before.values()].filter(({ open, status }) => open && status === 'failed');
     const observedAtUs = options.clock.nowUs();
     const reading: Reading = {
-      birdId: this.#birdId,
+      birdId: this.birdId,
       stream,
       fromUs: 0,
       newSinceUs: 0,
@@ -428,10 +469,10 @@ export class FlightWatch {
     };
     const found = noFindings();
     for (const record of waiting) {
-      await unreadFinder.consider(openFlights.asKnown(this.#birdId, record), reading, found);
+      await unreadFinder.consider(openFlights.asKnown(this.birdId, record), reading, found);
     }
     if (found.changes.length === 0) return;
-    await this.#commit(reading, found, this.#cursorUs, gaps.of(this.#birdId));
+    await this.#commit(reading, found, this.#cursorUs, gaps.of(this.birdId));
     this.#keep(found);
   }
 
@@ -439,7 +480,7 @@ export class FlightWatch {
   #countMissing(unread: readonly UnreadWindow[]): void {
     const { options, gaps } = this.#flights;
     const { region, report } = options;
-    const before = gaps.of(this.#birdId);
+    const before = gaps.of(this.birdId);
     const count = unread.filter((one) => !before.some((known) => isTouching(known, one))).length;
     if (count > 0) report({ what: 'missing', region, feed: 'flight', count });
   }

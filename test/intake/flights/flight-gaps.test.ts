@@ -59,7 +59,7 @@ async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<n
   await gaps.open(birdId);
   const written = await store.transaction(async (tx) => {
     const { stream } = await tx.streams.open('eu', 'flight', birdId);
-    const records = gaps.recordsOf(birdId, stream, windows, 0);
+    const records = gaps.recordsOf(birdId, stream, windows, 0, 0);
     await tx.audits.put(records);
     return records.length;
   });
@@ -165,7 +165,7 @@ describe('unreadable Flights', () => {
   test('of a deleted Bird belong to nobody until it is back, even in a new life', async () => {
     for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
     await gaps.report();
-    gaps.gone('1');
+    gaps.gone('1', 0);
     await clock.advance(1);
     expect(reported).toEqual([
       [2, -50],
@@ -184,7 +184,7 @@ describe('unreadable Flights', () => {
   test('of a deleted Bird are reported if the store does not take that', async () => {
     await keep('1', [window(-50, -45)]);
     stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
-    gaps.gone('1');
+    gaps.gone('1', 0);
     await clock.advance(1);
     expect(happenings).toMatchObject([{ what: 'trouble', stage: 'intake', region: 'eu' }]);
   });

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { FlightRescan } from '../../../src/intake/flights/flight-rescan.ts';
+import { createColumns } from '../../../src/intake/columns.ts';
+import { FlightRescans } from '../../../src/intake/flights/flight-rescan.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -7,7 +8,8 @@ const DAY_MS = 24 * HOUR_MS;
 const OVERLAP_US = 120e6;
 
 let clock: VirtualClock;
-let rescan: FlightRescan;
+let rescans: FlightRescans;
+let bird: { readonly birdId: string; readonly row: number };
 
 const agoUs = (ms: number) => clock.nowUs() - ms * 1000;
 
@@ -18,20 +20,24 @@ function open({
   roundMs = Number.POSITIVE_INFINITY,
 } = {}): void {
   clock = createVirtualClock();
-  rescan = new FlightRescan('7', {
+  const columns = createColumns();
+  const options = {
     retentionMs: retentionDays * DAY_MS,
     clock,
     random: () => chance,
     overlapUs: () => OVERLAP_US,
     firstFromUs: () => TEST_START_US - watchedForDays * DAY_MS * 1000,
     roundMs: () => roundMs,
-  });
+  };
+  rescans = new FlightRescans(options, columns);
+  bird = { birdId: '7', row: columns.addRow() };
+  rescans.begin(bird.row);
 }
 
 /** A poll that must begin two minutes ago. */
 function poll() {
-  const scope = rescan.scope(agoUs(120_000));
-  rescan.done(scope, clock.nowUs());
+  const scope = rescans.scope(bird, agoUs(120_000));
+  rescans.done(bird, scope, clock.nowUs());
   return { hoursBack: Math.floor((clock.nowUs() - scope.fromUs) / (HOUR_MS * 1000)), scope };
 }
 
@@ -54,7 +60,7 @@ describe('a poll of Flights', () => {
 
   test('that failed is not a rescan: the next one looks back again', () => {
     poll();
-    rescan.scope(agoUs(120_000));
+    rescans.scope(bird, agoUs(120_000));
     expect(poll().hoursBack).toBe(24);
   });
 
@@ -63,7 +69,10 @@ describe('a poll of Flights', () => {
     await clock.advance(HOUR_MS);
     const parts = () => {
       const pollFromUs = agoUs(120_000);
-      const { fromUs, wholeFromUs, active } = rescan.scope(pollFromUs, { isFirst: true, hasRoom: true });
+      const { fromUs, wholeFromUs, active } = rescans.scope(bird, pollFromUs, {
+        isFirst: true,
+        hasRoom: true,
+      });
       return [
         wholeFromUs !== undefined && 'whole',
         active === 'now' && 'active',
@@ -71,7 +80,11 @@ describe('a poll of Flights', () => {
       ];
     };
     const fails = () =>
-      rescan.failed(rescan.scope(agoUs(120_000), { isFirst: true, hasRoom: true }), agoUs(120_000));
+      rescans.failed(
+        bird.row,
+        rescans.scope(bird, agoUs(120_000), { isFirst: true, hasRoom: true }),
+        agoUs(120_000),
+      );
     expect(parts()).toEqual(['whole', 'active', 'day']);
     fails();
     expect(parts()).toEqual([false, 'active', 'day']);
@@ -109,8 +122,8 @@ describe('a poll of Flights', () => {
 
 describe('what was active before the first poll', () => {
   const asks = (given: { isFirst?: boolean; hasRoom?: boolean }) => {
-    const scope = rescan.scope(agoUs(120_000), given);
-    rescan.done(scope, clock.nowUs());
+    const scope = rescans.scope(bird, agoUs(120_000), given);
+    rescans.done(bird, scope, clock.nowUs());
     return scope.active;
   };
 
@@ -149,14 +162,14 @@ describe('what was active before the first poll', () => {
 
   test('is requested with all that failed if the daily reading comes first', async () => {
     open({ chance: 0 });
-    rescan.done(rescan.scope(agoUs(120_000), { isFirst: true }), clock.nowUs());
+    rescans.done(bird, rescans.scope(bird, agoUs(120_000), { isFirst: true }), clock.nowUs());
     expect([asks({}), asks({ hasRoom: true })]).toEqual(['now', 'no']);
   });
 
   test('is requested again if that poll failed', () => {
-    rescan.scope(agoUs(120_000), { isFirst: true, hasRoom: true });
+    rescans.scope(bird, agoUs(120_000), { isFirst: true, hasRoom: true });
     expect(asks({ isFirst: true })).toBe('later');
-    rescan.scope(agoUs(120_000), { hasRoom: true });
+    rescans.scope(bird, agoUs(120_000), { hasRoom: true });
     expect(asks({ hasRoom: true })).toBe('now');
   });
 
@@ -164,35 +177,35 @@ describe('what was active before the first poll', () => {
     const beganMs = clock.monotonicMs();
     asks({ isFirst: true });
     asks({});
-    expect(rescan.isDoneSince(beganMs)).toBe(false);
+    expect(rescans.isDoneSince(bird.row, beganMs)).toBe(false);
     asks({ hasRoom: true });
-    expect(rescan.isDoneSince(beganMs)).toBe(true);
+    expect(rescans.isDoneSince(bird.row, beganMs)).toBe(true);
   });
 });
 
 describe('what is proven complete', () => {
   test('is nothing before the first rescan, and then up to an overlap before it', async () => {
     poll();
-    expect(rescan.verifiedUs()).toBe(0);
+    expect(rescans.verifiedUs(bird.row)).toBe(0);
     poll();
     const rescanedUs = clock.nowUs();
     await clock.advance(HOUR_MS / 2);
     poll();
-    expect(rescan.verifiedUs()).toBe(rescanedUs - OVERLAP_US);
+    expect(rescans.verifiedUs(bird.row)).toBe(rescanedUs - OVERLAP_US);
   });
 
   test('is taken back as far as something turns out to be unread, by any poll', () => {
     poll();
     poll();
     const unreadUs = agoUs(2 * HOUR_MS);
-    rescan.done(rescan.scope(agoUs(120_000)), clock.nowUs(), unreadUs);
-    expect(rescan.verifiedUs()).toBe(unreadUs);
+    rescans.done(bird, rescans.scope(bird, agoUs(120_000)), clock.nowUs(), unreadUs);
+    expect(rescans.verifiedUs(bird.row)).toBe(unreadUs);
   });
 
   test('advances with every poll of a Bird whose Flights are all older than a day', async () => {
     for (let minute = 0; minute < 10; minute += 1) {
-      rescan.done(rescan.scope(agoUs(2 * DAY_MS)), clock.nowUs());
-      expect(rescan.verifiedUs()).toBe(clock.nowUs() - OVERLAP_US);
+      rescans.done(bird, rescans.scope(bird, agoUs(2 * DAY_MS)), clock.nowUs());
+      expect(rescans.verifiedUs(bird.row)).toBe(clock.nowUs() - OVERLAP_US);
       await clock.advance(60_000);
     }
   });
@@ -200,11 +213,14 @@ describe('what is proven complete', () => {
 
 test('a Bird may rest after a look back over a day since then, until the daily reading is due', async () => {
   const beganMs = clock.monotonicMs();
-  expect(rescan.isDoneSince(beganMs)).toBe(false);
+  expect(rescans.isDoneSince(bird.row, beganMs)).toBe(false);
   poll();
-  expect(rescan.isDoneSince(beganMs)).toBe(false);
+  expect(rescans.isDoneSince(bird.row, beganMs)).toBe(false);
   poll();
-  expect([rescan.isDoneSince(beganMs), rescan.isDoneSince(beganMs + 1)]).toEqual([true, false]);
+  expect([rescans.isDoneSince(bird.row, beganMs), rescans.isDoneSince(bird.row, beganMs + 1)]).toEqual([
+    true,
+    false,
+  ]);
   await clock.advance(HOUR_MS);
-  expect(rescan.isDoneSince(beganMs)).toBe(false);
+  expect(rescans.isDoneSince(bird.row, beganMs)).toBe(false);
 });

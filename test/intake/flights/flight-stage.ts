@@ -206,7 +206,7 @@ export async function openFlightStage() {
     pausedMs: () => answers.pausedMs,
   };
 
-  function openWatch(): FlightWatch {
+  function openWatches(): (birdId: string) => FlightWatch {
     const report = (happening: Happening) => void happenings.push(happening);
     const commit = createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} });
     return createFlightWatches({
@@ -232,9 +232,10 @@ export async function openFlightStage() {
       reasonWaitUs: MINUTE_US,
       hasRoom: () => answers.hasSlack,
       roundMs: () => Number.POSITIVE_INFINITY,
-    })(bird.id);
+    });
   }
-  let watch = openWatch();
+  let watchOf = openWatches();
+  let watch = watchOf(bird.id);
 
   const stage = {
     clock,
@@ -250,6 +251,8 @@ export async function openFlightStage() {
     get watch() {
       return watch;
     },
+    /** The watch of another Bird, which the service does not have. */
+    watchOf: (birdId: string) => watchOf(birdId),
     /** The requests since the last call. */
     takeAsked: () => asked.splice(0),
     asked,
@@ -295,7 +298,8 @@ export async function openFlightStage() {
     },
 
     newLife(): void {
-      watch = openWatch();
+      watchOf = openWatches();
+      watch = watchOf(bird.id);
     },
     async emptyStore(): Promise<void> {
       await store.close();

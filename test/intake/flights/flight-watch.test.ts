@@ -1011,3 +1011,13 @@ test("a cursor ahead of the service's clock is corrected at once", async () => {
   expect(await stage.poll()).toEqual(['flight.failed after']);
   expect(stage.watch.cursorUs()).toBe(TEST_START_US - 30 * SECOND_US);
 });
+
+test('a Bird that is deleted during a poll shares its row with no other until the poll has ended', async () => {
+  await stage.watch.poll();
+  const lastPoll = stage.watch.poll();
+  stage.watch.gone();
+  const other = stage.watchOf('other');
+  await lastPoll;
+  expect([stage.watch.verifiedUs() > 0, other.verifiedUs()]).toEqual([true, 0]);
+  expect([other.row, stage.watchOf('third').row]).toEqual([1, stage.watch.row]);
+});
