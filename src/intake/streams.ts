@@ -199,6 +199,7 @@ export class Streams {
   }
 
   #drop(name: string): void {
+    this.#logs.get(name)?.gone();
     this.#flights.get(name)?.gone();
     this.#logs.delete(name);
     this.#flights.delete(name);

@@ -87,6 +87,8 @@ export interface LogStream {
   readPage(at: Position, pageSize: number, toUs: number): Promise<PageAt>;
   /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the new events. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
+  /** To be called when the Bird no longer exists. Discards what is remembered about the stream outside it. */
+  gone(): void;
 }
 
 /** A page, and the position and size with which it was requested. */
@@ -123,6 +125,7 @@ interface Sweep {
 /** What all streams of a feed share. */
 interface LogFeed<T extends LogEntry> extends LogStreamOptions {
   readonly source: LogSource<T>;
+  readonly reader: PageReader<T>;
 }
 
 /** Returns a function that creates the stream of a Bird. All these streams share the feed's state. */
@@ -130,7 +133,7 @@ export function createLogStreams<T extends LogEntry>(
   source: LogSource<T>,
   options: LogStreamOptions,
 ): (birdId: string) => LogStream {
-  const feed = { ...options, source };
+  const feed = { ...options, source, reader: new PageReader({ ...options, source }) };
   return (birdId) => new PagedStream(feed, birdId);
 }
 
@@ -138,7 +141,6 @@ export function createLogStreams<T extends LogEntry>(
 class PagedStream<T extends LogEntry> implements LogStream {
   readonly #feed: LogFeed<T>;
   readonly #birdId: string;
-  readonly #reader: PageReader<T>;
   /** 0 until the stream was opened. */
   #stream = 0;
   /** Undefined while there are none. */
@@ -159,7 +161,6 @@ class PagedStream<T extends LogEntry> implements LogStream {
   constructor(feed: LogFeed<T>, birdId: string) {
     this.#feed = feed;
     this.#birdId = birdId;
-    this.#reader = new PageReader(feed, birdId);
   }
 
   cursorUs(): number {
@@ -173,16 +174,17 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   pageSize(): number {
-    return this.#reader.size();
+    return this.#feed.reader.size(this.#birdId);
   }
 
   async ask(query: PageQuery): Promise<Page<LogEntry>> {
-    return (await this.#reader.ask(query)).value;
+    return (await this.#feed.reader.ask(this.#birdId, query)).value;
   }
 
   async readPage(from: Position, wanted: number, toUs: number): Promise<PageAt> {
     const stream = await this.#open();
-    const { answer, at, pageSize } = await this.#reader.read(stream, from, wanted, toUs);
+    const { reader } = this.#feed;
+    const { answer, at, pageSize } = await reader.read(this.#birdId, stream, from, wanted, toUs);
     return { page: answer.value, at, pageSize };
   }
 
@@ -202,13 +204,17 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return inserted;
   }
 
+  gone(): void {
+    this.#feed.reader.forget(this.#birdId);
+  }
+
   poll(signal: AbortSignal): Promise<LogPoll> {
     return this.#poll(signal, 0);
   }
 
   /** `aheadTimes`: how often in this poll the cursor was found to be later than the service's clock. */
   async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
-    const { source, clock, report, overlapUs, firstFromUs } = this.#feed;
+    const { source, reader, clock, report, overlapUs, firstFromUs } = this.#feed;
     const { region, feed } = source;
     const stream = await this.#open();
     const lateFromUs = Math.min(this.#cursorUs - overlapUs(), this.#unsettledUs ?? Number.POSITIVE_INFINITY);
@@ -227,11 +233,13 @@ class PagedStream<T extends LogEntry> implements LogStream {
       }
       // Page numbers depend on the page size, so the size may only change at page 0 of an anchor.
       if (at.page === 0) pageSize = this.pageSize();
-      const read: ReadPage<T> = await this.#reader.read(stream, at, pageSize).catch((error: unknown) => {
-        // The next poll continues here. But if the first page already failed, it begins at the cursor again.
-        if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
-        throw error;
-      });
+      const read: ReadPage<T> = await reader
+        .read(this.#birdId, stream, at, pageSize)
+        .catch((error: unknown) => {
+          // The next poll continues here. But if the first page already failed, it begins at the cursor again.
+          if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
+          throw error;
+        });
       pageSize = read.pageSize;
       const observedAtUs = clock.nowUs();
       const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
