@@ -4,10 +4,9 @@ import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts'
 import { type Group, type GroupMember, HAS_LEFT, isSettled } from '../domain/grouping/group.ts';
 import { isAcknowledgementOver } from '../domain/muting/silence.ts';
 import { ended } from '../domain/muting/silence-change.ts';
-import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Transaction } from '../store/store.ts';
 import { acknowledgeIncidents } from './incidents.ts';
-import { leaveOldToSummary } from './leave-to-summary.ts';
+import { type JoinedAlert, leaveOldToSummary } from './leave-to-summary.ts';
 import { setAlertAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
@@ -64,7 +63,7 @@ async function join(
 
   const changedGroups = new Map<string, Group>();
   const changedMembers: GroupMember[] = [];
-  const suppressions: Suppression[] = [];
+  const joining: JoinedAlert[] = [];
   for (const alert of notPending) {
     const known = members.get(alert.id) ?? [];
     const result = assignGroups(alert, root, { members: known, groups }, nowUs);
@@ -77,12 +76,12 @@ async function join(
       if (notifiedSeq !== HAS_LEFT) growth.set(groupKey, (growth.get(groupKey) ?? 0) + 1);
     }
     const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
-    const mostUs = maxAgeUs(alert.labels.region ?? '');
-    const old = await leaveOldToSummary(tx, { alert, members: present, groups }, root, mostUs, nowUs);
-    for (const group of old.groups) changedGroups.set(group.key, group);
-    changedMembers.push(...old.members);
-    suppressions.push(...old.suppressions);
+    joining.push({ alert, members: present });
   }
+  const old = await leaveOldToSummary(tx, joining, groups, root, maxAgeUs, nowUs);
+  for (const group of old.groups) changedGroups.set(group.key, group);
+  changedMembers.push(...old.members);
+  const { suppressions } = old;
   await tx.groups.put([...changedGroups.values()]);
   await tx.groups.putMembers(changedMembers);
   await tx.suppressions.add(suppressions);

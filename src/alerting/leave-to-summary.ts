@@ -10,11 +10,10 @@ import type { Route } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 
-/** An alert with its members and their groups, by group key, as they are about to be stored. */
-interface JoinedAlert {
+/** An alert with its members, by group key, as they are about to be stored. */
+export interface JoinedAlert {
   readonly alert: Alert;
   readonly members: ReadonlyMap<string, GroupMember>;
-  readonly groups: Map<string, Group>;
 }
 
 /** What is to be written. */
@@ -25,21 +24,37 @@ interface LeftToSummary {
 }
 
 /**
- * Leaves those new events of an alert to summaries that were old when they were read. Adds the summaries to `groups`.
+ * Leaves those new events of alerts to summaries that were old when they were read: older than `maxAgeUs` of their
+ * region. `groups` are the groups of all members, by key, as they are about to be stored; the summaries are added.
  */
 export async function leaveOldToSummary(
   tx: Transaction,
-  { alert, members, groups }: JoinedAlert,
+  joined: readonly JoinedAlert[],
+  groups: Map<string, Group>,
   root: Route,
-  maxAgeUs: number,
+  maxAgeUs: (region: string) => number,
   nowUs: number,
 ): Promise<LeftToSummary> {
-  const changed = new Map<string, GroupMember>();
+  const news = joined.flatMap(({ alert, members }) =>
+    [...members.values()]
+      .filter((member) => member.sort === 'route' && member.notifiedSeq < alert.lastSeq)
+      .map((member) => ({ alert, members, member })),
+  );
+  // Read together, since on a server each read costs a request.
+  const olds = await tx.alerts.oldEvents(
+    news.map(({ alert, member }) => ({
+      alertId: alert.id,
+      afterSeq: member.notifiedSeq,
+      lastSeq: alert.lastSeq,
+      maxAgeUs: maxAgeUs(alert.labels.region ?? ''),
+    })),
+  );
+  /** By alert and group key. */
+  const changed = new Map<string, Map<string, GroupMember>>();
   const summaries = new Map<string, Group>();
   const suppressions: Suppression[] = [];
-  for (const member of members.values()) {
-    if (member.sort !== 'route' || member.notifiedSeq >= alert.lastSeq) continue;
-    const old = await tx.alerts.oldEvents(alert.id, member.notifiedSeq, maxAgeUs, alert.lastSeq);
+  for (const [index, { alert, members, member }] of news.entries()) {
+    const old = olds[index];
     const own = groups.get(member.groupKey);
     if (!old || !own) continue;
     const receiver = receiverOf(root, own);
@@ -48,16 +63,18 @@ export async function leaveOldToSummary(
     const summary = awaitSummary(stored, receiver, old, root, nowUs);
     groups.set(key, summary);
     summaries.set(key, summary);
-    const before = changed.get(key) ?? members.get(key);
+    const ofAlert = changed.get(alert.id) ?? new Map<string, GroupMember>();
+    changed.set(alert.id, ofAlert);
+    const before = ofAlert.get(key) ?? members.get(key);
     const notifiedSeq = Math.min(before?.notifiedSeq ?? member.notifiedSeq, member.notifiedSeq);
-    changed.set(key, {
+    ofAlert.set(key, {
       groupKey: key,
       sort: 'catch_up',
       alertId: alert.id,
       notifiedSeq,
       notifiedState: 'none',
     });
-    changed.set(member.groupKey, leaveToSummary(member, alert, old));
+    ofAlert.set(member.groupKey, leaveToSummary(member, alert, old));
     suppressions.push({
       alertId: alert.id,
       afterSeq: member.notifiedSeq,
@@ -69,5 +86,9 @@ export async function leaveOldToSummary(
       atUs: nowUs,
     });
   }
-  return { groups: [...summaries.values()], members: [...changed.values()], suppressions };
+  return {
+    groups: [...summaries.values()],
+    members: [...changed.values()].flatMap((ofAlert) => [...ofAlert.values()]),
+    suppressions,
+  };
 }

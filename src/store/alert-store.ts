@@ -50,6 +50,11 @@ export interface CausePage {
   readonly next?: string;
 }
 
+/** A span of events, and the age from which one counts as old. */
+export interface AgedSpan extends LinkedSpan {
+  readonly maxAgeUs: number;
+}
+
 export interface AlertStore {
   /** One alert, in any state. */
   find(id: string): Promise<Alert | undefined>;
@@ -69,15 +74,10 @@ export interface AlertStore {
   /** Links events to alerts, replacing links with the same `seq`. Both must be in the store. */
   linkEvents(links: readonly Link[]): Promise<void>;
   /**
-   * The alert's oldest events with `afterSeq < seq <= lastSeq`, up to the first one that was observed within
-   * `maxAgeUs` of when it occurred; undefined if there are none.
+   * Of each span, its oldest events up to the first one that was observed within `maxAgeUs` of when it occurred, in the
+   * order of the spans; undefined if there are none.
    */
-  oldEvents(
-    alertId: string,
-    afterSeq: number,
-    maxAgeUs: number,
-    lastSeq: number,
-  ): Promise<OldEvents | undefined>;
+  oldEvents(spans: readonly AgedSpan[]): Promise<(OldEvents | undefined)[]>;
   /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
   events(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
   /** The newest `limit` events of each span, newest first, by alert. Each alert may have only one span. */

@@ -356,8 +356,12 @@ export function describeAlerts(run: Run): void {
         await tx.alerts.put([alert('a')]);
         await tx.alerts.linkEvents(aged.map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })));
       });
-      const old = (afterSeq: number, hours: number, lastSeq = 6) =>
-        run((tx) => tx.alerts.oldEvents('a', afterSeq, hours * HOUR_US, lastSeq));
+      const of = (afterSeq: number, hours: number, lastSeq = 6, alertId = 'a') => ({
+        ...{ alertId, afterSeq, lastSeq },
+        maxAgeUs: hours * HOUR_US,
+      });
+      const old = async (...span: Parameters<typeof of>) =>
+        (await run((tx) => tx.alerts.oldEvents([of(...span)])))[0];
       const span = (lastSeq: number, from: number, to: number) => ({
         lastSeq,
         fromUs: NOW_US - from * HOUR_US,
@@ -374,7 +378,13 @@ export function describeAlerts(run: Run): void {
       // What is linked after the last one waits with the alert, and has not been notified yet.
       expect(await old(0, 5, 2)).toEqual(span(2, 9, 7));
       expect(await old(2, 5, 2)).toBeUndefined();
-      expect(await run((tx) => tx.alerts.oldEvents('unknown', 0, 1, 6))).toBeUndefined();
+      expect(await old(0, 1, 6, 'unknown')).toBeUndefined();
+      const several = [of(4, 5), of(0, 5), of(0, 1, 6, 'unknown'), of(5, 5), of(0, 6)];
+      expect(await run((tx) => tx.alerts.oldEvents(several))).toEqual([
+        ...[undefined, span(4, 9, 6), undefined],
+        ...[span(6, 7, 7), span(2, 9, 7)],
+      ]);
+      expect(await run((tx) => tx.alerts.oldEvents([]))).toEqual([]);
     });
 
     test('are deleted with the alert, which may come again with others', async () => {

@@ -3,7 +3,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
-import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { AgedSpan, AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
 import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
@@ -46,6 +46,18 @@ const CHANGE = `INSERT INTO changed_alert (alert)
 
 const OF_ALERT = 'alert_event.alert = (SELECT alert FROM alert WHERE id = $1) AND alert_event.seq > $2';
 const NAMED = '(SELECT alert FROM alert WHERE id = ANY($1::text[]))';
+
+const OLD_EVENTS = `SELECT at, old.last_seq, old.from_us, old.to_us
+  FROM ${given('id text, after_seq bigint, last_seq bigint, max_age_us bigint', { at: true })} JOIN alert USING (id)
+    CROSS JOIN LATERAL (
+      SELECT least(given.last_seq + 1, (SELECT seq FROM alert_event JOIN event USING (event)
+        WHERE alert_event.alert = alert.alert AND seq > after_seq AND observed_us - occurred_us <= max_age_us
+        ORDER BY seq LIMIT 1)) AS end_seq OFFSET 0) AS fresh
+    CROSS JOIN LATERAL (
+      SELECT max(seq) AS last_seq, min(occurred_us) AS from_us, max(occurred_us) AS to_us
+      FROM alert_event JOIN event USING (event)
+      WHERE alert_event.alert = alert.alert AND seq > after_seq AND seq < end_seq) AS old
+  WHERE old.last_seq IS NOT NULL`;
 
 export class PostgresAlerts implements AlertStore {
   readonly #statements: Statements;
@@ -147,30 +159,25 @@ export class PostgresAlerts implements AlertStore {
     if (linked !== rows.length) throw new Error('An alert of an event is not in the store.');
   }
 
-  async oldEvents(
-    alertId: string,
-    afterSeq: number,
-    maxAgeUs: number,
-    lastSeq: number,
-  ): Promise<OldEvents | undefined> {
-    const fresh = await this.#statements.first<{ seq: number }>(
-      `SELECT alert_event.seq FROM alert_event JOIN event USING (event)
-       WHERE ${OF_ALERT} AND event.observed_us - event.occurred_us <= $3 ORDER BY alert_event.seq LIMIT 1`,
-      alertId,
-      afterSeq,
-      maxAgeUs,
+  async oldEvents(spans: readonly AgedSpan[]): Promise<(OldEvents | undefined)[]> {
+    const found: (OldEvents | undefined)[] = spans.map(() => undefined);
+    if (spans.length === 0) return found;
+    const rows = await this.#statements.rows<{
+      at: number;
+      last_seq: number;
+      from_us: number;
+      to_us: number;
+    }>(
+      OLD_EVENTS,
+      ...columnsOf(
+        4,
+        spans.map(({ alertId, afterSeq, lastSeq, maxAgeUs }) => [alertId, afterSeq, lastSeq, maxAgeUs]),
+      ),
     );
-    const first = fresh?.seq ?? Number.MAX_SAFE_INTEGER;
-    if (first === afterSeq + 1) return undefined;
-    const span = await this.#statements.first<{ last_seq: number | null; from_us: number; to_us: number }>(
-      `SELECT max(alert_event.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
-       FROM alert_event JOIN event USING (event) WHERE ${OF_ALERT} AND alert_event.seq < $3`,
-      alertId,
-      afterSeq,
-      Math.min(first, lastSeq + 1),
-    );
-    if (!span || span.last_seq === null) return undefined;
-    return { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
+    for (const { at, last_seq: lastSeq, from_us: fromUs, to_us: toUs } of rows) {
+      found[at - 1] = { lastSeq, fromUs, toUs };
+    }
+    return found;
   }
 
   async events(

@@ -1,6 +1,7 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { AgedSpan } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
 import type { EventRow } from '../../rows/event-row.ts';
 import { prepareChunks } from '../chunks.ts';
@@ -66,7 +67,7 @@ export class AlertEvents {
     return events;
   }
 
-  old(alertId: string, afterSeq: number, maxAgeUs: number, lastSeq: number): OldEvents | undefined {
+  old({ alertId, afterSeq, lastSeq, maxAgeUs }: AgedSpan): OldEvents | undefined {
     const first = this.#sql.firstFresh.get(alertId, afterSeq, maxAgeUs)?.seq ?? Number.MAX_SAFE_INTEGER;
     if (first === afterSeq + 1) return undefined;
     const span = this.#sql.span.get(alertId, afterSeq, Math.min(first, lastSeq + 1))!;

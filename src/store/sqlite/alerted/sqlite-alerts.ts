@@ -3,7 +3,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
-import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { AgedSpan, AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
 import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
 import { prepareChunks } from '../chunks.ts';
@@ -104,13 +104,8 @@ export class SqliteAlerts implements AlertStore {
     this.#alertEvents.link(links);
   }
 
-  async oldEvents(
-    alertId: string,
-    afterSeq: number,
-    maxAgeUs: number,
-    lastSeq: number,
-  ): Promise<OldEvents | undefined> {
-    return this.#alertEvents.old(alertId, afterSeq, maxAgeUs, lastSeq);
+  async oldEvents(spans: readonly AgedSpan[]): Promise<(OldEvents | undefined)[]> {
+    return spans.map((span) => this.#alertEvents.old(span));
   }
 
   async events(
