@@ -1,10 +1,13 @@
 /**
- * Random stories in which the route tree, caps and folding change while alerts fire, are acknowledged or muted, and
- * end. At the end of each story everything fails, and later succeeds. Whoever the last routes lead to must be notified
- * of both, and nothing may be set aside. Unless an end was muted, no receiver may be left with an alert that it
- * believes to fire. Where all routes lead to one receiver, no event may reach it twice.
+ * Random stories in which the route tree, receivers, caps and folding change while alerts fire, are acknowledged or
+ * muted, and end, and while receivers accept nothing. At the end of each story everything fails, and later succeeds.
+ * Whoever the last routes lead to must be notified of both, and nothing may be set aside. Unless an end was muted or a
+ * receiver was removed meanwhile, none may be left with an alert that it believes to fire. Where all routes lead to one
+ * receiver, no event may reach it twice.
  */
 import { describe, expect, test } from 'vitest';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { type Route, routesFor } from '../../src/domain/routing/route.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../src/time/clock.ts';
@@ -67,6 +70,8 @@ const OF_SEVERAL_AT_NIGHT: readonly (readonly Node[])[] = [
   [ofA({ ...toOther, ...MUTED_AT_NIGHT }), eu(escalatesTo('boss'))],
 ];
 
+const ALL = ['ops', 'other', 'boss', 'board'];
+
 const CAPS = [
   {},
   { maxNotificationsPerHour: 1 },
@@ -85,47 +90,62 @@ interface StoryOptions {
   readonly hasOldNews: boolean;
   /** Whether there are silences, and nights in which routes are muted. */
   readonly hasMutes: boolean;
+  /** Whether A is inhibited while C fires. */
+  readonly isInhibited: boolean;
+  /** Whether receivers accept nothing at times, and are removed where no route names them. */
+  readonly areAway: boolean;
 }
 
 /** Tells the story of this seed; resolves to what went wrong. */
 async function tell(seed: number, options: StoryOptions): Promise<readonly string[]> {
-  const { trees, isCapped, hasMutes } = options;
+  const { trees, isCapped, hasMutes, isInhibited, areAway } = options;
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
   const grow = () => tree(node('', BY_KIND, pick(trees)));
-  const receivers = ['ops', 'other', 'boss', 'board'].map((name) => hook(name));
-  const setCaps = () => {
-    for (const name of ['ops', 'other', 'boss']) {
-      const at = receivers.findIndex((one) => one.name === name);
-      receivers[at] = hook(name, isCapped ? pick(CAPS) : {});
-    }
+  const receivers: Receiver[] = [];
+  const removed = new Set<string>();
+  const setReceivers = (changed: Route) => {
+    const named = namesOf(changed);
+    const left = areAway ? ALL.filter((name) => !named.has(name) && random() < 0.5) : [];
+    for (const name of left) removed.add(name);
+    const caps = isCapped ? CAPS : [{}];
+    const present = ALL.filter((name) => !left.includes(name));
+    receivers.splice(0, receivers.length, ...present.map((name) => hook(name, pick(caps))));
   };
-  setCaps();
   let route = grow();
-  const sky = { isNight: false };
+  setReceivers(route);
+  const sky: Sky = { isNight: false, away: new Set() };
   const night = { spec: { location: 'UTC' }, contains: () => sky.isNight };
-  const desk = await openDesk({ receivers, route, timeIntervals: new Map([['night', [night]]]) });
+  const answer = (receiver: string) => (sky.away.has(receiver) ? 503 : 200);
+  const timeIntervals = new Map([['night', [night]]]);
+  const inhibitRules = isInhibited ? [C_INHIBITS_A] : [];
+  const desk = await openDesk({ receivers, route, answer, timeIntervals, inhibitRules });
   await desk.pass(1);
   for (let steps = 6 + Math.floor(random() * 14); steps > 0; steps -= 1) {
     if (hasMutes && random() < 0.2) await mutes(desk, sky, pick);
+    else if (areAway && random() < 0.1) comesOrGoes(sky, pick(ALL));
     else await happens(desk, random, pick, options);
     if (random() > 0.15) continue;
     route = grow();
-    if (random() < 0.5) setCaps();
+    const areAll = [...namesOf(route)].every((name) => receivers.some((one) => one.name === name));
+    if (!areAll || random() < 0.5) setReceivers(route);
     // Ids are made from the time of a flush, and no process starts in the instant in which another flushes.
     await desk.pass(0.01);
     await desk.restart(route);
   }
   sky.isNight = false;
+  sky.away.clear();
   await endSilences(desk);
   await desk.fails(...BIRDS);
   await desk.pass(SETTLED_MINUTES);
-  const wrong = notLastToldOf('firing', desk, route);
-  if (!hasMutes) wrong.push(...stillFiring(desk, unreached(route)));
+  const fire = isInhibited ? ['B', 'C'] : BIRDS;
+  const wrong = notLastToldOf('firing', fire, desk, route);
+  const heard = ALL.filter((name) => !removed.has(name));
+  if (!hasMutes && !isInhibited) wrong.push(...stillFiring(desk, unreached(route, heard)));
   await desk.succeeds(...BIRDS);
   await desk.pass(SETTLED_MINUTES);
-  wrong.push(...notLastToldOf('resolved', desk, route));
-  if (!hasMutes) wrong.push(...stillFiring(desk, ['ops', 'other', 'boss', 'board']));
+  wrong.push(...notLastToldOf('resolved', fire, desk, route));
+  if (!hasMutes) wrong.push(...stillFiring(desk, heard));
   if (trees === OF_ONE_RECEIVER || trees === OF_ONE_AT_NIGHT) wrong.push(...toldTwice(desk));
   wrong.push(...desk.happenings.filter(({ what }) => what === 'set_aside').map((one) => JSON.stringify(one)));
   await desk.close();
@@ -134,7 +154,24 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
 
 type Pick = <T>(all: readonly T[]) => T;
 
-async function mutes(desk: Desk, sky: { isNight: boolean }, pick: Pick): Promise<void> {
+/** What the story decides from outside. */
+interface Sky {
+  isNight: boolean;
+  /** Receivers that accept nothing. */
+  readonly away: Set<string>;
+}
+
+function comesOrGoes({ away }: Sky, receiver: string): void {
+  if (!away.delete(receiver)) away.add(receiver);
+}
+
+/** All receivers that the route and those below it lead to. */
+function namesOf({ receiver, escalation, routes }: Route): ReadonlySet<string> {
+  const own = escalation ? [receiver, escalation.receiver] : [receiver];
+  return new Set([...own, ...routes.flatMap((one) => [...namesOf(one)])]);
+}
+
+async function mutes(desk: Desk, sky: Sky, pick: Pick): Promise<void> {
   if (pick([true, false])) sky.isNight = !sky.isNight;
   else await desk.silences(pick(BIRDS), pick([3, 17.2, 61, 90.7]));
 }
@@ -166,8 +203,8 @@ function lastTold({ received }: Desk, receiver: string, bird: string): string {
   );
 }
 
-function notLastToldOf(status: string, desk: Desk, route: Route): string[] {
-  return BIRDS.flatMap((bird) =>
+function notLastToldOf(status: string, birds: readonly string[], desk: Desk, route: Route): string[] {
+  return birds.flatMap((bird) =>
     receiversOf(route, bird).flatMap((receiver) => {
       const last = lastTold(desk, receiver, bird);
       return last === status ? [] : [`${receiver} was last told of ${bird}: ${last}, not ${status}`];
@@ -180,10 +217,10 @@ function receiversOf(route: Route, bird: string): string[] {
   return routesFor(route, labels).map(({ receiver }) => receiver);
 }
 
-/** Receivers of routes that no Bird's alerts reach, in the order of their names. */
-function unreached(route: Route): string[] {
+/** The receivers of these that no Bird's alerts reach; to the others an escalation may lead. */
+function unreached(route: Route, names: readonly string[]): string[] {
   const reached = new Set(BIRDS.flatMap((bird) => receiversOf(route, bird)));
-  return ['ops', 'other'].filter((name) => !reached.has(name));
+  return ['ops', 'other'].filter((name) => names.includes(name) && !reached.has(name));
 }
 
 function stillFiring(desk: Desk, receivers: readonly string[]): string[] {
@@ -205,15 +242,25 @@ function toldTwice({ received }: Desk): string[] {
 
 const STORIES = amountOf('stories of changing routes, of each sort', 60, 1);
 
-const PLAIN = { isCapped: false, hasOldNews: false, hasMutes: false };
+const C_INHIBITS_A = {
+  sourceMatchers: parseMatchers('bird="C"'),
+  targetMatchers: parseMatchers('bird="A"'),
+  equal: [],
+};
+
+const PLAIN = { isCapped: false, hasOldNews: false, hasMutes: false, isInhibited: false, areAway: false };
+const ALL_OF_IT = { isCapped: true, hasOldNews: true, hasMutes: true, isInhibited: true, areAway: true };
 
 describe.each<[string, StoryOptions]>([
   ['one receiver', { ...PLAIN, trees: OF_ONE_RECEIVER, hasOldNews: true }],
   ['one capped receiver', { ...PLAIN, trees: OF_ONE_RECEIVER, isCapped: true }],
-  ['several receivers', { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true }],
-  ['several capped receivers', { ...PLAIN, trees: OF_SEVERAL, isCapped: true }],
-  ['one receiver, muted at times,', { ...PLAIN, trees: OF_ONE_AT_NIGHT, isCapped: true, hasMutes: true }],
-  ['several, muted at times,', { ...PLAIN, trees: OF_SEVERAL_AT_NIGHT, isCapped: true, hasMutes: true }],
+  ['one receiver, with all of this,', { ...ALL_OF_IT, trees: OF_ONE_AT_NIGHT }],
+  ['several receivers', { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, isInhibited: true }],
+  [
+    'several capped receivers',
+    { ...PLAIN, trees: OF_SEVERAL, isCapped: true, isInhibited: true, areAway: true },
+  ],
+  ['several receivers, with all of this,', { ...ALL_OF_IT, trees: OF_SEVERAL_AT_NIGHT }],
 ])('routes to %s that change while alerts fire', (_, options) => {
   test('leave nobody with a wrong belief', async () => {
     for (let seed = 1; seed <= STORIES; seed += 1)

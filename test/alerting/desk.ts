@@ -18,6 +18,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import type { InhibitRule } from '../../src/domain/muting/inhibit.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { TimeIntervals } from '../../src/domain/muting/time-interval.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
@@ -45,6 +46,7 @@ export interface DeskOptions {
   readonly route?: Partial<Route>;
   readonly rules?: readonly Rule[];
   readonly timeIntervals?: TimeIntervals;
+  readonly inhibitRules?: readonly InhibitRule[];
   /** How a receiver's hook answers at a minute of the story; 200 by default. */
   readonly answer?: (receiver: string, minute: number, tries: number) => Answer;
   /** Ends the process after this many committed transactions, and starts the next life. */
@@ -269,7 +271,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         route,
         receivers,
         rules,
-        inhibitRules: [],
+        inhibitRules: options.inhibitRules ?? [],
         timeIntervals: options.timeIntervals ?? new Map(),
         poll: { maxAlertAgeMs: 240 * MINUTE_MS },
       },

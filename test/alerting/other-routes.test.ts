@@ -1,6 +1,7 @@
 /** What becomes of groups if the next life has other routes. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
@@ -236,6 +237,32 @@ describe('a group whose route has another receiver', () => {
       expect.stringContaining('succeeded'),
       'it continues under other labels or another route',
     ]);
+  });
+
+  test('begins anew at once there, although its former receiver waits for an inhibited end', async () => {
+    const inhibited = {
+      sourceMatchers: parseMatchers('bird="C"'),
+      targetMatchers: parseMatchers('bird="A"'),
+      equal: [],
+    };
+    desk = await openDesk({
+      receivers: [hook('ops'), hook('other')],
+      route: routes(eu()),
+      inhibitRules: [inhibited],
+    });
+    await desk.fails('A', 'B');
+    await desk.pass(2);
+    await desk.fails('C');
+    await desk.succeeds('A');
+    await desk.restart(routes(eu({ receiver: 'other' })));
+    await desk.pass(10);
+    expect(desk.lines().slice(1)).toEqual([
+      'ops@2 resolved: B resolved +0',
+      'other@2 firing: B firing +1; C firing +1',
+    ]);
+    await desk.succeeds('C');
+    await desk.pass(10);
+    expect(desk.lines('ops').slice(2)).toEqual(['ops@13 resolved: A resolved +0']);
   });
 
   test('leaves to its former receiver what still reaches that by another route', async () => {
