@@ -175,6 +175,25 @@ describe('a group whose route is no longer configured', () => {
     expect(desk.lines()).toEqual(['ops@1 firing: A firing +2']);
   });
 
+  test.each([
+    ['then fires again', true],
+    ['had fired again', false],
+  ])(
+    'leaves an earlier episode to another receiver if nobody was notified of it, where its alert %s',
+    async (_, isLater) => {
+      await open(eu());
+      await desk.fails('A');
+      await desk.pass(0.1);
+      await desk.succeeds('A');
+      await desk.pass(0.1);
+      if (!isLater) await desk.fails('A');
+      await desk.restart(routes(eu({ ...perBird, receiver: 'other' })));
+      if (isLater) await desk.fails('A');
+      await desk.pass(20);
+      expect(desk.lines()).toEqual(['other@1 firing: A firing +2']);
+    },
+  );
+
   test('notifies of each event once, even if more come before it was flushed', async () => {
     await open(eu());
     await desk.fails('A');

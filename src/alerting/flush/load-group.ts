@@ -117,15 +117,14 @@ function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMe
 }
 
 /**
- * The alert's member in a group of another receiver, which is notified of the present episode, or else of what nobody
- * was notified of.
+ * The alert's member in a group of another receiver, which is notified of the present episode, and of what nobody was
+ * notified of.
  */
 function begun(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
-  const seq =
-    alert.state === 'firing'
-      ? alert.lastSeq - alert.eventsTotal
-      : Math.min(former.notifiedSeq, alert.lastSeq);
-  return { ...place, notifiedSeq: Math.max(place.notifiedSeq, seq) };
+  const { lastSeq, eventsTotal } = alert;
+  if (alert.state === 'firing')
+    return { ...place, notifiedSeq: Math.min(former.notifiedSeq, lastSeq - eventsTotal) };
+  return { ...place, notifiedSeq: Math.max(place.notifiedSeq, Math.min(former.notifiedSeq, lastSeq)) };
 }
 
 /** Moves a group's alerts to the groups of the present routes. */

@@ -34,7 +34,9 @@ export function assignGroups(
       // The group it leaves may still owe the receiver events; this one notifies of those, and repeats no others.
       const before = leftFor(root, route, left, stored);
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
-      const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
+      // Of an earlier episode that no group notified of, no other group will.
+      const notifiedSeq =
+        before?.notifiedSeq ?? Math.min(beforeEpisode, ...left.map((one) => one.notifiedSeq));
       members.push({
         groupKey: key,
         sort: 'route',
