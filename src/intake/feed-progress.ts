@@ -5,7 +5,6 @@
 import type { Feed } from '../domain/alert/event.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { LogStream } from './logs/log-stream.ts';
-import { NOTIFICATIONS } from './stream-name.ts';
 
 export interface FeedProgress {
   readonly feed: Feed;
@@ -21,10 +20,17 @@ export interface FeedProgress {
   readonly openFlights: number;
 }
 
+/** The streams of a Bird. */
+interface BirdProgress {
+  readonly log: Pick<LogStream, 'cursorUs'>;
+  readonly flightsName: string;
+  readonly flights: Pick<FlightWatch, 'cursorUs' | 'openCount' | 'verifiedUs'>;
+}
+
 interface FeedProgressOptions {
-  /** By stream name, including `notifications`. */
-  readonly logs: ReadonlyMap<string, LogStream>;
-  readonly flights: ReadonlyMap<string, FlightWatch>;
+  readonly notifications: Pick<LogStream, 'cursorUs'>;
+  /** By the Bird's id. */
+  readonly birds: ReadonlyMap<string, BirdProgress>;
   readonly isPolled: (name: string) => boolean;
   readonly lastSuccessUs: ReadonlyMap<Feed, number>;
   /** Up to when the audits have verified a paged feed. */
@@ -56,27 +62,25 @@ export function createVerifiedUntil(): VerifiedUntil {
 }
 
 export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
-  const { logs, flights, isPolled, lastSuccessUs } = options;
+  const { notifications, birds, isPolled, lastSuccessUs } = options;
   const ofNotifications = createOldest();
+  ofNotifications.add(notifications.cursorUs());
   const ofBirdLogs = createOldest();
-  // `forEach` allocates nothing per stream, unlike an iterator over entries.
-  logs.forEach((log, name) => {
-    (name === NOTIFICATIONS ? ofNotifications : ofBirdLogs).add(log.cursorUs());
-  });
   const ofFlights = createOldest();
   const verifiedUs: number[] = [];
   let openFlights = 0;
-  flights.forEach((watch, name) => {
-    ofFlights.add(watch.cursorUs());
-    openFlights += watch.openCount();
-    if (isPolled(name)) verifiedUs.push(watch.verifiedUs());
-  });
+  for (const { log, flights, flightsName } of birds.values()) {
+    ofBirdLogs.add(log.cursorUs());
+    ofFlights.add(flights.cursorUs());
+    openFlights += flights.openCount();
+    if (isPolled(flightsName)) verifiedUs.push(flights.verifiedUs());
+  }
   return [
     ofLogs('notification', ofNotifications),
     ofLogs('bird_log', ofBirdLogs),
     {
       feed: 'flight',
-      streams: flights.size,
+      streams: birds.size,
       polled: verifiedUs.length,
       cursorUs: ofFlights.us(),
       lastSuccessUs: lastSuccessUs.get('flight') ?? 0,

@@ -158,7 +158,7 @@ export class Polls {
         this.followInventory();
       }
       schedule.done(name, clock.monotonicMs(), polled);
-      if (feed === 'flight') streams.rest(name, birdId);
+      if (feed === 'flight') streams.rest(birdId);
       bell.ring();
     }
   }

@@ -38,8 +38,19 @@ export interface Reading {
   readonly historyMs?: number | undefined;
 }
 
+/** The streams of a Bird, and their names. */
+interface BirdStreams {
+  readonly logName: string;
+  readonly log: LogStream;
+  readonly flightsName: string;
+  readonly flights: FlightWatch;
+}
+
 /** The part of the requests that the inventory, and likewise the notifications, may use while Birds wait. */
 export const REGULAR_SHARE = 1 / 4;
+
+/** The Bird has vanished since its turn was chosen. */
+const NOTHING_READ: Reading = { soon: undefined, fresh: [], requests: 0 };
 
 export class Streams {
   readonly #options: StreamsOptions;
@@ -50,8 +61,8 @@ export class Streams {
   readonly #audits: AuditRound;
   readonly #clock: Clock;
   readonly #notifications: LogStream;
-  readonly #logs: Map<string, LogStream>;
-  readonly #flights = new Map<string, FlightWatch>();
+  /** By the Bird's id. */
+  readonly #birds = new Map<string, BirdStreams>();
   readonly #flightsVerifiedUntil = createVerifiedUntil();
   /** What earlier runs have seen of streams that were not added yet. */
   #seen: Map<string, Seen> = new Map();
@@ -68,7 +79,6 @@ export class Streams {
     this.#audits = audits;
     this.#clock = clock;
     this.#notifications = feeds.createNotifications();
-    this.#logs = new Map([[NOTIFICATIONS, this.#notifications]]);
   }
 
   /** Loads how often entries arrived in earlier runs, and the state of the Flights. */
@@ -83,25 +93,15 @@ export class Streams {
    * the names of the streams that were removed.
    */
   follow(mayReadNotifications: boolean): readonly string[] {
-    const wanted = new Set([NOTIFICATIONS]);
     if (mayReadNotifications) {
       const turn = { name: NOTIFICATIONS, intervalMs: this.#poll.intervalMs, share: REGULAR_SHARE };
       this.#schedule.add(turn, this.#clock.monotonicMs());
     }
-    for (const { birdId } of this.#inventory.birds()) {
-      const [log, flights] = [logName(birdId), flightsName(birdId)];
-      wanted.add(log).add(flights);
-      this.#followLog(log, birdId);
-      this.#followFlightsOf(flights, birdId);
-    }
-    if (this.#inventory.birds().length > 0) this.#followedMs = this.#clock.monotonicMs();
-    const gone = [...this.#logs.keys(), ...this.#flights.keys()].filter((name) => !wanted.has(name));
-    for (const name of gone) this.#drop(name);
-    return gone;
-  }
-
-  has(name: string): boolean {
-    return this.#logs.has(name) || this.#flights.has(name);
+    const birds = this.#inventory.birds();
+    for (const { birdId } of birds) this.#follow(birdId);
+    if (birds.length > 0) this.#followedMs = this.#clock.monotonicMs();
+    const gone = [...this.#birds.keys()].filter((birdId) => !this.#inventory.isWatched(birdId));
+    return gone.flatMap((birdId) => this.#drop(birdId));
   }
 
   /**
@@ -109,39 +109,41 @@ export class Streams {
    * again.
    */
   followFlights(birdId: string): void {
-    const name = flightsName(birdId);
-    if (!this.#flights.has(name)) return;
-    this.#flights.get(name)!.mayRest(true);
-    this.#schedulePolls(name, 'flight');
+    const streams = this.#birds.get(birdId);
+    if (!streams) return;
+    streams.flights.mayRest(true);
+    this.#schedulePolls(streams.flightsName, 'flight');
   }
 
   /** Stops polling the Flights of a Bird that starts none and has none active. */
-  rest(name: string, birdId: string): void {
-    if (this.#mayRest(name, birdId)) this.#schedule.remove(name);
+  rest(birdId: string): void {
+    const streams = this.#birds.get(birdId);
+    if (streams && this.#mayRest(streams, birdId)) this.#schedule.remove(streams.flightsName);
   }
 
   /** Polls a stream once. `isOnly` if no other poll of it follows. Throws what the service or the store threw. */
   async read(name: string, signal: AbortSignal, isOnly: boolean): Promise<Reading> {
-    const log = this.#logs.get(name);
-    if (log) {
-      const { more, ...rest } = await log.poll(signal);
-      return { soon: more ? 0 : undefined, ...rest };
+    const streams = this.#birds.get(birdIdOf(name));
+    if (feedOf(name) === 'flight') {
+      if (!streams) return NOTHING_READ;
+      const { again, more, ...rest } = await streams.flights.poll({ isOnly });
+      return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
     }
-    const watch = this.#flights.get(name);
-    if (!watch) return { soon: undefined, fresh: [], requests: 0 };
-    const { again, more, ...rest } = await watch.poll({ isOnly });
-    return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
+    const log = name === NOTIFICATIONS ? this.#notifications : streams?.log;
+    if (!log) return NOTHING_READ;
+    const { more, ...rest } = await log.poll(signal);
+    return { soon: more ? 0 : undefined, ...rest };
   }
 
   /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */
   flightsReadUs(birdId: string): number | undefined {
-    return this.#flights.get(flightsName(birdId))?.readUs() || undefined;
+    return this.#birds.get(birdId)?.flights.readUs() || undefined;
   }
 
   /** The same for all Birds that have such a poll. */
   *flightReads(): Iterable<readonly [birdId: string, us: number]> {
-    for (const [name, watch] of this.#flights) {
-      if (watch.readUs() > 0) yield [birdIdOf(name), watch.readUs()];
+    for (const [birdId, { flights }] of this.#birds) {
+      if (flights.readUs() > 0) yield [birdId, flights.readUs()];
     }
   }
 
@@ -161,8 +163,8 @@ export class Streams {
   /** How far each feed has been read and verified. */
   progress(lastSuccessUs: ReadonlyMap<Feed, number>): readonly FeedProgress[] {
     return feedProgress({
-      logs: this.#logs,
-      flights: this.#flights,
+      notifications: this.#notifications,
+      birds: this.#birds,
       isPolled: (name) => this.#schedule.has(name),
       lastSuccessUs,
       verifiedUntilUs: (feed) => this.#audits.verifiedUntilUs(feed),
@@ -170,24 +172,28 @@ export class Streams {
     });
   }
 
-  #mayRest(name: string, birdId: string): boolean {
-    return this.#flights.get(name)?.mayRest(this.#inventory.status(birdId) !== 'unpublished') ?? false;
+  #mayRest({ flights }: BirdStreams, birdId: string): boolean {
+    return flights.mayRest(this.#inventory.status(birdId) !== 'unpublished');
   }
 
-  #followLog(name: string, birdId: string): void {
-    if (!this.#logs.has(name)) {
-      const log = this.#feeds.createBirdLog(birdId);
-      this.#logs.set(name, log);
-      this.#audits.add(name, 'bird_log', birdId, log);
-    }
-    this.#schedulePolls(name, 'bird_log');
+  /** Polls the Bird's log, and its Flights unless it is unpublished and so starts none. */
+  #follow(birdId: string): void {
+    const streams = this.#birds.get(birdId) ?? this.#add(birdId);
+    this.#schedulePolls(streams.logName, 'bird_log');
+    if (this.#mayRest(streams, birdId)) this.#schedule.remove(streams.flightsName);
+    else this.#schedulePolls(streams.flightsName, 'flight');
   }
 
-  /** Polls the Flights of a Bird, unless it is unpublished and so starts none. */
-  #followFlightsOf(name: string, birdId: string): void {
-    if (!this.#flights.has(name)) this.#flights.set(name, this.#feeds.createFlightWatch(birdId));
-    if (this.#mayRest(name, birdId)) this.#schedule.remove(name);
-    else this.#schedulePolls(name, 'flight');
+  #add(birdId: string): BirdStreams {
+    const streams: BirdStreams = {
+      logName: logName(birdId),
+      log: this.#feeds.createBirdLog(birdId),
+      flightsName: flightsName(birdId),
+      flights: this.#feeds.createFlightWatch(birdId),
+    };
+    this.#birds.set(birdId, streams);
+    this.#audits.add(streams.logName, 'bird_log', birdId, streams.log);
+    return streams;
   }
 
   #schedulePolls(name: string, feed: Feed): void {
@@ -198,12 +204,15 @@ export class Streams {
     this.#seen.delete(name);
   }
 
-  #drop(name: string): void {
-    this.#logs.get(name)?.gone();
-    this.#flights.get(name)?.gone();
-    this.#logs.delete(name);
-    this.#flights.delete(name);
-    this.#audits.remove(name);
-    this.#schedule.remove(name);
+  /** Returns the names of the Bird's streams. */
+  #drop(birdId: string): readonly string[] {
+    const { logName, log, flightsName, flights } = this.#birds.get(birdId)!;
+    this.#birds.delete(birdId);
+    log.gone();
+    flights.gone();
+    this.#audits.remove(logName);
+    this.#schedule.remove(logName);
+    this.#schedule.remove(flightsName);
+    return [logName, flightsName];
   }
 }

@@ -105,7 +105,13 @@ export class Inventory implements Names {
 
   /** The Birds that are present and watched. */
   birds(): readonly BirdRecord[] {
-    return [...this.#birds.values()].filter((bird) => bird.present && !this.#leftOut.has(bird.nestId));
+    return [...this.#birds.values()].filter(({ birdId }) => this.isWatched(birdId));
+  }
+
+  /** Whether the Bird is present and watched. */
+  isWatched(birdId: string): boolean {
+    const bird = this.#birds.get(birdId);
+    return bird?.present === true && !this.#leftOut.has(bird.nestId);
   }
 
   /** The Nests that are present and watched. */
@@ -219,7 +225,7 @@ export class Inventory implements Names {
   async pollBird(birdId: string): Promise<void> {
     const { region, client, commit, clock } = this.#options;
     const before = this.#birds.get(birdId);
-    if (!before?.present || this.#leftOut.has(before.nestId)) return;
+    if (!before || !this.isWatched(birdId)) return;
     const readingsBefore = this.#readings;
     const readAtUs = clock.nowUs();
     const { value } = await client.getBird(before.nestId, birdId);
