@@ -48,13 +48,18 @@ const OF_GROUP = `SELECT ${MEMBER}, alert.body
   FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
   WHERE alert_group.key = $1 ORDER BY alert_id`;
 
-/** `OFFSET 0` makes the server count the members of each group once, and not again for each of them. */
-const OF_SMALL_GROUPS = `SELECT ${MEMBER}, alert.body
-  FROM (SELECT alert_group, key FROM alert_group AS small WHERE key = ANY($1::text[]) AND (
+/**
+ * `OFFSET 0` makes the server look up each group's members by themselves: it might read the whole table instead, and
+ * then conflict with whatever is written to it meanwhile.
+ */
+const OF_SMALL_GROUPS = `SELECT small.key AS group_key, inside.*
+  FROM (SELECT key, alert_group FROM alert_group WHERE key = ANY($1::text[]) AND (
       SELECT count(*) FROM (
-        SELECT 1 FROM group_member AS own WHERE own.alert_group = small.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
-      ) <= ${FEW_MEMBERS} OFFSET 0) AS alert_group
-    JOIN group_member USING (alert_group) JOIN alert USING (alert)
+        SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
+      ) <= ${FEW_MEMBERS} OFFSET 0) AS small
+    CROSS JOIN LATERAL (
+      SELECT alert.id AS alert_id, sort, notified_seq, notified_state, alert.body
+      FROM group_member JOIN alert USING (alert) WHERE group_member.alert_group = small.alert_group OFFSET 0) AS inside
   ORDER BY alert_id`;
 
 export class PostgresGroups implements GroupStore {

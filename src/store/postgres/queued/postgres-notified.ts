@@ -19,17 +19,21 @@ interface NotificationRow {
   readonly body: string;
 }
 
+// `OFFSET 0` and the `UNION` make the server look up each alert by itself, however many there are: reading the whole
+// table would conflict with whatever is written to it meanwhile.
 const SPANS = `INSERT INTO notified_event (event, notification)
-  SELECT event, notification
+  SELECT covered.event, notification
   FROM ${given('notification bigint, id text, after_seq bigint, last_seq bigint')}
-    JOIN alert USING (id) JOIN alert_event USING (alert)
-  WHERE seq > after_seq AND seq <= last_seq
+    CROSS JOIN LATERAL (SELECT event FROM alert JOIN alert_event USING (alert)
+      WHERE alert.id = given.id AND seq > after_seq AND seq <= last_seq OFFSET 0) AS covered
   ON CONFLICT DO NOTHING`;
 const EVENTS = `INSERT INTO notified_event (event, notification)
   SELECT * FROM ${given('event bigint, notification bigint')} ON CONFLICT DO NOTHING`;
 const ALERTS = `INSERT INTO notified_alert (alert, notification)
-  SELECT alert, notification FROM ${given('notification bigint, id text')} JOIN alert USING (id)
-  UNION SELECT alert, notification FROM ${given('notification bigint, id text')} JOIN former_alert USING (id)
+  SELECT listed.alert, notification
+  FROM ${given('notification bigint, id text')}
+    CROSS JOIN LATERAL (SELECT alert FROM alert WHERE alert.id = given.id
+      UNION SELECT alert FROM former_alert WHERE former_alert.id = given.id) AS listed
   ON CONFLICT DO NOTHING`;
 
 /** The alerts and events that a notification covers, before that is recorded. */
