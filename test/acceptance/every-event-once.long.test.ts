@@ -8,7 +8,7 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const MINUTES = amountOf('every event once: minutes with ties and faults', 60, 12);
+const MINUTES = amountOf('every event once: minutes with ties and faults', 60, 8);
 const MALFORMED_MINUTES = amountOf('every event once: minutes of malformed answers', 60, 15);
 const LIVES = amountOf('every event once: lives of the daemon', 12, 3);
 

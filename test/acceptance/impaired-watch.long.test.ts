@@ -83,7 +83,7 @@ test.each(casesOf('impaired watch: refusals to list Birds', STATUSES, [401]))(
   },
 );
 
-test('a token that loses its rights to a Nest is not reported as refused by the region', async () => {
+longStory('a token that loses its rights to a Nest is not reported as refused by the region', async () => {
   let closed = 'none';
   await regionWhere(
     async (request, pass) => (request.url.includes(`/nests/${closed}/`) ? answer(403) : pass()),

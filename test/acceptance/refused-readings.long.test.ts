@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { amountOf, casesOf } from '../cases.ts';
+import { amountOf, casesOf, longStory } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -84,7 +84,7 @@ test('a stream that was refused for long is read soon after the limit allows it'
   await expectFailuresWithin(1, birdIds);
 });
 
-test('a Bird is watched even if the service lists only its latest Flights', async () => {
+longStory('a Bird is watched even if the service lists only its latest Flights', async () => {
   const { birdIds, begin } = await openRegion(1, ({ url }) => {
     const { pathname, searchParams } = new URL(url);
     const sinceMs = Date.parse(searchParams.get('MinStartDate') ?? '1970-01-01');

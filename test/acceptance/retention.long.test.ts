@@ -62,18 +62,21 @@ longStory('a longer retention notifies of nothing again that the shorter one had
   );
 });
 
-test('a restart does not notify again of what did not change for longer than the retention', async () => {
-  const birds = await open();
-  await daysPass(KEPT_DAYS / 2, birds);
-  await daysPass(1.5 * KEPT_DAYS, []);
-  await stage.restart();
-  await stage.minutesPass(60);
-  expect(repeated()).toEqual([]);
-  // What happens afterwards is notified as usual.
-  const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
-  await stage.minutesPass(30);
-  expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
-});
+longStory(
+  'a restart does not notify again of what did not change for longer than the retention',
+  async () => {
+    const birds = await open();
+    await daysPass(KEPT_DAYS / 2, birds);
+    await daysPass(1.5 * KEPT_DAYS, []);
+    await stage.restart();
+    await stage.minutesPass(60);
+    expect(repeated()).toEqual([]);
+    // What happens afterwards is notified as usual.
+    const failed = stage.worlds.eu!.startFlight(birds[2]!, { endsAs: 'failed', fliesForMs: 1000 });
+    await stage.minutesPass(30);
+    expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
+  },
+);
 
 test('a Flight that the service lists without a start is notified once, however often the store is pruned', async () => {
   let bird = '';

@@ -71,28 +71,36 @@ test('other limits are found as well', async () => {
   }
 });
 
-test.each([
-  [0.01, 0.6],
+const shares = [
   [0.1, 0.5],
-])('if a share of %f is refused at random, most of the limit is still used', async (shed, least) => {
-  for (const seed of SEEDS) {
-    const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
-    const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
-    expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
-  }
-});
+  [0.01, 0.6],
+] as const;
+test.each(casesOf('limits: shares that are refused', shares, shares.slice(0, 1)))(
+  'if a share of %f is refused at random, most of the limit is still used',
+  async (shed, least) => {
+    for (const seed of SEEDS) {
+      const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
+      const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
+      expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
+    }
+  },
+);
 
-test.each([
-  ['1', 0.2],
+const pauses = [
   ['3', 0.1],
-])('also if random refusals ask for a pause of %s s, apart from the pauses', async (retryAfter, least) => {
-  const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
-  for (const seed of SEEDS) {
-    const minutes = await refusedNowAndThen({ ...service, seed }, 25);
-    const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
-    expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
-  }
-});
+  ['1', 0.2],
+] as const;
+test.each(casesOf('limits: pauses after random refusals', pauses, pauses.slice(0, 1)))(
+  'also if random refusals ask for a pause of %s s, apart from the pauses',
+  async (retryAfter, least) => {
+    const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
+    for (const seed of SEEDS) {
+      const minutes = await refusedNowAndThen({ ...service, seed }, 25);
+      const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
+      expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
+    }
+  },
+);
 
 test.each([
   ['10 s', 10_000],

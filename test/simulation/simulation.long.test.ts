@@ -4,7 +4,7 @@ import { amountOf, casesOf, longStory, say } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { type Outcome, runSeed } from './run.ts';
 
-const HOURS = amountOf('simulation: hours of each world', 2, 0.35);
+const HOURS = amountOf('simulation: hours of each world', 2, 0.2);
 
 /** Each of these found a fault once, or shows much of what can go wrong. */
 const KNOWN_SEEDS = [2, 5, 8, 15, 28, 36, 55, 63, 70, 74, 86, 1_157_796_283];
