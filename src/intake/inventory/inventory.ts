@@ -167,7 +167,14 @@ export class Inventory implements Names {
         this.#nests.set(nest.nestId, nest);
         if (!this.#selection.isWatched({ id: nest.nestId, name: nest.name })) this.#leftOut.add(nest.nestId);
       }
-      for (const bird of await tx.inventory.birds(region)) this.#birds.set(bird.birdId, bird);
+      // Each row brings its own copies of a few texts, which would stay for as long as the Bird does not change.
+      const texts = new Map<string, string>();
+      const once = (text: string) => texts.getOrInsert(text, text);
+      for (const bird of await tx.inventory.birds(region)) {
+        const { birdId, nestId, status, triggerType } = bird;
+        const shared = { region, nestId: once(nestId), status: once(status), triggerType: once(triggerType) };
+        this.#birds.set(birdId, { ...bird, ...shared });
+      }
     });
     this.#wasKnown = this.birds().length > 0;
   }
