@@ -82,7 +82,8 @@ const WATCHED = `
     status_since_us INTEGER NOT NULL,
     -- 1 while the status is still that of the first reading.
     first_status INTEGER NOT NULL,
-    -- Since when its events are news, if it came later than its region was watched; else 0.
+    -- Since when its events are news, if it came later than its region was watched; else 0. While the configuration
+    -- excludes its Nest, the largest integer that is exact.
     news_since_us INTEGER NOT NULL,
     -- When it is next judged whether the Bird has flown recently enough.
     judge_us INTEGER NOT NULL DEFAULT 0,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BirdRecord, NestRecord } from '../../../src/store/inventory-store.ts';
+import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../../src/store/inventory-store.ts';
 import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -73,6 +73,9 @@ export function describeInventory(run: Run): void {
       await run((tx) => tx.inventory.putBirds([moved, gone]));
       expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([gone]);
       expect(await run((tx) => tx.inventory.birds('us'))).toEqual([other]);
+      const excluded = { ...other, present: false, newsSinceUs: NO_NEWS_US };
+      await run((tx) => tx.inventory.putBirds([excluded]));
+      expect(await run((tx) => tx.inventory.birds('us'))).toEqual([excluded]);
     });
 
     test('keeps ids that differ only a little apart', async () => {
