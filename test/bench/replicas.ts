@@ -14,6 +14,8 @@ import { isServerHere } from './postgres.ts';
 const BIRDS = 20;
 const IDLE_MS = 60_000;
 const WITHIN_MS = 600_000;
+/** Longer than a duty stays where it is at least (`plan-duties.ts`). */
+const SETTLED_MS = 90_000;
 /** Settings of a server that keeps what it has committed; it counts the statements of each user. */
 const SETTINGS = [
   ...['fsync=on', 'full_page_writes=on', 'shared_buffers=256MB'],
@@ -45,6 +47,22 @@ async function asked<Row extends object>(scene: Scene, sql: string): Promise<Row
   }
 }
 
+/**
+ * Until every replica reads some regions, and none has moved for a while. The one that alerts reads fewer: alerting
+ * weighs a quarter of all regions.
+ */
+async function untilSettled(shares: () => readonly number[]): Promise<void> {
+  let last = '';
+  let sinceMs = performance.now();
+  const isSettled = await until(() => {
+    const now = shares();
+    if (now.join() !== last) sinceMs = performance.now();
+    last = now.join();
+    return now.every((share) => share > 0) && performance.now() - sinceMs >= SETTLED_MS;
+  }, WITHIN_MS);
+  if (!isSettled) throw new Error(`the regions still move: ${last}`);
+}
+
 /** In each region every Bird fails this many times at once. */
 export async function benchReplicas(
   replicas: number,
@@ -59,9 +77,7 @@ export async function benchReplicas(
     await asked(scene, 'CREATE EXTENSION pg_stat_statements');
     for (let place = 0; place < replicas; place += 1) await fleet.start(place);
     const shares = () => fleet.running().map(({ life }) => readBy(service, life).length);
-    // Replicas that differ by less than a fifth are even enough (`plan-duties.ts`).
-    const least = Math.floor((regions / replicas) * 0.85);
-    await until(() => shares().every((share) => share >= least), WITHIN_MS);
+    await untilSettled(shares);
     await until(async () => (await fleet.ask(0, '/-/ready'))?.status === 200, WITHIN_MS);
     // By then, what the first readings found has been sent.
     await sleep(systemClock(), 30_000);
