@@ -1,21 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import type { GroupMember } from '../../../src/domain/grouping/group.ts';
 import { groupKey } from '../../../src/domain/routing/route.ts';
 import { countTurns } from '../../count-turns.ts';
 import { node, tree } from '../../domain/route-tree.ts';
-import { alert, delivery, event, group, HOSTILE_TEXTS, NOW_US, notification } from './sample-records.ts';
+import {
+  alert,
+  delivery,
+  event,
+  group,
+  HOSTILE_TEXTS,
+  member,
+  NOW_US,
+  notification,
+} from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';
 
 export function describeGroups(subject: () => Subject, run: Run): void {
-  const member = (groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember => ({
-    groupKey,
-    sort: 'route',
-    alertId,
-    notifiedSeq: 0,
-    notifiedState: 'none',
-    ...changes,
-  });
-
   describe('groups', () => {
     test('return thousands of members in the order of their alerts, while other work continues', async () => {
       const { key } = group('{}:{}');

@@ -1,18 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { GroupMember } from '../../../src/domain/grouping/group.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, delivery, event, group, groupNotification, NOW_US } from './sample-records.ts';
+import { alert, delivery, event, group, groupNotification, member, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
-
-const member = (groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember => ({
-  groupKey,
-  sort: 'route',
-  alertId,
-  notifiedSeq: 0,
-  notifiedState: 'none',
-  ...changes,
-});
 
 const suppression = (alertId: string): Suppression => ({
   ...{ alertId, afterSeq: 0, lastSeq: 1, groupKey: 'g', receiver: 'ops' },

@@ -1,6 +1,6 @@
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import type { Group } from '../../../src/domain/grouping/group.ts';
+import type { Group, GroupMember } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { FlightRecord } from '../../../src/store/flight-store.ts';
 import type { Delivery } from '../../../src/store/outbox-store.ts';
@@ -90,6 +90,10 @@ export function group(key: string, changes: Partial<Group> = {}): Group {
 
 export function notification(id: string, receiver = 'ops'): Notification {
   return { kind: 'forward', id, receiver, createdAtUs: NOW_US, events: [event(`of ${id}`)] };
+}
+
+export function member(groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember {
+  return { groupKey, sort: 'route', alertId, notifiedSeq: 0, notifiedState: 'none', ...changes };
 }
 
 export function groupNotification(id: string, events: readonly Event[] = []): Notification {
