@@ -6,8 +6,10 @@
  * As in the queue of SQLite, the transactions that run while others wait share one `BEGIN … COMMIT`, a batch. All but
  * the first have their own savepoint, and no promise resolves before the batch is committed. What a server changes:
  *
- * - Others may write. A batch that conflicts with them is rolled back and retried in the same order. A long one might
- *   conflict each time, so after a few attempts it runs while the other processes' transactions wait.
+ * - Others may write. A batch sees what was committed when it began, so transactions queued later wait for the next
+ *   one: a silence that was just created at one replica is known to whichever is asked next. A batch that conflicts
+ *   with others is rolled back and retried in the same order. A long one might conflict each time, so after a few
+ *   attempts it runs while the other processes' transactions wait.
  * - The connection may break. Then nothing of the batch has happened, and all of it is rejected with `store_down`. If
  *   it broke during the commit, `Session.commit` finds out whether the commit took place. Transactions that wait
  *   behind such a commit have not begun, and are rejected as well while the server is away, so that nobody mistakes
@@ -83,9 +85,11 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
   async function runBatch(tries: number): Promise<Job[]> {
     const held: Done[] = [];
     const mayTryAgain = tries + 1 < MAX_TRIES;
-    const most = tries < TRIES_TOGETHER ? MAX_BATCH : 1;
+    let most = tries < TRIES_TOGETHER ? MAX_BATCH : 1;
     try {
       await session.ready();
+      // Those queued later may know of something that another process commits after this one has begun.
+      if (isShared) most = Math.min(most, waiting.length);
       session.forget();
       await session.exec(!isShared ? BEGIN : tries < TRIES_BESIDE_OTHERS ? BESIDE_OTHERS : WITHOUT_OTHERS);
     } catch (error) {

@@ -113,6 +113,19 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     expect(replicas[0]!.expiresUs).toBeGreaterThan(nowUs);
   });
 
+  test('what one has answered for is seen by what another is asked afterwards, even during its long work', async () => {
+    const long = await held(
+      a,
+      (tx) => tx.alerts.find('x'),
+      async () => {},
+    );
+    await b.transaction((tx) => tx.alerts.put([alert('x')]));
+    const asked = a.transaction((tx) => tx.alerts.find('x'));
+    long.goOn();
+    expect(await asked).toBeDefined();
+    await long.done;
+  });
+
   test('a long transaction gets through although others keep writing what it has read', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
