@@ -5,11 +5,12 @@
  * way, since a receiver that redirects may name another origin in each answer.
  */
 import type { ConnectionOptions } from 'node:tls';
-import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import { LIMITS } from '../limits.ts';
 import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
 import type { LookUp } from './look-up.ts';
 import { proxyFor } from './proxy-choice.ts';
+import { Pool, wholeUndici } from './undici.ts';
 
 interface PoolOptions extends ConnectionSettings {
   readonly connections: number;
@@ -21,7 +22,7 @@ interface PoolOptions extends ConnectionSettings {
 }
 
 interface ConnectionPools {
-  to(target: URL): Dispatcher;
+  to(target: URL): Pick<Dispatcher, 'dispatch'>;
   destroy(): Promise<void>;
 }
 
@@ -106,6 +107,7 @@ function open(
   const lookup = lookUp && { lookup: lookUp };
   if (proxy === undefined)
     return new Pool(origin, { ...common, connect: { ...tls, ...lookup, timeout: connectTimeoutMs } });
+  const { buildConnector, ProxyAgent, Socks5ProxyAgent } = wholeUndici();
   if (isSocks(proxy)) {
     const agent = new Socks5ProxyAgent(proxy.replace(/^socks5h:/i, 'socks5:'), {
       connect: buildConnector({ ...lookup, timeout: connectTimeoutMs }),

@@ -3,8 +3,9 @@
  * promise per chunk) costs as much again as the exchange itself, so this class is a dispatch handler instead.
  */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type Dispatcher, errors } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { BytesInFlight } from './bytes-in-flight.ts';
+import { errors } from './undici.ts';
 
 interface ExchangeRequest {
   readonly origin: string;
@@ -52,7 +53,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /** Call this once. Rejects with undici's errors, and with `RequestAbortedError` after `timeoutMs`. */
-  async through(dispatcher: Dispatcher, request: ExchangeRequest, timeoutMs: number): Promise<Answer> {
+  async through(
+    dispatcher: Pick<Dispatcher, 'dispatch'>,
+    request: ExchangeRequest,
+    timeoutMs: number,
+  ): Promise<Answer> {
     // Costs a fraction of `AbortSignal.timeout`.
     const timer = setTimeout(() => this.#giveUp(), timeoutMs);
     try {

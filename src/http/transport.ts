@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
-import { errors } from 'undici';
 import { NestwatchError } from '../errors.ts';
 import { bodyText } from './body-text.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
@@ -10,6 +9,7 @@ import { Exchange } from './http-exchange.ts';
 import type { ConnectionSettings } from './http-settings.ts';
 import type { LookUp } from './look-up.ts';
 import { timeHeaders } from './server-time.ts';
+import { errors } from './undici.ts';
 
 /** One HTTP exchange. The caller prepares the request; the answer comes back as text, complete, with its status. */
 export interface HttpRequest {

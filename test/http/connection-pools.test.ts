@@ -1,5 +1,5 @@
 /** Connections to many servers, as a receiver may cause them by redirects. */
-import type { Pool } from 'undici';
+import { type Pool, request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
 import { createConnectionPools } from '../../src/http/connection-pools.ts';
 import { LIMITS } from '../../src/limits.ts';
@@ -33,7 +33,7 @@ test('requests in flight still end as they should', async () => {
   const { url, close } = await serveHttp(() => ({ status: 200, body: 'late' }));
   onTestFinished(close);
   const pools = openPools();
-  const asked = pools.to(new URL(url)).request({ origin: url, method: 'GET', path: '/' });
+  const asked = request(url, { dispatcher: pools.to(new URL(url)) as Pool });
   for (let at = 0; at < MOST; at += 1) pools.to(origin(at));
   const { body } = await asked;
   expect(await body.text()).toBe('late');
