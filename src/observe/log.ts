@@ -1,12 +1,14 @@
 /** Writes the log: each line is a constant sentence with data beside it. Only this file knows pino. */
+import { createRequire } from 'node:module';
 import { pino } from 'pino';
-import { prettyFactory } from 'pino-pretty';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
 import { boundedStream, type TextStream } from './bounded-stream.ts';
 import { createLogReport, type LogLevel, type LogLine } from './log-report.ts';
 import { redact } from './redact.ts';
+
+const require = createRequire(import.meta.url);
 
 export interface Log extends Readonly<Record<LogLevel, LogLine>> {
   readonly report: Report;
@@ -28,18 +30,12 @@ export interface LogOptions {
 }
 
 export function createLog({ level, format, colour = false, stream, unread, clock }: LogOptions): Log {
-  const pretty = prettyFactory({
-    colorize: colour,
-    translateTime: 'UTC:HH:MM:ss',
-    messageKey: 'message',
-    singleLine: true,
-  });
   const bounded = boundedStream({
     stream,
     reached: () => unread?.(),
     leftOut: (count) => lines.warn('Lines of the log were left out, since nobody read it', { lines: count }),
   });
-  const destination = format === 'json' ? bounded : { write: (line: string) => bounded.write(pretty(line)) };
+  const destination = format === 'json' ? bounded : prettyStream(bounded, colour);
   const logger = pino(
     {
       level,
@@ -65,6 +61,18 @@ export function createLog({ level, format, colour = false, stream, unread, clock
       logger.level = next;
     },
   };
+}
+
+/** The library is loaded only here: a daemon's log is usually JSON. */
+function prettyStream(stream: Pick<TextStream, 'write'>, colour: boolean): { write(line: string): void } {
+  const { prettyFactory } = require('pino-pretty') as typeof import('pino-pretty');
+  const pretty = prettyFactory({
+    colorize: colour,
+    translateTime: 'UTC:HH:MM:ss',
+    messageKey: 'message',
+    singleLine: true,
+  });
+  return { write: (line) => void stream.write(pretty(line)) };
 }
 
 /** The fields of a line, in snake_case as everywhere outside. */

@@ -4,10 +4,15 @@
  * time, memory and result. Every printed value is escaped for its destination, and no filter turns this off, so text
  * from outside stays text.
  */
-import { Context, type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
+import { createRequire } from 'node:module';
+import type { Context, FilterImplOptions, Liquid, Template as Node } from 'liquidjs';
 import { LIMITS } from '../limits.ts';
 import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded for the first template: many configurations have none. */
+const liquidjs = () => require('liquidjs') as typeof import('liquidjs');
 
 /** Where the result is used; this decides how values are escaped. */
 export type TemplateUse = 'text' | 'html' | 'slack' | 'json' | 'address';
@@ -65,7 +70,7 @@ function textOf(value: unknown): string {
 
 function createEngine(use: TemplateUse): Liquid {
   const escaping = ESCAPES[use];
-  const engine = new Liquid({
+  const engine = new (liquidjs().Liquid)({
     templates: {},
     ownPropertyOnly: true,
     strictFilters: true,
@@ -194,6 +199,7 @@ function contextOf(
   strictVariables: boolean,
   limit: ProcessorLimit,
 ): Context {
+  const { Context } = liquidjs();
   const context = new Context(variables, engine.options, { strictVariables, sync: true }, { liquid: engine });
   context.renderLimit.check = limit;
   return context;

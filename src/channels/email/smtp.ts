@@ -1,10 +1,15 @@
 /** Connects to mail servers, logs in, and keeps connections open. What stops here: passwords, tokens and keys. */
+import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions } from 'nodemailer';
 import { formatHostPort } from '../../http/host-port.ts';
 import type { LookUp } from '../../http/look-up.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
+
+const require = createRequire(import.meta.url);
+/** Loaded for the first mail: many daemons send none. */
+const nodemailer = () => require('nodemailer') as typeof import('nodemailer');
 
 /** One more than an integration has mails in flight, so that none takes all of them. */
 const CONNECTIONS = 6;
@@ -111,7 +116,7 @@ function smtpOptions(integration: EmailIntegration) {
 }
 
 function openPool(integration: EmailIntegration, dkim: Dkim, lookUp: LookUp | undefined) {
-  const pool = createTransport({
+  const pool = nodemailer().createTransport({
     ...smtpOptions(integration),
     pool: true,
     maxConnections: CONNECTIONS,
@@ -174,7 +179,7 @@ export function probeServer(integration: EmailIntegration): Probe {
 
 /** Connects, encrypts and logs in as for a mail, and sends nothing. Rejects if that fails. */
 async function tryLogin(email: EmailIntegration): Promise<void> {
-  const transport = createTransport({
+  const transport = nodemailer().createTransport({
     ...smtpOptions(email),
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
