@@ -352,7 +352,7 @@ describe('pages that the service refuses', () => {
     },
   );
 
-  test('at first of any size, then only large ones: everything is read some minutes later', async () => {
+  longStory('at first of any size, then only large ones: everything is read some minutes later', async () => {
     let isDown = true;
     const refusals = refusing((_url, size) => isDown || size > 60);
     stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
@@ -382,7 +382,7 @@ describe('what audits cost', () => {
     });
   }
 
-  test('nothing for idle streams, which are still proven complete up to their last sweep', async () => {
+  longStory('nothing for idle streams, which are still proven complete up to their last sweep', async () => {
     const urls: string[] = [];
     stage = await openStage({
       regions: ['eu'],

@@ -273,7 +273,7 @@ const MINUTES_BROKEN = amountOf(
 );
 const MINUTES_LOST = amountOf('impaired watch: minutes in which listed Birds are not found', 60, 20);
 
-test('Birds that are listed but cannot be found cause no busy loop, and are reported', async () => {
+longStory('Birds that are listed but cannot be found cause no busy loop, and are reported', async () => {
   const lost: string[] = [];
   let isLost = false;
   await regionWhere(

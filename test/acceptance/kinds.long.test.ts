@@ -75,23 +75,26 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  test('is not reported for a Bird whose durations are unknown, unless the rule gives a limit', async () => {
-    const { world, birdId } = await oneBird([], 'event');
-    await fly(world, birdId, 19, 2);
-    world.startFlight(birdId);
-    await stage.minutesPass(UNKNOWN_HOURS * HOUR);
-    expect(received()).toEqual([]);
-    await stage.close();
-    const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
-    const flight = limited.world.startFlight(limited.birdId);
-    await stage.minutesPass(2 * HOUR);
-    expect(received()).toEqual([]);
-    await stage.minutesPass(2);
-    expect(received()).toEqual(['FlightStuck firing']);
-    limited.world.endFlight(flight.id, 'failed');
-    await stage.minutesPass(3);
-    expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
-  });
+  longStory(
+    'is not reported for a Bird whose durations are unknown, unless the rule gives a limit',
+    async () => {
+      const { world, birdId } = await oneBird([], 'event');
+      await fly(world, birdId, 19, 2);
+      world.startFlight(birdId);
+      await stage.minutesPass(UNKNOWN_HOURS * HOUR);
+      expect(received()).toEqual([]);
+      await stage.close();
+      const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
+      const flight = limited.world.startFlight(limited.birdId);
+      await stage.minutesPass(2 * HOUR);
+      expect(received()).toEqual([]);
+      await stage.minutesPass(2);
+      expect(received()).toEqual(['FlightStuck firing']);
+      limited.world.endFlight(flight.id, 'failed');
+      await stage.minutesPass(3);
+      expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
+    },
+  );
 
   test('is reported once across restarts, including one during which it ended', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
@@ -109,7 +112,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
-  test("is not reported if it is in time but our clock is ahead of the service's", async () => {
+  longStory("is not reported if it is in time but our clock is ahead of the service's", async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     stage.ourClockSteps(2 * HOUR * 60);
     const flight = world.startFlight(birdId);
@@ -122,7 +125,7 @@ describe('a Flight that hangs', () => {
     expect(received()).toContain('FlightStuck firing');
   });
 
-  test('is not reported while the region is down: it may have ended', async () => {
+  longStory('is not reported while the region is down: it may have ended', async () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);

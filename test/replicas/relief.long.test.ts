@@ -1,6 +1,6 @@
 /** A region that cannot be reached by the replica that reads it, but by another one. */
 import { expect, test } from 'vitest';
-import { amountOf, casesOf } from '../cases.ts';
+import { amountOf, casesOf, longStory } from '../cases.ts';
 import { openReplicas } from './open-replicas.ts';
 
 const MINUTE_MS = 60_000;
@@ -66,7 +66,7 @@ test('is soon read by the other, and stays with it', async () => {
   await endAll(two);
 });
 
-test('stays where it is if nobody reaches it, and goes to the first that does', async () => {
+longStory('stays where it is if nobody reaches it, and goes to the first that does', async () => {
   const two = await openTwo();
   two.cut('a', 'b');
   await two.clock.advance(30 * MINUTE_MS);
@@ -107,7 +107,7 @@ test.each(casesOf('relief: services that answer in part', answering, answering.s
   },
 );
 
-test('repetitions are sent by one that is accepted', async () => {
+longStory('repetitions are sent by one that is accepted', async () => {
   const cutOff = new Set<string>();
   const two = await openReplicas(['a', 'b'], (name, what) => what !== 'watchdog' || !cutOff.has(name));
   // Watching a region without Birds is worth nothing.
