@@ -10,8 +10,9 @@ import { setFlagsFromString } from 'node:v8';
 
 // Compacts pages that are half empty, which V8 would leave: a fifth of the memory with thousands of Birds.
 setFlagsFromString('--optimize-for-size');
-// How much the heap may grow after a collection before the next one.
-setFlagsFromString('--heap-growing-percent=20');
+// How much the heap may grow after a collection before the next one. With 20 instead of 12, the process takes 11 MiB
+// more with 20,000 Birds, and no less processor time.
+setFlagsFromString('--heap-growing-percent=12');
 // Keeps the space for new objects at its present size, which is small before modules are loaded.
 setFlagsFromString('--semi-space-growth-factor=1');
 // Returns freed memory to the system at once; V8 would keep 16 MB of it for eight seconds.

@@ -11,7 +11,7 @@ import type { Clock } from './time/clock.ts';
 /** A storm: this many alerts that fire or resolve within a second. */
 const STORM_ALERTS = 100;
 /** By how much the heap may grow before the next full collection; the value of `small-heap.ts`. */
-const SMALL_GROWTH_PERCENT = 20;
+const SMALL_GROWTH_PERCENT = 12;
 /** The same in a storm, limited so that the growth is at most `STORM_GROWTH_BYTES`. */
 const STORM_GROWTH_PERCENT = 60;
 const STORM_GROWTH_BYTES = 20 * 1024 * 1024;

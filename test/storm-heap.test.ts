@@ -38,7 +38,7 @@ test('speed is favoured over size from the beginning of a storm until a minute a
   const engine = { setFlag: (flag: string) => void flags.push(flag), usedBytes: () => usedMiB * 2 ** 20 };
   const hear = createStormHeap({ monotonicMs: () => nowMs }, engine);
   const ofSpeed = ['--no-optimize-for-size', '--heap-growing-percent=60'];
-  const ofSize = ['--optimize-for-size', '--heap-growing-percent=20'];
+  const ofSize = ['--optimize-for-size', '--heap-growing-percent=12'];
   const smallHeap = readFileSync(join(import.meta.dirname, '../src/small-heap.ts'), 'utf8');
   for (const flag of ofSize) expect(smallHeap).toContain(`setFlagsFromString('${flag}');`);
   const change = (alerts: number) => {
@@ -67,5 +67,5 @@ test('speed is favoured over size from the beginning of a storm until a minute a
   usedMiB = 500;
   nowMs = 300_000;
   change(100);
-  expect(flags.at(-1)).toBe('--heap-growing-percent=20');
+  expect(flags.at(-1)).toBe('--heap-growing-percent=12');
 });
