@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { casesOf, longStory } from '../cases.ts';
+import { amountOf, casesOf, longStory } from '../cases.ts';
 import { commandOf, type RunOptions, runSeed } from './hostile-world.ts';
 
 const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
 
-const SEEDS = upTo(1000);
+/** The first seed of each hundred worlds. */
+const HUNDREDS = upTo(10).map((count) => 100 * count - 99);
 
 /** What each failed world reports, with the command that repeats it. */
 async function failuresOf(seeds: readonly number[], options: RunOptions): Promise<string[]> {
@@ -16,10 +17,14 @@ async function failuresOf(seeds: readonly number[], options: RunOptions): Promis
   return failures;
 }
 
-test('whatever comes from outside, the others are watched, and only text leaves', async () => {
-  const seeds = casesOf('hostile worlds', SEEDS, upTo(4));
-  expect(await failuresOf(seeds, { isLarge: false })).toEqual([]);
-});
+test.each(casesOf('hundreds of hostile worlds', HUNDREDS, HUNDREDS.slice(0, 1)))(
+  'whatever comes from outside, the others are watched, and only text leaves (worlds from %i on)',
+  async (first) => {
+    const worlds = amountOf('hostile worlds of each hundred', 100, 4);
+    const seeds = Array.from({ length: worlds }, (_, at) => first + at);
+    expect(await failuresOf(seeds, { isLarge: false })).toEqual([]);
+  },
+);
 
 longStory('also with texts of megabytes and pages of millions of items', async () => {
   expect(await failuresOf(upTo(100), { isLarge: true })).toEqual([]);
