@@ -121,8 +121,10 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
   /** Fills `held`. Returns the transactions to retry; an empty list if the batch was rolled back for good. */
   async function runWaiting(held: Done[], mayTryAgain: boolean, most: number): Promise<Job[] | undefined> {
     const startedMs = clock.monotonicMs();
+    let taken = 0;
     do {
       const job = waiting.shift()!;
+      taken += 1;
       const isFirst = held.length === 0;
       try {
         if (!isFirst) await session.exec('SAVEPOINT one');
@@ -143,7 +145,7 @@ export function createPostgresQueue({ session, clock, isShared, rolledBack }: Qu
         rejectAll(held, failure);
         return [];
       }
-    } while (waiting.length > 0 && held.length < most && clock.monotonicMs() - startedMs < MAX_BATCH_MS);
+    } while (waiting.length > 0 && taken < most && clock.monotonicMs() - startedMs < MAX_BATCH_MS);
     return undefined;
   }
 

@@ -126,6 +126,22 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
     await long.done;
   });
 
+  test('… also when a transaction fails that was queued beside that work', async () => {
+    const working = held(
+      a,
+      (tx) => tx.alerts.find('x'),
+      async () => {},
+    );
+    const failing = a.transaction(() => Promise.reject(new Error('taken back')));
+    failing.catch(() => {});
+    const long = await working;
+    await b.transaction((tx) => tx.alerts.put([alert('x')]));
+    const asked = a.transaction((tx) => tx.alerts.find('x'));
+    long.goOn();
+    await expect(failing).rejects.toThrow('taken back');
+    expect(await asked).toBeDefined();
+  });
+
   test('a long transaction gets through although others keep writing what it has read', async () => {
     let isDone = false;
     async function writeOn(): Promise<void> {
