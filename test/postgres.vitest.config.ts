@@ -1,6 +1,7 @@
 /**
  * Stories of the daemon with the store on PostgreSQL instead of in memory; several processes on one store, of which
- * some are stopped; copies that are killed; and servers that are away, or lack what they had confirmed.
+ * some are stopped or of another version; copies that are killed; and servers that are away, fall silent, or lack what
+ * they had confirmed.
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';

@@ -12,12 +12,12 @@ import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '..
 import { openWire, type Wire } from './cut-wire.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
 
-const bin = findServer();
+const bin = findServer()!;
 const NOW = STEPS.length;
 /** Longer than the time for which a server that was away is left alone. */
 const LATER_MS = 1_500;
 
-describe.skipIf(bin === undefined)('replicas of two versions', () => {
+describe('replicas of two versions', () => {
   let server: PostgresDatabase;
   let wire: Wire;
   let clock: VirtualClock;
@@ -26,7 +26,7 @@ describe.skipIf(bin === undefined)('replicas of two versions', () => {
   const opened: { close(): Promise<void> }[] = [];
 
   beforeAll(async () => {
-    server = await openDatabase(bin!);
+    server = await openDatabase(bin);
   }, 60_000);
   afterAll(() => server?.remove());
   beforeEach(async () => {
