@@ -1,7 +1,7 @@
 /**
  * A backlog after an outage: pages are read, stored and decided on, alerts join groups, and old events are set aside
- * and summarised at the end. Compared with the bare read of the same pages, interleaved in one run. All entries are
- * much older than `max_alert_age`, so the summary has the most work.
+ * and summarised at the end. Compared with the bare read of the same pages and with their ingest alone, interleaved in
+ * one run. All entries are much older than `max_alert_age`, so the summary has the most work.
  */
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
@@ -19,6 +19,8 @@ export interface BacklogFigures {
   readonly timesRealTime: number;
   /** The share of the bare read's rate. */
   readonly ratio: number;
+  /** How many times as long as the ingest alone it takes. */
+  readonly timesIngest: number;
 }
 
 function tellIn(store: Store, clock: Clock) {
@@ -46,11 +48,14 @@ function tellIn(store: Store, clock: Clock) {
 
 export async function benchBacklog(rounds = 3): Promise<BacklogFigures> {
   const bare: number[] = [];
+  const ingested: number[] = [];
   const drained: number[] = [];
   await withServer(async (url, folder) => {
     for (let round = 0; round < rounds; round += 1) {
       bare.push(await bareRead(url));
-      drained.push(await ingest(url, inFile(join(folder, `${round}.db`)), STREAMS, tellIn));
+      ingested.push(await ingest(url, inFile(join(folder, `${round}-alone.db`))));
+      const work = { alongside: tellIn };
+      drained.push(await ingest(url, inFile(join(folder, `${round}.db`)), work));
     }
   });
   const entriesPerSecond = median(drained);
@@ -59,6 +64,7 @@ export async function benchBacklog(rounds = 3): Promise<BacklogFigures> {
     entriesPerSecond,
     timesRealTime: ENTRIES_PER_STREAM / seconds,
     ratio: entriesPerSecond / median(bare),
+    timesIngest: median(ingested) / entriesPerSecond,
   };
 }
 

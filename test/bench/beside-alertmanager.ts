@@ -1,7 +1,8 @@
 /**
  * Alerts delivered per second, compared with a real Alertmanager on the same work in the same run: many groups of one
  * alert, and one group of many alerts, to one webhook. Alertmanager gets them by its API in posts of 100. nestwatch
- * gets pages of 100 failed Flights, which it makes durable, as alerts and as notifications, before anything is sent.
+ * gets pages of 100 failed Flights, which it makes durable, as alerts and as notifications, before anything is sent. Both
+ * are measured in turns, and the medians count.
  *
  *   node test/bench/beside-alertmanager.ts [alerts in groups of their own] [alerts in one group]
  */
@@ -18,6 +19,7 @@ import { Pool } from 'undici';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { forkAsProgram } from './as-program.ts';
+import { median } from './ingest.ts';
 
 export interface Side {
   readonly alertsPerSecond: number;
@@ -37,6 +39,8 @@ export interface Work {
   readonly alerts: number;
   readonly groupBy: string;
 }
+
+const ROUNDS = 3;
 
 const PAGE = 100;
 /** The number of Birds in a Nest. */
@@ -266,6 +270,20 @@ function receive(): void {
   process.on('disconnect', () => process.exit());
 }
 
+/** The median of each figure. */
+function middle(sides: readonly Side[]): Side {
+  const of = (figure: keyof Side) => median(sides.map((side) => side[figure]));
+  return {
+    alertsPerSecond: of('alertsPerSecond'),
+    peakMiB: of('peakMiB'),
+    posts: of('posts'),
+    cpuUs: of('cpuUs'),
+    firstSeconds: of('firstSeconds'),
+    writtenKiB: of('writtenKiB'),
+    writes: of('writes'),
+  };
+}
+
 export const isAlertmanagerHere = () =>
   spawnSync('prometheus-alertmanager', ['--version']).error === undefined;
 
@@ -281,21 +299,27 @@ export async function printBesideAlertmanager(many = 20_000, oneGroup = 10_000):
     { name: `${whole(oneGroup)} alerts in one group`, alerts: oneGroup, groupBy: 'region', aims: ONE_AIMS },
   ];
   for (const work of works) {
-    const theirs = await deliverByAlertmanager(work);
-    const ours = await deliverAlerts(work);
+    const theirs: Side[] = [];
+    const ours: Side[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      theirs.push(await deliverByAlertmanager(work));
+      ours.push(await deliverAlerts(work));
+    }
     console.log(`  ${work.name}`);
-    for (const [name, side] of [
+    for (const [name, sides] of [
       ['Alertmanager', theirs],
       ['nestwatch', ours],
     ] as const) {
-      const { alertsPerSecond, firstSeconds, peakMiB, posts, cpuUs, writtenKiB, writes } = side;
+      const { alertsPerSecond, firstSeconds, peakMiB, posts, cpuUs, writtenKiB, writes } = middle(sides);
       console.log(
         `    ${name.padEnd(13)}${whole(alertsPerSecond).padStart(6)} alerts/s in ${whole(posts)} posts, the first after ${firstSeconds.toFixed(2)} s; an alert: ${whole(cpuUs)} µs of processor time, ${writtenKiB.toFixed(1)} KiB in ${writes.toFixed(1)} writes; ${whole(peakMiB)} MiB at most`,
       );
     }
-    const rate = (ours.alertsPerSecond / theirs.alertsPerSecond).toFixed(2);
-    const memory = (ours.peakMiB / theirs.peakMiB).toFixed(2);
-    console.log(`    ${rate} times its rate, ${memory} of its memory (aims: ${work.aims})`);
+    const ofTheirs = (figure: keyof Side) =>
+      median(ours.map((side, round) => side[figure] / theirs[round]![figure])).toFixed(2);
+    console.log(
+      `    ${ofTheirs('alertsPerSecond')} times its rate, ${ofTheirs('peakMiB')} of its memory (aims: ${work.aims})`,
+    );
   }
 }
 

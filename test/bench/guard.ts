@@ -99,7 +99,10 @@ function guarded(url: string, folder: string): Guarded[] {
       async ours() {
         stores += 1;
         const file = join(folder, `guard-${stores}.db`);
-        return (await costOf(() => ingest(url, inFile(file), STREAMS))) / (STREAMS * ENTRIES_PER_STREAM);
+        return (
+          (await costOf(() => ingest(url, inFile(file), { streamCount: STREAMS }))) /
+          (STREAMS * ENTRIES_PER_STREAM)
+        );
       },
     },
     {

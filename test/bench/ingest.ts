@@ -34,15 +34,16 @@ export interface IngestFigures {
   readonly ratio: number;
 }
 
-export async function bareRead(url: string): Promise<number> {
+/** Entries per second that are read and parsed, and nothing more. */
+export async function bareRead(url: string, pageSize = PAGE_SIZE): Promise<number> {
   const pool = new Pool(url, { connections: STREAMS });
   const began = performance.now();
   let read = 0;
   await Promise.all(
     Array.from({ length: STREAMS }, async () => {
-      for (let index = 0; index < ENTRIES_PER_STREAM; index += PAGE_SIZE) {
+      for (let index = 0; index < ENTRIES_PER_STREAM; index += pageSize) {
         const from = encodeURIComponent(formatInstant(FIRST_ENTRY_US + index * 1_000_000));
-        const path = `/api-rest/nests/1/birds/1/logs?page=0&pageSize=${PAGE_SIZE}&ascending=true&from=${from}`;
+        const path = `/api-rest/nests/1/birds/1/logs?page=0&pageSize=${pageSize}&ascending=true&from=${from}`;
         const { body } = await pool.request({ path, method: 'GET' });
         read += (JSON.parse(await body.text()) as { items: unknown[] }).items.length;
       }
@@ -60,15 +61,21 @@ export function inFile(path: string): OpenStore {
   return (clock) => openSqliteStore({ path, clock });
 }
 
-/** Resolves to entries per second. With `alongside`, the time also includes the work that it starts. */
+interface IngestWork {
+  readonly streamCount?: number;
+  readonly pageSize?: number;
+  /** Work beside it, which the time includes. */
+  readonly alongside?: (
+    store: Store,
+    clock: Clock,
+  ) => { readonly wake: () => void; readonly end: () => Promise<void> };
+}
+
+/** Entries per second that are read, decided on and committed. */
 export async function ingest(
   url: string,
   openStore: OpenStore,
-  streamCount = STREAMS,
-  alongside?: (
-    store: Store,
-    clock: Clock,
-  ) => { readonly wake: () => void; readonly end: () => Promise<void> },
+  { streamCount = STREAMS, pageSize = PAGE_SIZE, alongside }: IngestWork = {},
 ): Promise<number> {
   const clock = systemClock();
   const store = await openStore(clock);
@@ -114,7 +121,7 @@ export async function ingest(
       commit,
       clock,
       report: () => {},
-      pages: createPageSize(PAGE_SIZE, clock),
+      pages: createPageSize(pageSize, clock),
       overlapUs: () => 120_000_000,
       late: () => {},
       firstFromUs: () => FIRST_ENTRY_US - 1,
@@ -152,7 +159,7 @@ export async function benchMemory(): Promise<number> {
 
 async function measureMemory(): Promise<void> {
   const rssMiB = await withServer(async (url, folder) => {
-    await ingest(url, inFile(join(folder, 'memory.db')), 1_000_000 / ENTRIES_PER_STREAM);
+    await ingest(url, inFile(join(folder, 'memory.db')), { streamCount: 1_000_000 / ENTRIES_PER_STREAM });
     return process.memoryUsage().rss / 2 ** 20;
   });
   process.send?.({ rssMiB });
@@ -172,13 +179,13 @@ export async function withServer<T>(work: (url: string, folder: string) => Promi
 
 export const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-export async function benchIngest(rounds = 3): Promise<IngestFigures> {
+export async function benchIngest(pageSize = PAGE_SIZE, rounds = 3): Promise<IngestFigures> {
   const bare: number[] = [];
   const ingested: number[] = [];
   await withServer(async (url, folder) => {
     for (let round = 0; round < rounds; round += 1) {
-      bare.push(await bareRead(url));
-      ingested.push(await ingest(url, inFile(join(folder, `${round}.db`))));
+      bare.push(await bareRead(url, pageSize));
+      ingested.push(await ingest(url, inFile(join(folder, `${round}.db`)), { pageSize }));
     }
   });
   const [bareEntriesPerSecond, ingestEntriesPerSecond] = [median(bare), median(ingested)];

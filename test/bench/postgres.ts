@@ -112,8 +112,8 @@ export async function benchPostgres(rounds = 3): Promise<PostgresFigures | undef
       for (let round = 0; round < rounds; round += 1) {
         all.push({
           read: await bareRead(url),
-          file: await ingest(url, inFile(join(folder, `${round}.db`)), STREAMS),
-          postgres: await ingest(url, onServer, STREAMS),
+          file: await ingest(url, inFile(join(folder, `${round}.db`)), { streamCount: STREAMS }),
+          postgres: await ingest(url, onServer, { streamCount: STREAMS }),
           barePostgres: await bareIngest(url, server),
           forwardedFromFile: await benchForward(FORWARDED_PAGES),
           forwardedFromPostgres: await benchForward(FORWARDED_PAGES, onServer),

@@ -110,7 +110,7 @@ export async function printScale(settings: ScaleSettings, execArgv: readonly str
   const earlier = secondHalf.filter((sample) => sample.hours <= middle.hours);
   const later = secondHalf.filter((sample) => sample.hours > middle.hours);
   console.log(
-    `most RSS ${most(samples).toFixed(0)} MiB, as seen each minute (aim: below 256); ${last.peakRssMiB.toFixed(0)} MiB for a moment`,
+    `most RSS ${most(samples).toFixed(0)} MiB, as seen each minute (aim: at most 200); ${last.peakRssMiB.toFixed(0)} MiB for a moment`,
   );
   if (later.length === 0) return;
   console.log(
