@@ -4,9 +4,9 @@ import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 import { words } from './value-shape.ts';
 
-/** The shape of a key that takes a template. `what` completes its description. */
+/** The shape of a key that takes a template. `what` says of what: `of the headline`. */
 export function template(what: string) {
-  return words.optional().describe(`A Liquid template ${what}that replaces the built-in one.`);
+  return words.optional().describe(`A Liquid template ${what}. It replaces the built-in one.`);
 }
 
 /** The template at a path, tried with samples; undefined if there is none or it is wrong. */

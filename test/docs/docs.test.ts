@@ -18,8 +18,11 @@ describe('what is generated from the code', () => {
   });
 
   test('every section of the configuration is documented', () => {
-    const subjects = blocksOf(read('config/README.md')).map(({ subject }) => subject);
+    const text = read('config/README.md');
+    const subjects = blocksOf(text).map(({ subject }) => subject);
     expect(SECTIONS.filter((section) => !subjects.includes(section))).toEqual([]);
+    const headings = SECTIONS.filter((section) => text.includes(`\n## ${section}\n`));
+    expect(headings.filter((section) => !text.includes(`[${section}](#${section})`))).toEqual([]);
   });
 
   test('every key of the configuration has a description', () => {

@@ -27,9 +27,9 @@ const MAX_DETAILS = 20;
 
 const responderShape = z
   .strictObject({
-    id: words.optional().describe('By its id,'),
-    name: words.optional().describe('Or the name of a team, escalation or schedule.'),
-    username: words.optional().describe('Or the name of a user.'),
+    id: words.optional().describe('Its id.'),
+    name: words.optional().describe('Instead of `id`: the name of a team, escalation or schedule.'),
+    username: words.optional().describe('Instead of `id`: the name of a user.'),
     type: z.enum(['team', 'teams', 'user', 'escalation', 'schedule']).describe('What it is.'),
   })
   .refine(({ id, name, username }) => id ?? name ?? username, {
