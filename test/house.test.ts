@@ -104,10 +104,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'config/sections': [],
   document: ['domain', 'templates'],
   store: ['domain'],
-  // The two stores share what is not SQL: the text of rows, and where a page begins.
-  'store/rows': [],
-  'store/postgres': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows'],
-  'store/sqlite': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows'],
+  // The two stores share what is not SQL: what a row says, and how a text is kept and searched.
+  'store/texts': [],
+  'store/rows': ['store/texts'],
+  'store/postgres': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows', 'store/texts'],
+  'store/sqlite': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows', 'store/texts'],
   'store/postgres/watched': [],
   'store/postgres/alerted': ['store/postgres/watched'],
   'store/postgres/queued': ['store/postgres/watched'],

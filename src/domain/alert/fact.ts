@@ -199,3 +199,14 @@ export function birdOf({ birdId, type, attributes }: Event): string {
 export function birdScope(region: string, birdId: string): string {
   return `${region}/bird/${birdId}`;
 }
+
+/** The Bird of a scope; undefined if it is not the scope of a Bird. */
+export function birdOfScope(scope: string): Pick<Place, 'region' | 'birdId'> | undefined {
+  const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
+  return region === undefined || birdId === undefined ? undefined : { region, birdId };
+}
+
+/** The region with which a scope begins; `all` for those of no region. */
+export function regionOfScope(scope: string): string {
+  return scope.split('/', 1)[0]!;
+}

@@ -19,7 +19,7 @@ export interface Statements {
 
 /**
  * Sends many rows as one parameter per column, so that any number takes one round trip: `given('id text, seq
- * bigint')` is `unnest($1::text[], $2::bigint[]) AS given (id, seq)`, to be run with `columnsOf(rows)`. With `at`,
+ * bigint')` is `unnest($1::text[], $2::bigint[]) AS given (id, seq)`, to be run with `columnsOf(2, rows)`. With `at`,
  * each row has its position, from 1.
  */
 export function given(columns: string, { from = 1, at = false } = {}): string {

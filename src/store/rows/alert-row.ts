@@ -1,8 +1,9 @@
 /** The stored form of an alert: its body, and the values by which people find and order it. */
 import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
+import type { Episode } from '../../domain/digest/digest.ts';
 import { firstLines } from '../../text/plain-text.ts';
-import { foldedText } from './folded-text.ts';
+import { foldedText } from '../texts/folded-text.ts';
 
 export interface AlertRow {
   readonly body: string;
@@ -10,6 +11,12 @@ export interface AlertRow {
 
 export function alertOf(row: AlertRow): Alert {
   return JSON.parse(row.body) as Alert;
+}
+
+/** The episode that an alert ends by being resolved. */
+export function episodeOf(alert: Alert): Episode {
+  const { id: alertId, alertname, labels, startsAtUs, endsAtUs, eventsTotal: events, ending = null } = alert;
+  return { alertId, alertname, labels, startsAtUs, endsAtUs, events, ending };
 }
 
 export interface LabelsRow {

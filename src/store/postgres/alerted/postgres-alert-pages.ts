@@ -4,6 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from '../watched/postgres-conditions.ts';
@@ -16,19 +17,6 @@ interface PageRow {
   readonly place1: number;
   readonly place2: number;
   readonly place3: number;
-}
-
-interface CauseKey {
-  readonly alertname: string;
-  readonly severity: string;
-  readonly cause: string;
-  readonly acknowledged: boolean;
-}
-
-interface CauseRow extends CauseKey {
-  readonly alerts: number;
-  readonly first_us: number;
-  readonly last_us: number;
 }
 
 const MAX_PAGE = 1000;
@@ -99,28 +87,20 @@ export class PostgresAlertPages {
        LIMIT ${limit + 1} OFFSET ${Math.max(0, Math.trunc(Number(skipped)))}`,
       ...where.parameters,
     );
-    const latest = await this.#latestOf(rows.slice(0, limit), where);
-    const causes = rows.slice(0, limit).map((row) => ({
-      alertname: row.alertname,
-      severity: row.severity,
-      cause: row.cause,
-      isAcknowledged: row.acknowledged,
-      alerts: row.alerts,
-      firstStartsAtUs: row.first_us,
-      lastStartsAtUs: row.last_us,
-      latest: latest.get(keyOf(row)) ?? [],
-    }));
+    const shown = rows.slice(0, limit);
+    const latest = await this.#latestOf(shown, where);
+    const causes = causesOf(shown, latest);
     const isMore = rows.length > limit;
     return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
   }
 
-  /** The latest alerts of each of these causes, by `keyOf`. */
-  async #latestOf(causes: readonly CauseRow[], where: PostgresConditions): Promise<Map<string, Alert[]>> {
+  /** The latest alerts of each of these causes. */
+  #latestOf(causes: readonly CauseRow[], where: PostgresConditions): Promise<CauseAlertRow[]> {
     const among = where.copy().addOneOf(
       'cause',
       causes.map(({ cause }) => cause),
     );
-    const rows = await this.#statements.composed<CauseKey & { readonly body: string }>(
+    return this.#statements.composed<CauseAlertRow>(
       `WITH known AS (${KNOWN}),
        numbered AS (
          SELECT alert, alertname, severity, cause, acknowledged, row_number() OVER (
@@ -130,12 +110,6 @@ export class PostgresAlertPages {
        FROM numbered JOIN alert USING (alert) WHERE number <= ${LATEST} ORDER BY number`,
       ...among.parameters,
     );
-    const latest = new Map<string, Alert[]>();
-    for (const row of rows) {
-      const key = keyOf(row);
-      latest.set(key, [...(latest.get(key) ?? []), JSON.parse(row.body) as Alert]);
-    }
-    return latest;
   }
 
   async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<PostgresConditions> {
@@ -161,8 +135,4 @@ export class PostgresAlertPages {
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged);
     return where;
   }
-}
-
-function keyOf({ alertname, severity, cause, acknowledged }: CauseKey): string {
-  return JSON.stringify([alertname, severity, cause, acknowledged]);
 }

@@ -1,13 +1,21 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
+import { regionOfScope } from '../../../domain/alert/fact.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AgedSpan, AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
+import {
+  type AlertRow,
+  alertOf,
+  episodeOf,
+  foundBy,
+  type LabelsRow,
+  labelsPage,
+} from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
-import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
+import { columnsOf, given, lastOfEach, type Parameter, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresStanding } from '../watched/postgres-standing.ts';
 import { PostgresAlertPages } from './postgres-alert-pages.ts';
@@ -86,7 +94,7 @@ export class PostgresAlerts implements AlertStore {
   async ofScopes(scopes: readonly string[]): Promise<Alert[]> {
     return this.#alerts(
       `SELECT body FROM alert WHERE (region, scope) IN (SELECT * FROM ${given('region text, scope text')}) ORDER BY id`,
-      scopes.map(regionOf),
+      scopes.map(regionOfScope),
       scopes,
     );
   }
@@ -335,10 +343,7 @@ export class PostgresAlerts implements AlertStore {
     this.#standing.alerted(scopes.map(({ scope }) => scope));
   }
 
-  async #alerts(
-    sql: string,
-    ...parameters: Parameters<Statements['rows']> extends [string, ...infer P] ? P : never
-  ) {
+  async #alerts(sql: string, ...parameters: readonly Parameter[]) {
     return (await this.#statements.rows<AlertRow>(sql, ...parameters)).map(alertOf);
   }
 }
@@ -359,7 +364,7 @@ function columnValues(alert: Alert) {
   const { rank, birdId, cause, nest, bird, words } = foundBy(alert);
   return [
     id,
-    regionOf(scope),
+    regionOfScope(scope),
     scope,
     alertname,
     labels.severity ?? '',
@@ -390,21 +395,4 @@ export function fromAlertBody(alert: Alert): [string, string, number] {
 function flightStartOf({ memory }: Alert): number {
   if (typeof memory !== 'object' || memory === null || !('startedAtUs' in memory)) return 0;
   return typeof memory.startedAtUs === 'number' ? memory.startedAtUs : 0;
-}
-
-function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, ending }: Alert): Episode {
-  return {
-    alertId: id,
-    alertname,
-    labels,
-    startsAtUs,
-    endsAtUs,
-    events: eventsTotal,
-    ending: ending ?? null,
-  };
-}
-
-/** A scope is a region or begins with one (`scopeOf`). */
-function regionOf(scope: string): string {
-  return scope.split('/', 1)[0]!;
 }

@@ -1,28 +1,13 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
-import { beginning } from '../../rows/beginning.ts';
-import { readBody } from '../../rows/event-row.ts';
+import {
+  type EndedFlightRow,
+  type EndedSilencedRow,
+  endedFlightOf,
+  endedSilencedOf,
+} from '../../rows/digest-row.ts';
 import type { Statements } from '../statements.ts';
-
-interface FlightRow {
-  readonly event: number;
-  readonly occurred_us: number;
-  readonly type: string;
-  readonly region: string;
-  readonly message: string;
-  readonly body: string;
-}
-
-interface SilencedRow {
-  readonly alert_id: string;
-  readonly times: number;
-  readonly total: number;
-  readonly body: string | null;
-}
-
-/** The part of a message from which its signature is made. */
-const MAX_MESSAGE = 16_384;
 
 export class PostgresDigests implements DigestStore {
   readonly #statements: Statements;
@@ -63,7 +48,7 @@ export class PostgresDigests implements DigestStore {
   }
 
   async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
-    const rows = await this.#statements.rows<FlightRow>(
+    const rows = await this.#statements.rows<EndedFlightRow>(
       `SELECT event, occurred_us, type, stream.region AS region, body,
          CASE type WHEN 'flight.failed' THEN message ELSE '' END AS message
        FROM event JOIN stream USING (stream)
@@ -71,22 +56,7 @@ export class PostgresDigests implements DigestStore {
       after,
       upTo,
     );
-    return rows.map((row) => {
-      const { attributes, nestId, nest, birdId, bird } = readBody(row.body);
-      const { duration_seconds: seconds } = attributes;
-      return {
-        number: row.event,
-        occurredAtUs: row.occurred_us,
-        succeeded: row.type === 'flight.succeeded',
-        region: row.region,
-        nest,
-        nestId,
-        bird,
-        birdId,
-        message: beginning(row.message, MAX_MESSAGE),
-        durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
-      };
-    });
+    return rows.map(endedFlightOf);
   }
 
   async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
@@ -102,7 +72,7 @@ export class PostgresDigests implements DigestStore {
 
   /** An end is suppressed once for each group of its alert. For a deleted alert the last episode is used. */
   async endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced> {
-    const rows = await this.#statements.rows<SilencedRow>(
+    const rows = await this.#statements.rows<EndedSilencedRow>(
       `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
          coalesce(
            (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),
@@ -115,11 +85,7 @@ export class PostgresDigests implements DigestStore {
       upToUs,
       limit,
     );
-    const list = rows.map(({ alert_id: alertId, times, body }) => {
-      const { alertname = '', labels = {} } = JSON.parse(body ?? '{}') as Partial<Episode>;
-      return { alertId, alertname, labels, times };
-    });
-    return { list, total: rows[0]?.total ?? 0 };
+    return endedSilencedOf(rows);
   }
 
   async countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']> {

@@ -3,22 +3,10 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
 import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
-
-interface GroupRow {
-  readonly body: string;
-  readonly next_flush_us: number;
-}
-
-interface MemberRow {
-  readonly group_key: string;
-  readonly alert_id: string;
-  readonly sort: GroupMember['sort'];
-  readonly notified_seq: number;
-  readonly notified_state: GroupMember['notifiedState'];
-}
 
 /** Alerts of a group that are parsed in one turn of the event loop. */
 const READ_AT_ONCE = 500;
@@ -31,9 +19,6 @@ const PUT_MEMBERS = `INSERT INTO group_member (alert_group, alert, sort, notifie
   ON CONFLICT (alert_group, alert) DO UPDATE
     SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`;
 
-/** The columns of a `MemberRow`, for a member joined with its group and alert. */
-const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
-
 const WORK = `SELECT
     (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL) AS "alertUs",
     (SELECT min(next_flush_us) FROM alert_group) AS "groupUs",
@@ -44,7 +29,7 @@ const WORK = `SELECT
     EXISTS (SELECT 1 FROM failing_integration)
       OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2) AS "isDeliveryFailing"`;
 
-const OF_GROUP = `SELECT ${MEMBER}, alert.body
+const OF_GROUP = `SELECT ${MEMBER_COLUMNS}, alert.body
   FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
   WHERE alert_group.key = $1 ORDER BY alert_id`;
 
@@ -118,7 +103,7 @@ export class PostgresGroups implements GroupStore {
 
   async membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]> {
     const rows = await this.#statements.rows<MemberRow>(
-      `SELECT ${MEMBER} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
+      `SELECT ${MEMBER_COLUMNS} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
        WHERE alert.id = ANY($1::text[]) ORDER BY group_key, alert_id`,
       alertIds,
     );
@@ -204,19 +189,4 @@ export class PostgresGroups implements GroupStore {
   async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
     return (await this.#statements.first<AlertingWork>(WORK, nowUs, ofIntegrations))!;
   }
-}
-
-/** The next flush is stored beside the body so that it can be changed alone. */
-function groupOf(row: GroupRow): Group {
-  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
-}
-
-function memberOf(row: MemberRow): GroupMember {
-  return {
-    groupKey: row.group_key,
-    sort: row.sort,
-    alertId: row.alert_id,
-    notifiedSeq: row.notified_seq,
-    notifiedState: row.notified_state,
-  };
 }

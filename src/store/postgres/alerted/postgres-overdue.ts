@@ -1,5 +1,4 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { Place } from '../../../domain/alert/fact.ts';
 import type {
   BirdToJudge,
   FlightToJudge,
@@ -8,29 +7,13 @@ import type {
   OverdueStore,
 } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import {
+  type BirdToJudgeRow,
+  birdToJudge,
+  type FlightToJudgeRow,
+  flightToJudge,
+} from '../../rows/overdue-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
-
-interface PlaceRow {
-  readonly region: string;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly bird_id: string;
-  readonly bird: string | null;
-}
-
-interface FlightRow extends PlaceRow {
-  readonly stream: number;
-  readonly id: string;
-  readonly started_us: number;
-}
-
-interface BirdRow extends PlaceRow {
-  readonly trigger_type: string;
-  readonly status_since_us: number;
-  readonly first_status: boolean;
-  readonly stream: number | null;
-  readonly cursor_us: number | null;
-}
 
 /** The next judgement of each open Flight and active Bird is in its own row, with an index. */
 export class PostgresOverdue implements OverdueStore {
@@ -41,7 +24,7 @@ export class PostgresOverdue implements OverdueStore {
   }
 
   async flights(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]> {
-    const rows = await this.#statements.rows<FlightRow>(
+    const rows = await this.#statements.rows<FlightToJudgeRow>(
       `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
          bird.name AS bird, nest.name AS nest
        FROM flight JOIN stream USING (stream)
@@ -53,12 +36,7 @@ export class PostgresOverdue implements OverdueStore {
       nowUs,
       limit,
     );
-    return rows.map((row) => ({
-      stream: row.stream,
-      flightId: row.id,
-      startedAtUs: row.started_us,
-      place: placeOf(row),
-    }));
+    return rows.map(flightToJudge);
   }
 
   async judgeFlights(flights: readonly JudgedFlight[]): Promise<void> {
@@ -73,7 +51,7 @@ export class PostgresOverdue implements OverdueStore {
   }
 
   async birds(nowUs: number, limit: number): Promise<BirdToJudge[]> {
-    const rows = await this.#statements.rows<BirdRow>(
+    const rows = await this.#statements.rows<BirdToJudgeRow>(
       `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
          bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
        FROM bird
@@ -85,14 +63,7 @@ export class PostgresOverdue implements OverdueStore {
       nowUs,
       limit,
     );
-    return rows.map((row) => ({
-      place: placeOf(row),
-      triggerType: row.trigger_type,
-      statusSinceUs: row.status_since_us,
-      hasFirstStatus: row.first_status,
-      stream: row.stream ?? undefined,
-      lastStartUs: row.cursor_us ?? 0,
-    }));
+    return rows.map(birdToJudge);
   }
 
   async judgeBirds(birds: readonly JudgedBird[]): Promise<void> {
@@ -122,9 +93,4 @@ export class PostgresOverdue implements OverdueStore {
     );
     return rows.map(alertOf);
   }
-}
-
-function placeOf(row: PlaceRow): Place {
-  const { region, bird_id: birdId, nest_id: nestId, nest, bird } = row;
-  return { region, nestId: nestId ?? '', nest: nest ?? '', birdId, bird: bird ?? '' };
 }

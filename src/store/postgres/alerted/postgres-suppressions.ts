@@ -1,19 +1,9 @@
-import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
+import type { Suppression } from '../../../domain/muting/suppression.ts';
+import { type SuppressionRow, suppressionOf } from '../../rows/suppression-row.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { columnsOf, given } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
-
-interface SuppressionRow {
-  readonly alert_id: string;
-  readonly after_seq: number;
-  readonly last_seq: number;
-  readonly group_key: string;
-  readonly receiver: string;
-  readonly reason: SuppressionReason;
-  readonly detail: string;
-  readonly at_us: number;
-}
 
 /** Linked to the events themselves, so that suppressions outlive the alert. */
 const ADD = `WITH added AS (
@@ -79,18 +69,5 @@ export function createPostgresSuppressions(
       );
       return rows.map(suppressionOf);
     },
-  };
-}
-
-function suppressionOf(row: SuppressionRow): Suppression {
-  return {
-    alertId: row.alert_id,
-    afterSeq: row.after_seq,
-    lastSeq: row.last_seq,
-    groupKey: row.group_key,
-    receiver: row.receiver,
-    reason: row.reason,
-    detail: row.detail,
-    atUs: row.at_us,
   };
 }

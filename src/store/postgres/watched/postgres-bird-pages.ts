@@ -7,43 +7,19 @@ import {
   STANDINGS,
 } from '../../bird-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
+import {
+  type BirdOverviewRow,
+  type BirdPlace,
+  birdOverviewOf,
+  birdPlaceOf,
+  type NestOverviewRow,
+  nestOverviewOf,
+  nestPlaceOf,
+} from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 import { isFiringAlertOf } from './postgres-standing.ts';
-
-interface BirdRow {
-  readonly region: string;
-  readonly bird_id: string;
-  readonly nest_id: string;
-  readonly nest: string | null;
-  readonly name: string;
-  readonly status: string;
-  readonly trigger_type: string;
-  readonly present: boolean;
-  readonly status_since_us: number;
-  readonly last_us: number;
-  readonly last_flight: string;
-  readonly last_status: string;
-  readonly firing: number;
-  readonly trouble: number;
-}
-
-type BirdPlace = Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>;
-
-interface NestRow {
-  readonly region: string;
-  readonly nest_id: string;
-  readonly name: string;
-  readonly folded: string;
-  readonly birds: number;
-  readonly alerting: number;
-  readonly failing: number;
-  readonly off: number;
-  readonly firing: number;
-  readonly succeeded: number;
-  readonly failed: number;
-}
 
 /** Birds examined for one page. */
 const MAX_LOOKED_AT = 20_000;
@@ -112,7 +88,7 @@ export class PostgresBirdPages {
   }
 
   async find(region: string, birdId: string): Promise<BirdOverview | undefined> {
-    const rows = await this.#statements.rows<BirdRow>(
+    const rows = await this.#statements.rows<BirdOverviewRow>(
       `${BIRD} WHERE bird.region = $1 AND bird.bird_id = $2`,
       region,
       birdId,
@@ -133,23 +109,23 @@ export class PostgresBirdPages {
       ...walked.parameters,
     );
     const where = walked.copy().addOneOf('bird.region', query.regions);
-    if (end) where.add(`${BIRD_KEY} >= ${BIRD_GIVEN}`, ...placeOf(end));
+    if (end) where.add(`${BIRD_KEY} >= ${BIRD_GIVEN}`, ...birdPlaceOf(end));
     addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
     where.addText(query.text, {
       folded: ['bird.folded', 'nest.folded'],
       ids: ['bird.bird_id', 'bird.nest_id'],
     });
-    const rows = await this.#statements.composed<BirdRow>(
+    const rows = await this.#statements.composed<BirdOverviewRow>(
       `${BIRD} ${where.where} ${BIRD_ORDER} LIMIT ${limit + 1}`,
       ...where.parameters,
     );
     const next = rows.length > limit ? rows[limit - 1] : end;
     const birds = await this.#overviews(rows.slice(0, limit));
-    return next ? { birds, next: formatCursor(placeOf(next)) } : { birds };
+    return next ? { birds, next: formatCursor(birdPlaceOf(next)) } : { birds };
   }
 
-  async #overviews(rows: readonly BirdRow[]): Promise<BirdOverview[]> {
+  async #overviews(rows: readonly BirdOverviewRow[]): Promise<BirdOverview[]> {
     if (rows.length === 0) return [];
     const latest = await this.#statements.rows<{ at: number; status: string }>(
       `SELECT at, latest.status
@@ -163,7 +139,7 @@ export class PostgresBirdPages {
     );
     const statuses = Map.groupBy(latest, ({ at }) => at);
     return rows.map((row, index) =>
-      overviewOf(
+      birdOverviewOf(
         row,
         (statuses.get(index + 1) ?? []).map(({ status }) => status),
       ),
@@ -191,7 +167,7 @@ export class PostgresBirdPages {
         ...parseCursor(query.cursor, NEST_PLACE),
       );
     }
-    const rows = await this.#statements.composed<NestRow>(
+    const rows = await this.#statements.composed<NestOverviewRow>(
       `WITH standing AS (
          SELECT region, nest_id, count(*) AS birds, count(*) FILTER (WHERE trouble = 3) AS alerting,
            count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
@@ -210,43 +186,8 @@ export class PostgresBirdPages {
        SELECT * FROM every ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
       ...after.parameters,
     );
-    const nests = rows.slice(0, limit).map(nestOf);
+    const nests = rows.slice(0, limit).map(nestOverviewOf);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
-    return last ? { nests, next: formatCursor(nestPlace(last)) } : { nests };
+    return last ? { nests, next: formatCursor(nestPlaceOf(last)) } : { nests };
   }
-}
-
-function overviewOf(row: BirdRow, latest: readonly string[]): BirdOverview {
-  return {
-    region: row.region,
-    birdId: row.bird_id,
-    nestId: row.nest_id,
-    nest: row.nest ?? '',
-    name: row.name,
-    status: row.status,
-    triggerType: row.trigger_type,
-    present: row.present,
-    statusSinceUs: row.status_since_us,
-    standing: STANDINGS[row.trouble]!,
-    firing: row.firing,
-    ...(row.last_flight !== '' && {
-      last: { flightId: row.last_flight, startedAtUs: row.last_us, status: row.last_status },
-    }),
-    latest,
-  };
-}
-
-const placeOf = (row: BirdPlace) => [row.trouble, row.last_us, row.region, row.bird_id];
-
-const nestPlace = (row: NestRow) => [
-  -row.alerting,
-  -row.failing,
-  -row.off,
-  row.folded,
-  row.region,
-  row.nest_id,
-];
-
-function nestOf({ nest_id: nestId, name: nest, folded: _, ...counts }: NestRow): NestOverview {
-  return { ...counts, nestId, nest };
 }

@@ -1,6 +1,6 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
-import { foldedText } from '../../rows/folded-text.ts';
-import { lookedFor, type Places } from '../../rows/looked-for.ts';
+import { foldedText } from '../../texts/folded-text.ts';
+import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
 import type { Parameter } from '../statements.ts';
 
 export class PostgresConditions {
@@ -58,9 +58,9 @@ export class PostgresConditions {
     );
   }
 
-  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: Places): this {
+  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: SearchedColumns): this {
     if (text === undefined) return this;
-    const { inJson, signed } = lookedFor(text);
+    const { inJson, signed } = searchTerm(text);
     const parts = [
       ...folded.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
       ...ids.map((id) => `${id} = ?`),
@@ -96,7 +96,7 @@ export class PostgresConditions {
   }
 }
 
-/** An SQL condition that a text contains another, given in its two forms (`lookedFor`). */
+/** An SQL condition that a text contains another, given in its two forms (`searchTerm`). */
 export function contains(column: string, inJson = '?', signed = '?'): string {
   const part = `CASE WHEN starts_with(${column}, '"') THEN ${inJson}::text ELSE substr(${signed}::text, 2) END`;
   return `position(lower(${part} COLLATE "C") IN lower(${column})) > 0`;

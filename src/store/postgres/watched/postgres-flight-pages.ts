@@ -1,38 +1,28 @@
 /** Reads Flights in pages by start, latest first. If few of many match, a page examines a limited number. */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
-import { beginning, uncut } from '../../rows/beginning.ts';
 import { readBody } from '../../rows/event-row.ts';
+import {
+  type FlightOverviewRow,
+  type FlightPlace,
+  flightOverviewOf,
+  flightPlaceOf,
+  MAX_SHOWN_MESSAGE,
+} from '../../rows/flight-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { beginningSql } from '../../texts/text-beginning.ts';
 import type { Statements } from '../statements.ts';
 import { addBird } from './postgres-bird-pages.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 
-interface FlightRow {
-  readonly stream: number;
-  readonly started_us: number;
-  readonly id: string;
-  readonly status: string;
-  readonly ended_us: number;
-  readonly region: string;
-  readonly bird_id: string;
-  readonly bird: string | null;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly event_id: string | null;
-  readonly message: string | null;
+interface FlightRow extends FlightOverviewRow {
   readonly body: string | null;
 }
-
-type Place = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
 
 /** Flights examined for one page; fewer, and limited in bytes, if the messages of their end events are searched. */
 const MAX_LOOKED_AT = 20_000;
 const MAX_READ = 4_000;
 const MAX_BYTES = 8 * 2 ** 20;
 const MAX_PAGE = 1000;
-/** The part of a message that a list shows. */
-const MAX_MESSAGE = 2_000;
-
 const KEY = '(flight.started_us, flight.stream, flight.id)';
 const ORDER = 'ORDER BY flight.started_us DESC, flight.stream DESC, flight.id DESC';
 const GIVEN = '(?::bigint, ?::bigint, ?::text)';
@@ -43,7 +33,7 @@ const ITS_EVENT = `LEFT JOIN event ON event.stream = flight.stream AND event.occ
   AND event.id = flight.id || '/' || flight.status || CASE WHEN flight.ends > 1 THEN '#' || flight.ends ELSE '' END`;
 const FLIGHT = `SELECT flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
     stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
-    ${uncut('event.message', MAX_MESSAGE)} AS message, event.body
+    ${beginningSql('event.message', MAX_SHOWN_MESSAGE)} AS message, event.body
   FROM flight JOIN stream ON stream.stream = flight.stream
     LEFT JOIN bird ON bird.region = stream.region AND bird.bird_id = stream.bird_id
     LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id ${ITS_EVENT}`;
@@ -92,7 +82,7 @@ export class PostgresFlightPages {
     if (query.flight !== undefined) within.add('flight.id = ?', query.flight.toLowerCase());
     addStreams(within, query);
     const end = await this.#lastLookedAt(within, query);
-    if (end) within.add(`${KEY} >= ${GIVEN}`, ...placeOf(end));
+    if (end) within.add(`${KEY} >= ${GIVEN}`, ...flightPlaceOf(end));
     within.addOneOf('stream.region', query.regions);
     if (query.status !== undefined) within.add('flight.status = ?', query.status);
     if (query.severity !== undefined) {
@@ -113,15 +103,15 @@ export class PostgresFlightPages {
     );
     const next = rows.length > limit ? rows[limit - 1] : end;
     const flights = rows.slice(0, limit).map(overviewOf);
-    return next ? { flights, next: formatCursor(placeOf(next)) } : { flights };
+    return next ? { flights, next: formatCursor(flightPlaceOf(next)) } : { flights };
   }
 
   /** The last Flight that the page may examine; undefined if there are fewer. */
   async #lastLookedAt(
     within: PostgresConditions,
     { text, severity }: FlightQuery,
-  ): Promise<Place | undefined> {
-    const [last] = await this.#statements.composed<Place>(
+  ): Promise<FlightPlace | undefined> {
+    const [last] = await this.#statements.composed<FlightPlace>(
       text === undefined && severity === undefined
         ? `SELECT flight.started_us, flight.stream, flight.id FROM flight ${within.where} ${ORDER}
            LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`
@@ -162,22 +152,6 @@ function withinTime({ sinceUs, untilUs, cursor }: FlightQuery): PostgresConditio
   return within;
 }
 
-const placeOf = (row: Place) => [row.started_us, row.stream, row.id];
-
 function overviewOf(row: FlightRow): FlightOverview {
-  const step = row.body === null ? undefined : readBody(row.body).attributes.step_id;
-  return {
-    region: row.region,
-    nestId: row.nest_id ?? '',
-    nest: row.nest ?? '',
-    birdId: row.bird_id,
-    bird: row.bird ?? '',
-    flightId: row.id,
-    startedAtUs: row.started_us,
-    endedAtUs: row.ended_us,
-    status: row.status,
-    eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
-    message: beginning(row.message ?? '', MAX_MESSAGE),
-    step: step === undefined ? '' : String(step),
-  };
+  return flightOverviewOf(row, row.body === null ? undefined : readBody(row.body).attributes.step_id);
 }

@@ -1,25 +1,9 @@
 import type { FlightEnded } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
+import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresStanding } from './postgres-standing.ts';
-
-interface FlightRow {
-  readonly stream: number;
-  readonly started_us: number;
-  readonly id: string;
-  readonly status: string;
-  readonly open: boolean;
-  readonly ends: number;
-  readonly ended_us: number;
-}
-
-/** Types of the events made from a Flight's end, and their names without the feed. */
-const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
-  ['flight.failed', 'failed'],
-  ['flight.succeeded', 'succeeded'],
-  ['flight.cancelled', 'cancelled'],
-]);
 
 const PUT = `INSERT INTO flight (stream, started_us, id, status, open, ends, ended_us)
   SELECT * FROM ${given('stream bigint, started_us bigint, id text, status text, open boolean, ends integer, ended_us bigint')}
@@ -41,7 +25,7 @@ export class PostgresFlights implements FlightStore {
       'SELECT * FROM flight WHERE stream = $1 AND open ORDER BY started_us, id',
       stream,
     );
-    return rows.map(recordOf);
+    return rows.map(flightOf);
   }
 
   async since(stream: number, sinceUs: number): Promise<FlightRecord[]> {
@@ -50,7 +34,7 @@ export class PostgresFlights implements FlightStore {
       stream,
       sinceUs,
     );
-    return rows.map(recordOf);
+    return rows.map(flightOf);
   }
 
   async find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]> {
@@ -60,7 +44,7 @@ export class PostgresFlights implements FlightStore {
       stream,
       flightIds,
     );
-    return rows.map(recordOf);
+    return rows.map(flightOf);
   }
 
   async lastFailures(region: string): Promise<ReadonlyMap<string, number>> {
@@ -120,7 +104,7 @@ export class PostgresFlights implements FlightStore {
       birdId,
       limit,
     );
-    return rows.map(({ type }) => OUTCOMES.get(type)!).toReversed();
+    return rows.map(({ type }) => outcomeOf(type)).toReversed();
   }
 
   async durations(stream: number): Promise<number[]> {
@@ -143,16 +127,4 @@ export class PostgresFlights implements FlightStore {
     );
     return { count: row!.count, longestUs: row!.longest ?? 0, spanUs: row!.span ?? 0 };
   }
-}
-
-function recordOf(row: FlightRow): FlightRecord {
-  return {
-    stream: row.stream,
-    flightId: row.id,
-    startedAtUs: row.started_us,
-    status: row.status,
-    open: row.open,
-    ends: row.ends,
-    ...(row.ended_us > 0 && { endedAtUs: row.ended_us }),
-  };
 }

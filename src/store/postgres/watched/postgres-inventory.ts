@@ -6,25 +6,10 @@ import type {
   NestRecord,
   RateRecord,
 } from '../../inventory-store.ts';
-import { foldedText } from '../../rows/folded-text.ts';
+import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
+import { foldedText } from '../../texts/folded-text.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 import { firingAlerts } from './postgres-standing.ts';
-
-interface NestRow {
-  readonly region: string;
-  readonly nest_id: string;
-  readonly name: string;
-  readonly present: boolean;
-}
-
-interface BirdRow extends NestRow {
-  readonly bird_id: string;
-  readonly status: string;
-  readonly trigger_type: string;
-  readonly status_since_us: number;
-  readonly first_status: boolean;
-  readonly news_since_us: number;
-}
 
 const PUT_MEMBERS = upsert('nest_members', 'region text, nest_id text, addresses text', 'region, nest_id');
 
@@ -111,12 +96,7 @@ export class PostgresInventory implements InventoryStore {
       'SELECT region, nest_id, name, present FROM nest WHERE region = $1 ORDER BY nest_id',
       region,
     );
-    return rows.map((row) => ({
-      region: row.region,
-      nestId: row.nest_id,
-      name: row.name,
-      present: row.present,
-    }));
+    return rows.map(nestOf);
   }
 
   async putNests(nests: readonly NestRecord[]): Promise<void> {
@@ -182,19 +162,4 @@ export class PostgresInventory implements InventoryStore {
   #goneUs(isPresent: boolean): number {
     return isPresent ? 0 : this.#clock.nowUs();
   }
-}
-
-function birdOf(row: BirdRow): BirdRecord {
-  return {
-    region: row.region,
-    birdId: row.bird_id,
-    nestId: row.nest_id,
-    name: row.name,
-    status: row.status,
-    triggerType: row.trigger_type,
-    present: row.present,
-    statusSinceUs: row.status_since_us,
-    ...(row.first_status && { hasFirstStatus: true }),
-    ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
-  };
 }

@@ -2,11 +2,10 @@
  * Keeps each Bird's standing in its row: its last Flight, how its last finished Flight (failed or succeeded) ended,
  * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
+import { birdOfScope } from '../../../domain/alert/fact.ts';
 import type { FlightRecord } from '../../flight-store.ts';
+import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
-
-/** Statuses that affect the standing: cancelled and active Flights do not. */
-const OUTCOMES = new Set(['failed', 'succeeded']);
 
 const OF_STREAM =
   'stream.stream = given.stream AND bird.region = stream.region AND bird.bird_id = stream.bird_id';
@@ -43,12 +42,12 @@ export class PostgresStanding {
   async seen(flights: readonly FlightRecord[]): Promise<void> {
     const streams = [...Map.groupBy(flights, (one) => one.stream)];
     const last = streams.map(([stream, all]) => {
-      const { startedAtUs, flightId, status } = latest(all)!;
+      const { startedAtUs, flightId, status } = latestFlight(all)!;
       return [stream, startedAtUs, flightId, status];
     });
     await this.#statements.run(LAST, ...columnsOf(4, last));
     const ended = streams.flatMap(([stream, all]) => {
-      const one = latest(all.filter(({ open, status }) => !open && OUTCOMES.has(status)));
+      const one = latestFlight(all.filter(decidesStanding));
       return one ? [[stream, one.startedAtUs, one.status]] : [];
     });
     if (ended.length > 0) await this.#statements.run(OUTCOME, ...columnsOf(3, ended));
@@ -63,8 +62,8 @@ export class PostgresStanding {
   async write(): Promise<void> {
     if (this.#changed.size === 0) return;
     const birds = [...this.#changed].flatMap((scope) => {
-      const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
-      return region === undefined || birdId === undefined ? [] : [[region, birdId]];
+      const bird = birdOfScope(scope);
+      return bird ? [[bird.region, bird.birdId]] : [];
     });
     this.#changed.clear();
     if (birds.length > 0) await this.#statements.run(FIRING, ...columnsOf(2, birds));
@@ -74,11 +73,4 @@ export class PostgresStanding {
   forget(): void {
     this.#changed.clear();
   }
-}
-
-function latest(flights: readonly FlightRecord[]): FlightRecord | undefined {
-  return flights.reduce<FlightRecord | undefined>(
-    (found, one) => (found && found.startedAtUs > one.startedAtUs ? found : one),
-    undefined,
-  );
 }

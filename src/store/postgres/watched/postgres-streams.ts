@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
+import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -9,15 +10,6 @@ import type {
   StreamStore,
 } from '../../stream-store.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
-
-interface StreamRow {
-  readonly stream: number;
-  readonly region: string;
-  readonly feed: Feed;
-  readonly bird_id: string;
-  readonly cursor_us: number;
-  readonly pruned_us: number;
-}
 
 /** How many texts of one stream's malformed entries are kept, and how many entries are remembered by digest. */
 const MAX_TEXTS = 200;
@@ -61,7 +53,7 @@ export class PostgresStreams implements StreamStore {
       'SELECT * FROM stream WHERE region = $1 ORDER BY stream',
       region,
     );
-    return rows.map(recordOf);
+    return rows.map(streamOf);
   }
 
   async countEvents(region: string, sinceUs: number) {
@@ -71,7 +63,7 @@ export class PostgresStreams implements StreamStore {
       region,
       sinceUs,
     );
-    return rows.map((row) => ({ ...recordOf(row), events: row.events }));
+    return rows.map((row) => ({ ...streamOf(row), events: row.events }));
   }
 
   async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
@@ -89,7 +81,7 @@ export class PostgresStreams implements StreamStore {
         feed,
         birdId,
       ));
-    return recordOf(created!);
+    return streamOf(created!);
   }
 
   async advanceCursor(stream: number, cursorUs: number): Promise<void> {
@@ -185,15 +177,4 @@ export class PostgresStreams implements StreamStore {
     );
     await this.#statements.run(`DELETE FROM quarantine WHERE entry = ${beyond}`, stream, kept, MAX_KNOWN);
   }
-}
-
-function recordOf(row: StreamRow): StreamRecord {
-  return {
-    stream: row.stream,
-    region: row.region,
-    feed: row.feed,
-    birdId: row.bird_id,
-    cursorUs: row.cursor_us,
-    prunedUs: row.pruned_us,
-  };
 }

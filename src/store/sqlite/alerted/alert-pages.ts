@@ -4,6 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection } from '../connection.ts';
 import { Conditions } from '../watched/page-conditions.ts';
@@ -16,19 +17,6 @@ interface PageRow {
   readonly place1: number;
   readonly place2: number;
   readonly place3: number;
-}
-
-interface CauseKey {
-  readonly alertname: string;
-  readonly severity: string;
-  readonly cause: string;
-  readonly acknowledged: number;
-}
-
-interface CauseRow extends CauseKey {
-  readonly alerts: number;
-  readonly first_us: number;
-  readonly last_us: number;
 }
 
 const MAX_PAGE = 1000;
@@ -111,29 +99,21 @@ export class AlertPages {
       .all(query.nowUs, ...where.values, limit + 1, skipped!);
     // Each of the two queries scans all firing alerts and all silences.
     await this.#pause();
-    const latest = this.#latestOf(rows.slice(0, limit), where, query.nowUs);
-    const causes = rows.slice(0, limit).map((row) => ({
-      alertname: row.alertname,
-      severity: row.severity,
-      cause: row.cause,
-      isAcknowledged: row.acknowledged === 1,
-      alerts: row.alerts,
-      firstStartsAtUs: row.first_us,
-      lastStartsAtUs: row.last_us,
-      latest: latest.get(keyOf(row)) ?? [],
-    }));
+    const shown = rows.slice(0, limit);
+    const latest = this.#latestOf(shown, where, query.nowUs);
+    const causes = causesOf(shown, latest);
     const isMore = rows.length > limit;
     return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
   }
 
-  /** The latest alerts of each of these causes, by `keyOf`. */
-  #latestOf(causes: readonly CauseRow[], where: Conditions, nowUs: number): Map<string, Alert[]> {
+  /** The latest alerts of each of these causes. */
+  #latestOf(causes: readonly CauseRow[], where: Conditions, nowUs: number): CauseAlertRow[] {
     const among = where.copy().addOneOf(
       'cause',
       causes.map(({ cause }) => cause),
     );
-    const rows = this.#connection
-      .prepare<CauseKey & { readonly body: string }>(
+    return this.#connection
+      .prepare<CauseAlertRow>(
         `WITH known AS (SELECT *, ${ACKNOWLEDGED} AS acknowledged FROM alert),
          numbered AS (
            SELECT alert, alertname, severity, cause, acknowledged, starts_us, row_number() OVER (
@@ -143,12 +123,6 @@ export class AlertPages {
          FROM numbered JOIN alert USING (alert) WHERE number <= ? ORDER BY number`,
       )
       .all(nowUs, ...among.values, LATEST);
-    const latest = new Map<string, Alert[]>();
-    for (const row of rows) {
-      const key = keyOf(row);
-      latest.set(key, [...(latest.get(key) ?? []), JSON.parse(row.body) as Alert]);
-    }
-    return latest;
   }
 
   #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Conditions {
@@ -174,8 +148,4 @@ export class AlertPages {
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged ? 1 : 0);
     return where;
   }
-}
-
-function keyOf({ alertname, severity, cause, acknowledged }: CauseKey): string {
-  return JSON.stringify([alertname, severity, cause, acknowledged]);
 }

@@ -1,11 +1,19 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
+import { regionOfScope } from '../../../domain/alert/fact.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AgedSpan, AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import { type AlertRow, alertOf, foundBy, type LabelsRow, labelsPage } from '../../rows/alert-row.ts';
+import {
+  type AlertRow,
+  alertOf,
+  episodeOf,
+  foundBy,
+  type LabelsRow,
+  labelsPage,
+} from '../../rows/alert-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
@@ -56,7 +64,7 @@ export class SqliteAlerts implements AlertStore {
   }
 
   async ofScopes(scopes: readonly string[]): Promise<Alert[]> {
-    const places = scopes.map((scope) => [regionOf(scope), scope].map(encodeText));
+    const places = scopes.map((scope) => [regionOfScope(scope), scope].map(encodeText));
     return this.#find.ofScopes.all(JSON.stringify(places)).map(alertOf);
   }
 
@@ -83,7 +91,7 @@ export class SqliteAlerts implements AlertStore {
       const alert = alerts[index]!;
       const { id, scope, alertname, labels, state, startsAtUs, endsAtUs, dueAtUs } = alert;
       this.#lastNumber += 1;
-      values.push(this.#lastNumber, id, regionOf(scope), scope, alertname);
+      values.push(this.#lastNumber, id, regionOfScope(scope), scope, alertname);
       values.push(labels.severity ?? '', labels.nest_id ?? '', state);
       values.push(alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0, startsAtUs, endsAtUs, dueAtUs);
       const { rank, birdId, cause, nest, bird, words } = foundBy(alert);
@@ -308,21 +316,4 @@ function prepareWriting(connection: Connection) {
     ),
     remove: connection.prepare('DELETE FROM alert WHERE id IN (SELECT value FROM json_each(?))'),
   };
-}
-
-function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, ending }: Alert): Episode {
-  return {
-    alertId: id,
-    alertname,
-    labels,
-    startsAtUs,
-    endsAtUs,
-    events: eventsTotal,
-    ending: ending ?? null,
-  };
-}
-
-/** A scope is a region or begins with one (`scopeOf`). */
-function regionOf(scope: string): string {
-  return scope.split('/', 1)[0]!;
 }

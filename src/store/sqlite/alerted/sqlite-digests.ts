@@ -1,28 +1,15 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
-import { beginning, uncut } from '../../rows/beginning.ts';
-import { readBody } from '../../rows/event-row.ts';
+import {
+  type EndedFlightRow,
+  type EndedSilencedRow,
+  endedFlightOf,
+  endedSilencedOf,
+  MAX_SIGNED_MESSAGE,
+} from '../../rows/digest-row.ts';
+import { beginningSql } from '../../texts/text-beginning.ts';
 import type { Connection } from '../connection.ts';
-
-interface FlightRow {
-  readonly event: number;
-  readonly occurred_us: number;
-  readonly type: string;
-  readonly region: string;
-  readonly message: string;
-  readonly body: string;
-}
-
-interface SilencedRow {
-  readonly alert_id: string;
-  readonly times: number;
-  readonly total: number;
-  readonly body: string | null;
-}
-
-/** The part of a message from which its signature is made. */
-const MAX_MESSAGE = 16_384;
 
 export class SqliteDigests implements DigestStore {
   readonly #digests: ReturnType<typeof prepareDigests>;
@@ -50,22 +37,7 @@ export class SqliteDigests implements DigestStore {
   }
 
   async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
-    return this.#arrivals.flights.all(after, upTo).map((row) => {
-      const { attributes, nestId, nest, birdId, bird } = readBody(row.body);
-      const { duration_seconds: seconds } = attributes;
-      return {
-        number: row.event,
-        occurredAtUs: row.occurred_us,
-        succeeded: row.type === 'flight.succeeded',
-        region: row.region,
-        nest,
-        nestId,
-        bird,
-        birdId,
-        message: beginning(row.message, MAX_MESSAGE),
-        durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
-      };
-    });
+    return this.#arrivals.flights.all(after, upTo).map(endedFlightOf);
   }
 
   async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
@@ -75,11 +47,7 @@ export class SqliteDigests implements DigestStore {
 
   async endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced> {
     const rows = this.#sums.silenced.all(afterUs, upToUs, limit);
-    const list = rows.map(({ alert_id: alertId, times, body }) => {
-      const { alertname = '', labels = {} } = JSON.parse(body ?? '{}') as Partial<Episode>;
-      return { alertId, alertname, labels, times };
-    });
-    return { list, total: rows[0]?.total ?? 0 };
+    return endedSilencedOf(rows);
   }
 
   async countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']> {
@@ -107,9 +75,9 @@ function prepareArrivals(connection: Connection) {
     ),
     last: connection.prepare<{ event: number | null }>('SELECT max(event) AS event FROM event'),
     // Reads a range of event numbers of whatever type, so no call takes long, however few of them are Flights.
-    flights: connection.prepare<FlightRow>(
+    flights: connection.prepare<EndedFlightRow>(
       `SELECT event, occurred_us, type, stream.region AS region,
-         iif(type = 'flight.failed', ${uncut('message', MAX_MESSAGE)}, '') AS message, body
+         iif(type = 'flight.failed', ${beginningSql('message', MAX_SIGNED_MESSAGE)}, '') AS message, body
        FROM event JOIN stream USING (stream)
        WHERE event > ?1 AND event <= ?2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
     ),
@@ -123,7 +91,7 @@ function prepareSums(connection: Connection) {
        WHERE resolved_us > ? AND resolved_us <= ? ORDER BY resolved_us, alert_id LIMIT ?`,
     ),
     // An end is suppressed once for each group of its alert. For a deleted alert the last episode is used.
-    silenced: connection.prepare<SilencedRow>(
+    silenced: connection.prepare<EndedSilencedRow>(
       `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
          coalesce(
            (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),

@@ -2,22 +2,10 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
 import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
-
-interface GroupRow {
-  readonly body: string;
-  readonly next_flush_us: number;
-}
-
-interface MemberRow {
-  readonly group_key: string;
-  readonly alert_id: string;
-  readonly sort: GroupMember['sort'];
-  readonly notified_seq: number;
-  readonly notified_state: GroupMember['notifiedState'];
-}
 
 /** Truth values are 0 or 1. */
 type WorkRow = {
@@ -149,9 +137,6 @@ export class SqliteGroups implements GroupStore {
   }
 }
 
-/** The columns of a `MemberRow`, for a member joined with its group and alert. */
-const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
-
 function prepareGroups(connection: Connection) {
   return {
     byKey: connection.prepare<GroupRow>(
@@ -186,18 +171,18 @@ function prepareGroups(connection: Connection) {
 function prepareMembers(connection: Connection) {
   return {
     ofAlerts: connection.prepare<MemberRow>(
-      `SELECT ${MEMBER} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
+      `SELECT ${MEMBER_COLUMNS} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
        WHERE alert.id IN (SELECT value FROM json_each(?)) ORDER BY group_key, alert_id`,
     ),
     ofGroup: connection.prepare<MemberRow & { readonly alert: number }>(
-      `SELECT ${MEMBER}, alert FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+      `SELECT ${MEMBER_COLUMNS}, alert FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
        WHERE alert_group.key = ? ORDER BY alert_id`,
     ),
     bodies: connection.prepare<AlertRow & { readonly alert: number }>(
       'SELECT alert, body FROM alert WHERE alert IN (SELECT value FROM json_each(?))',
     ),
     ofSmallGroups: connection.prepare<MemberRow & AlertRow>(
-      `SELECT ${MEMBER}, alert.body FROM json_each(?) AS given CROSS JOIN alert_group ON alert_group.key = given.value
+      `SELECT ${MEMBER_COLUMNS}, alert.body FROM json_each(?) AS given CROSS JOIN alert_group ON alert_group.key = given.value
          CROSS JOIN group_member USING (alert_group) CROSS JOIN alert USING (alert)
        WHERE (SELECT count(*) FROM (
            SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1
@@ -234,19 +219,4 @@ function prepareMembers(connection: Connection) {
 
 function inGroupOf(row: MemberRow & AlertRow): AlertInGroup {
   return { member: memberOf(row), alert: alertOf(row) };
-}
-
-/** The next flush is stored beside the body so that it can be changed alone. */
-function groupOf(row: GroupRow): Group {
-  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
-}
-
-function memberOf(row: MemberRow): GroupMember {
-  return {
-    groupKey: row.group_key,
-    sort: row.sort,
-    alertId: row.alert_id,
-    notifiedSeq: row.notified_seq,
-    notifiedState: row.notified_state,
-  };
 }

@@ -1,5 +1,4 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { Place } from '../../../domain/alert/fact.ts';
 import type {
   BirdToJudge,
   FlightToJudge,
@@ -8,23 +7,13 @@ import type {
   OverdueStore,
 } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import {
+  type BirdToJudgeRow,
+  birdToJudge,
+  type FlightToJudgeRow,
+  flightToJudge,
+} from '../../rows/overdue-row.ts';
 import type { Connection } from '../connection.ts';
-
-interface PlaceRow {
-  readonly region: string;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly bird_id: string;
-  readonly bird: string | null;
-}
-
-interface BirdRow extends PlaceRow {
-  readonly trigger_type: string;
-  readonly status_since_us: number;
-  readonly first_status: number;
-  readonly stream: number | null;
-  readonly cursor_us: number | null;
-}
 
 /**
  * The next judgement of each open Flight and active Bird is in its own row, with an index. So a check costs only what
@@ -40,12 +29,7 @@ export class SqliteOverdue implements OverdueStore {
   }
 
   async flights(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]> {
-    return this.#flights.due.all(startedUs, nowUs, limit).map((row) => ({
-      stream: row.stream,
-      flightId: row.id,
-      startedAtUs: row.started_us,
-      place: placeOf(row),
-    }));
+    return this.#flights.due.all(startedUs, nowUs, limit).map(flightToJudge);
   }
 
   async judgeFlights(flights: readonly JudgedFlight[]): Promise<void> {
@@ -55,14 +39,7 @@ export class SqliteOverdue implements OverdueStore {
   }
 
   async birds(nowUs: number, limit: number): Promise<BirdToJudge[]> {
-    return this.#birds.due.all(nowUs, limit).map((row) => ({
-      place: placeOf(row),
-      triggerType: row.trigger_type,
-      statusSinceUs: row.status_since_us,
-      hasFirstStatus: row.first_status === 1,
-      stream: row.stream ?? undefined,
-      lastStartUs: row.cursor_us ?? 0,
-    }));
+    return this.#birds.due.all(nowUs, limit).map(birdToJudge);
   }
 
   async judgeBirds(birds: readonly JudgedBird[]): Promise<void> {
@@ -81,7 +58,7 @@ export class SqliteOverdue implements OverdueStore {
 
 function prepareFlights(connection: Connection) {
   return {
-    due: connection.prepare<PlaceRow & { stream: number; id: string; started_us: number }>(
+    due: connection.prepare<FlightToJudgeRow>(
       `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
          bird.name AS bird, nest.name AS nest
        FROM flight INDEXED BY flight_in_air
@@ -112,7 +89,7 @@ function prepareFlights(connection: Connection) {
 
 function prepareBirds(connection: Connection) {
   return {
-    due: connection.prepare<BirdRow>(
+    due: connection.prepare<BirdToJudgeRow>(
       `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
          bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
        FROM bird INDEXED BY bird_judged
@@ -125,9 +102,4 @@ function prepareBirds(connection: Connection) {
     judge: connection.prepare('UPDATE bird SET judge_us = ?3 WHERE region = ?1 AND bird_id = ?2'),
     forget: connection.prepare('UPDATE bird SET judge_us = 0 WHERE judge_us > 0'),
   };
-}
-
-function placeOf(row: PlaceRow): Place {
-  const { region, bird_id: birdId, nest_id: nestId, nest, bird } = row;
-  return { region, nestId: nestId ?? '', nest: nest ?? '', birdId, bird: bird ?? '' };
 }

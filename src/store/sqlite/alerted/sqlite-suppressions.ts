@@ -1,18 +1,7 @@
-import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
+import { type SuppressionRow, suppressionOf } from '../../rows/suppression-row.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
-
-interface SuppressionRow {
-  readonly alert_id: string;
-  readonly after_seq: number;
-  readonly last_seq: number;
-  readonly group_key: string;
-  readonly receiver: string;
-  readonly reason: SuppressionReason;
-  readonly detail: string;
-  readonly at_us: number;
-}
 
 export function createSuppressions(connection: Connection, events: SqliteEvents): SuppressionStore {
   const put = connection.prepare<{ suppression: number }>(
@@ -56,18 +45,5 @@ export function createSuppressions(connection: Connection, events: SqliteEvents)
       const number = events.numberOfKey(key);
       return number === undefined ? [] : ofEvent.all(number).map(suppressionOf);
     },
-  };
-}
-
-function suppressionOf(row: SuppressionRow): Suppression {
-  return {
-    alertId: row.alert_id,
-    afterSeq: row.after_seq,
-    lastSeq: row.last_seq,
-    groupKey: row.group_key,
-    receiver: row.receiver,
-    reason: row.reason,
-    detail: row.detail,
-    atUs: row.at_us,
   };
 }

@@ -1,20 +1,9 @@
 import { LIMITS } from '../../../limits.ts';
-import type { WriteRecord } from '../../../report.ts';
-import { lookedFor } from '../../rows/looked-for.ts';
+import { seqOfCursor, type WriteRow, writesPage } from '../../rows/write-row.ts';
+import { searchTerm } from '../../texts/search-term.ts';
 import type { WriteStore } from '../../write-store.ts';
 import type { Connection } from '../connection.ts';
 import { contains } from '../watched/page-conditions.ts';
-
-interface WriteRow {
-  readonly seq: number;
-  readonly at_us: number;
-  readonly who: string;
-  readonly known_by: WriteRecord['by'];
-  readonly source: string;
-  readonly action: string;
-  readonly asked: string;
-  readonly status: number;
-}
 
 /** Writes examined for one page of a text search; takes about 60 ms at worst. */
 const MAX_LOOKED_INTO = 4_000;
@@ -43,8 +32,8 @@ export function createWrites(connection: Connection): WriteStore {
       cut.run(seq - LIMITS.kept_writes.most);
     },
     async page({ who, text, sinceUs, untilUs, cursor, limit }) {
-      const before = seqOf(cursor);
-      const part = text === undefined ? undefined : lookedFor(text);
+      const before = seqOfCursor(cursor);
+      const part = text === undefined ? undefined : searchTerm(text);
       const last = text === undefined ? undefined : lastLookedInto.get(before, MAX_LOOKED_INTO - 1);
       const rows = page.all(
         before,
@@ -56,17 +45,7 @@ export function createWrites(connection: Connection): WriteStore {
         last?.seq ?? 0,
         limit + 1,
       );
-      const shown = rows.slice(0, limit);
-      const end = rows.length > limit ? shown.at(-1) : last;
-      return { writes: shown.map(writeOf), ...(end && { next: String(end.seq) }) };
+      return writesPage(rows, limit, last);
     },
   };
-}
-
-function seqOf(cursor: string | undefined): number | null {
-  return cursor !== undefined && /^\d{1,15}$/.test(cursor) ? Number(cursor) : null;
-}
-
-function writeOf({ at_us, who, known_by, source, action, asked, status }: WriteRow): WriteRecord {
-  return { atUs: at_us, who, by: known_by, from: source, action, asked, status };
 }

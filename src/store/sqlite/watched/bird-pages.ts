@@ -7,41 +7,19 @@ import {
   STANDINGS,
 } from '../../bird-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
+import {
+  type BirdOverviewRow,
+  type BirdPlace,
+  birdOverviewOf,
+  birdPlaceOf,
+  type NestOverviewRow,
+  nestOverviewOf,
+  nestPlaceOf,
+} from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection, Statement } from '../connection.ts';
 import { isFiringAlertOf } from './bird-standing.ts';
 import { Conditions } from './page-conditions.ts';
-
-interface BirdRow {
-  readonly region: string;
-  readonly bird_id: string;
-  readonly nest_id: string;
-  readonly nest: string | null;
-  readonly name: string;
-  readonly status: string;
-  readonly trigger_type: string;
-  readonly present: number;
-  readonly status_since_us: number;
-  readonly last_us: number;
-  readonly last_flight: string;
-  readonly last_status: string;
-  readonly firing: number;
-  readonly trouble: number;
-}
-
-interface NestRow {
-  readonly region: string;
-  readonly nest_id: string;
-  readonly name: string;
-  readonly folded: string;
-  readonly birds: number;
-  readonly alerting: number;
-  readonly failing: number;
-  readonly off: number;
-  readonly firing: number;
-  readonly succeeded: number;
-  readonly failed: number;
-}
 
 /** Birds examined for one page; takes about 60 ms. */
 const MAX_LOOKED_AT = 20_000;
@@ -103,7 +81,7 @@ function addKept(
 
 export class BirdPages {
   readonly #connection: Connection;
-  readonly #one: Statement<BirdRow>;
+  readonly #one: Statement<BirdOverviewRow>;
   readonly #latest: Statement<{ status: string }>;
 
   constructor(connection: Connection) {
@@ -130,12 +108,12 @@ export class BirdPages {
     }
     const from = 'FROM bird INDEXED BY bird_by_trouble';
     const end = this.#connection
-      .prepare<Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>>(
+      .prepare<BirdPlace>(
         `SELECT trouble, last_us, region, bird_id ${from} ${walked.where} ${BIRD_ORDER} LIMIT 1 OFFSET ?`,
       )
       .get(...walked.values, MAX_LOOKED_AT - 1);
     const where = walked.copy().addOneOf('bird.region', query.regions);
-    if (end) where.add(`${BIRD_KEY} >= (?, ?, ?, ?)`, ...placeOf(end));
+    if (end) where.add(`${BIRD_KEY} >= (?, ?, ?, ?)`, ...birdPlaceOf(end));
     addKept(addBird(where, query), query);
     if (query.status !== undefined) where.add('bird.status = ?', query.status);
     where.addText(query.text, {
@@ -143,34 +121,18 @@ export class BirdPages {
       ids: ['bird.bird_id', 'bird.nest_id'],
     });
     const rows = this.#connection
-      .prepare<BirdRow>(`${BIRD} INDEXED BY bird_by_trouble ${ITS_NEST} ${where.where} ${BIRD_ORDER} LIMIT ?`)
+      .prepare<BirdOverviewRow>(
+        `${BIRD} INDEXED BY bird_by_trouble ${ITS_NEST} ${where.where} ${BIRD_ORDER} LIMIT ?`,
+      )
       .all(...where.values, limit + 1);
     const next = rows.length > limit ? rows[limit - 1] : end;
     const birds = rows.slice(0, limit).map((row) => this.#overview(row));
-    return next ? { birds, next: formatCursor(placeOf(next)) } : { birds };
+    return next ? { birds, next: formatCursor(birdPlaceOf(next)) } : { birds };
   }
 
-  #overview(row: BirdRow): BirdOverview {
-    return {
-      region: row.region,
-      birdId: row.bird_id,
-      nestId: row.nest_id,
-      nest: row.nest ?? '',
-      name: row.name,
-      status: row.status,
-      triggerType: row.trigger_type,
-      present: row.present === 1,
-      statusSinceUs: row.status_since_us,
-      standing: STANDINGS[row.trouble]!,
-      firing: row.firing,
-      ...(row.last_flight !== '' && {
-        last: { flightId: row.last_flight, startedAtUs: row.last_us, status: row.last_status },
-      }),
-      latest: this.#latest
-        .all(row.region, row.bird_id)
-        .map(({ status }) => status)
-        .reverse(),
-    };
+  #overview(row: BirdOverviewRow): BirdOverview {
+    const latest = this.#latest.all(row.region, row.bird_id).map(({ status }) => status);
+    return birdOverviewOf(row, latest.reverse());
   }
 
   nestPage(query: NestQuery): { nests: NestOverview[]; next?: string } {
@@ -190,7 +152,7 @@ export class BirdPages {
       after.add(`(${order}) > (?, ?, ?, ?, ?, ?)`, ...parseCursor(query.cursor, NEST_PLACE));
     }
     const rows = this.#connection
-      .prepare<NestRow>(
+      .prepare<NestOverviewRow>(
         `WITH standing AS (
            SELECT region, nest_id, count(*) AS birds, sum(trouble = 3) AS alerting,
              sum(outcome = 'failed' AND status <> 'suspended') AS failing, sum(status = 'suspended') AS off,
@@ -209,39 +171,8 @@ export class BirdPages {
          SELECT * FROM each ${after.where} ORDER BY ${order} LIMIT ?`,
       )
       .all(Math.floor(query.countedSinceUs / HOUR_US), ...where.values, ...after.values, limit + 1);
-    const nests = rows.slice(0, limit).map(nestOf);
+    const nests = rows.slice(0, limit).map(nestOverviewOf);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
-    return last ? { nests, next: formatCursor(nestPlace(last)) } : { nests };
+    return last ? { nests, next: formatCursor(nestPlaceOf(last)) } : { nests };
   }
-}
-
-const placeOf = (row: Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>) => [
-  row.trouble,
-  row.last_us,
-  row.region,
-  row.bird_id,
-];
-
-const nestPlace = (row: NestRow) => [
-  -row.alerting,
-  -row.failing,
-  -row.off,
-  row.folded,
-  row.region,
-  row.nest_id,
-];
-
-function nestOf(row: NestRow): NestOverview {
-  return {
-    region: row.region,
-    nestId: row.nest_id,
-    nest: row.name,
-    birds: row.birds,
-    alerting: row.alerting,
-    failing: row.failing,
-    off: row.off,
-    firing: row.firing,
-    succeeded: row.succeeded,
-    failed: row.failed,
-  };
 }

@@ -2,11 +2,10 @@
  * Keeps each Bird's standing in its row: its last Flight, how its last finished Flight (failed or succeeded) ended,
  * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
+import { birdOfScope } from '../../../domain/alert/fact.ts';
 import type { FlightRecord } from '../../flight-store.ts';
+import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
 import { type Connection, encodeText } from '../connection.ts';
-
-/** Statuses that affect the standing: cancelled and active Flights do not. */
-const OUTCOMES = new Set(['failed', 'succeeded']);
 
 export interface BirdStanding {
   /** Records that these Flights were seen. */
@@ -46,9 +45,9 @@ export function createBirdStanding(connection: Connection): BirdStanding {
   return {
     seen(flights) {
       for (const [stream, all] of Map.groupBy(flights, (one) => one.stream)) {
-        const { startedAtUs, flightId, status } = latest(all)!;
+        const { startedAtUs, flightId, status } = latestFlight(all)!;
         last.run(stream, startedAtUs, flightId, status);
-        const ended = latest(all.filter((one) => !one.open && OUTCOMES.has(one.status)));
+        const ended = latestFlight(all.filter(decidesStanding));
         if (ended) outcome.run(stream, ended.startedAtUs, ended.status);
       }
     },
@@ -58,19 +57,12 @@ export function createBirdStanding(connection: Connection): BirdStanding {
     write() {
       if (changed.size === 0) return;
       const birds = [...changed].flatMap((scope) => {
-        const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
-        return region === undefined || birdId === undefined ? [] : [[region, birdId].map(encodeText)];
+        const bird = birdOfScope(scope);
+        return bird ? [[bird.region, bird.birdId].map(encodeText)] : [];
       });
       changed.clear();
       if (birds.length > 0) firing.run(JSON.stringify(birds));
     },
     forget: () => changed.clear(),
   };
-}
-
-function latest(flights: readonly FlightRecord[]): FlightRecord | undefined {
-  return flights.reduce<FlightRecord | undefined>(
-    (found, one) => (found && found.startedAtUs > one.startedAtUs ? found : one),
-    undefined,
-  );
 }

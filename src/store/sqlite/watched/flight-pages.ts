@@ -3,29 +3,22 @@
  * stream. Otherwise all Flights are scanned; active and ended ones are in two separate indexes.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
-import { beginning, uncut } from '../../rows/beginning.ts';
+import {
+  type FlightOverviewRow,
+  type FlightPlace,
+  flightOverviewOf,
+  flightPlaceOf,
+  MAX_SHOWN_MESSAGE,
+} from '../../rows/flight-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { beginningSql } from '../../texts/text-beginning.ts';
 import { type Connection, type Statement, textList } from '../connection.ts';
 import { addBird } from './bird-pages.ts';
 import { Conditions } from './page-conditions.ts';
 
-interface FlightRow {
-  readonly stream: number;
-  readonly started_us: number;
-  readonly id: string;
-  readonly status: string;
-  readonly ended_us: number;
-  readonly region: string;
-  readonly bird_id: string;
-  readonly bird: string | null;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly event_id: string | null;
-  readonly message: string | null;
+interface FlightRow extends FlightOverviewRow {
   readonly step: string | null;
 }
-
-type Place = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
 
 /** A part of all Flights: an index to scan, and a condition on its rows. */
 interface Source {
@@ -41,9 +34,6 @@ const MAX_BYTES = 8 * 2 ** 20;
 /** With more Birds than this all Flights are scanned. */
 const FEW_STREAMS = 50;
 const MAX_PAGE = 1000;
-/** The part of a message that a list shows. */
-const MAX_MESSAGE = 2_000;
-
 const KEY = '(flight.started_us, flight.stream, flight.id)';
 const ORDER = 'ORDER BY flight.started_us DESC, flight.stream DESC, flight.id DESC';
 const PLACE = ['number', 'number', 'string'] as const;
@@ -56,7 +46,7 @@ const ITS_PLACE = `JOIN stream ON stream.stream = flight.stream
   LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
 const COLUMNS = `flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
   stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
-  ${uncut('event.message', MAX_MESSAGE)} AS message,
+  ${beginningSql('event.message', MAX_SHOWN_MESSAGE)} AS message,
   iif(json_valid(event.body), event.body ->> '$[4].step_id', NULL) AS step`;
 
 const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
@@ -99,7 +89,7 @@ export class FlightPages {
   page(query: FlightQuery): { flights: FlightOverview[]; next?: string } {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const sources = this.#sources(query);
-    let end: Place | undefined;
+    let end: FlightPlace | undefined;
     const found = sources.flatMap(({ from, where }) => {
       const last =
         query.text === undefined && query.severity === undefined
@@ -108,7 +98,7 @@ export class FlightPages {
       if (last && (!end || isLater(last, end))) end = last;
       return this.#read(
         from,
-        last ? where.copy().add(`${KEY} >= (?, ?, ?)`, ...placeOf(last)) : where,
+        last ? where.copy().add(`${KEY} >= (?, ?, ?)`, ...flightPlaceOf(last)) : where,
         query,
         limit,
       );
@@ -116,7 +106,7 @@ export class FlightPages {
     const rows = found.filter((row) => !end || !isLater(end, row)).sort((a, b) => (isLater(a, b) ? -1 : 1));
     const next = rows.length > limit ? rows[limit - 1] : end;
     const flights = rows.slice(0, limit).map(overviewOf);
-    return next ? { flights, next: formatCursor(placeOf(next)) } : { flights };
+    return next ? { flights, next: formatCursor(flightPlaceOf(next)) } : { flights };
   }
 
   #sources(query: FlightQuery): Source[] {
@@ -156,20 +146,20 @@ export class FlightPages {
   }
 
   /** The last Flight that the page may examine in this source; undefined if there are fewer. */
-  #lastLookedAt(from: string, where: Conditions, lookedAt: number): Place | undefined {
+  #lastLookedAt(from: string, where: Conditions, lookedAt: number): FlightPlace | undefined {
     return this.#connection
-      .prepare<Place>(
+      .prepare<FlightPlace>(
         `SELECT flight.started_us, flight.stream, flight.id FROM ${from} ${where.where} ${ORDER} LIMIT 1 OFFSET ?`,
       )
       .get(...where.values, lookedAt - 1);
   }
 
   /** The same if the messages of end events are read, from this many sources. */
-  #lastRead(from: string, where: Conditions, sources: number): Place | undefined {
+  #lastRead(from: string, where: Conditions, sources: number): FlightPlace | undefined {
     const flights = Math.ceil(MAX_READ / sources);
     const order = 'ORDER BY started_us DESC, stream DESC, id DESC';
     return this.#connection
-      .prepare<Place>(
+      .prepare<FlightPlace>(
         `SELECT started_us, stream, id FROM (
            SELECT started_us, stream, id, row_number() OVER later AS flights, sum(bytes) OVER later AS bytes
            FROM (SELECT flight.started_us, flight.stream, flight.id, octet_length(event.message) AS bytes
@@ -216,27 +206,12 @@ function withinTime({ sinceUs, untilUs, cursor }: FlightQuery): Conditions {
   return within;
 }
 
-function isLater(one: Place, other: Place): boolean {
+function isLater(one: FlightPlace, other: FlightPlace): boolean {
   if (one.started_us !== other.started_us) return one.started_us > other.started_us;
   if (one.stream !== other.stream) return one.stream > other.stream;
   return one.id > other.id;
 }
 
-const placeOf = (row: Place) => [row.started_us, row.stream, row.id];
-
 function overviewOf(row: FlightRow): FlightOverview {
-  return {
-    region: row.region,
-    nestId: row.nest_id ?? '',
-    nest: row.nest ?? '',
-    birdId: row.bird_id,
-    bird: row.bird ?? '',
-    flightId: row.id,
-    startedAtUs: row.started_us,
-    endedAtUs: row.ended_us,
-    status: row.status,
-    eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
-    message: beginning(row.message ?? '', MAX_MESSAGE),
-    step: row.step === null ? '' : String(row.step),
-  };
+  return flightOverviewOf(row, row.step);
 }

@@ -1,6 +1,6 @@
 /** Builds the WHERE conditions of pages for people, with their values. */
-import { foldedText } from '../../rows/folded-text.ts';
-import { lookedFor, type Places } from '../../rows/looked-for.ts';
+import { foldedText } from '../../texts/folded-text.ts';
+import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
 import { textList, type Value } from '../connection.ts';
 
 export class Conditions {
@@ -39,9 +39,9 @@ export class Conditions {
     );
   }
 
-  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: Places): this {
+  addText(text: string | undefined, { folded = [], ids = [], whole = [], json = [] }: SearchedColumns): this {
     if (text === undefined) return this;
-    const { inJson, signed } = lookedFor(text);
+    const { inJson, signed } = searchTerm(text);
     const parts = [
       ...folded.map((column) => `instr(coalesce(${column}, ''), ?)`),
       ...ids.map((id) => `${id} = ?`),
@@ -79,7 +79,7 @@ export class Conditions {
 }
 
 /**
- * An SQL condition that a text contains another, given in its two forms (`lookedFor`). The BLOB keeps what follows a
+ * An SQL condition that a text contains another, given in its two forms (`searchTerm`). The BLOB keeps what follows a
  * NUL.
  */
 export function contains(column: string, inJson = '?', signed = '?'): string {

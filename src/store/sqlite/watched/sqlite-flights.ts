@@ -1,26 +1,10 @@
 import type { FlightEnded } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
+import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { BirdStanding } from './bird-standing.ts';
-
-interface FlightRow {
-  readonly stream: number;
-  readonly started_us: number;
-  readonly id: string;
-  readonly status: string;
-  readonly open: number;
-  readonly ends: number;
-  readonly ended_us: number;
-}
-
-/** Types of the events made from a Flight's end, and their names without the feed. */
-const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
-  ['flight.failed', 'failed'],
-  ['flight.succeeded', 'succeeded'],
-  ['flight.cancelled', 'cancelled'],
-]);
 
 export class SqliteFlights implements FlightStore {
   readonly #standing: BirdStanding;
@@ -43,15 +27,15 @@ export class SqliteFlights implements FlightStore {
   }
 
   async open(stream: number): Promise<FlightRecord[]> {
-    return this.#sql.open.all(stream).map(recordOf);
+    return this.#sql.open.all(stream).map(flightOf);
   }
 
   async since(stream: number, sinceUs: number): Promise<FlightRecord[]> {
-    return this.#sql.since.all(stream, sinceUs).map(recordOf);
+    return this.#sql.since.all(stream, sinceUs).map(flightOf);
   }
 
   async find(stream: number, flightIds: readonly string[]): Promise<FlightRecord[]> {
-    return this.#sql.known.all(stream, textList(flightIds)).map(recordOf);
+    return this.#sql.known.all(stream, textList(flightIds)).map(flightOf);
   }
 
   async lastFailures(region: string): Promise<ReadonlyMap<string, number>> {
@@ -76,7 +60,7 @@ export class SqliteFlights implements FlightStore {
   async lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]> {
     return this.#learned.outcomes
       .all(region, birdId, limit)
-      .map(({ type }) => OUTCOMES.get(type)!)
+      .map(({ type }) => outcomeOf(type))
       .toReversed();
   }
 
@@ -141,17 +125,5 @@ function prepareLearned(connection: Connection) {
        FROM (SELECT started_us FROM flight WHERE stream = ? AND started_us > 0
          ORDER BY started_us DESC LIMIT 3000)`,
     ),
-  };
-}
-
-function recordOf(row: FlightRow): FlightRecord {
-  return {
-    stream: row.stream,
-    flightId: row.id,
-    startedAtUs: row.started_us,
-    status: row.status,
-    open: row.open === 1,
-    ends: row.ends,
-    ...(row.ended_us > 0 && { endedAtUs: row.ended_us }),
   };
 }

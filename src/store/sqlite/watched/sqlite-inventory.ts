@@ -6,25 +6,10 @@ import type {
   NestRecord,
   RateRecord,
 } from '../../inventory-store.ts';
-import { foldedText } from '../../rows/folded-text.ts';
+import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
+import { foldedText } from '../../texts/folded-text.ts';
 import type { Connection } from '../connection.ts';
 import { firingAlerts } from './bird-standing.ts';
-
-interface NestRow {
-  readonly region: string;
-  readonly nest_id: string;
-  readonly name: string;
-  readonly present: number;
-}
-
-interface BirdRow extends NestRow {
-  readonly bird_id: string;
-  readonly status: string;
-  readonly trigger_type: string;
-  readonly status_since_us: number;
-  readonly first_status: number;
-  readonly news_since_us: number;
-}
 
 export class SqliteInventory implements InventoryStore {
   readonly #clock: Clock;
@@ -170,24 +155,5 @@ function prepareBirds(connection: Connection) {
          gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),
          judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
     ),
-  };
-}
-
-function nestOf(row: NestRow): NestRecord {
-  return { region: row.region, nestId: row.nest_id, name: row.name, present: row.present === 1 };
-}
-
-function birdOf(row: BirdRow): BirdRecord {
-  return {
-    region: row.region,
-    birdId: row.bird_id,
-    nestId: row.nest_id,
-    name: row.name,
-    status: row.status,
-    triggerType: row.trigger_type,
-    present: row.present === 1,
-    statusSinceUs: row.status_since_us,
-    ...(row.first_status === 1 && { hasFirstStatus: true }),
-    ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
+import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -10,15 +11,6 @@ import type {
 } from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
 import { createQuarantine } from './sqlite-quarantine.ts';
-
-interface StreamRow {
-  readonly stream: number;
-  readonly region: string;
-  readonly feed: Feed;
-  readonly bird_id: string;
-  readonly cursor_us: number;
-  readonly pruned_us: number;
-}
 
 /** Stores streams, and remembers the kind of each, which is needed to read any event. */
 export class SqliteStreams implements StreamStore {
@@ -65,19 +57,19 @@ export class SqliteStreams implements StreamStore {
   }
 
   async list(region: string): Promise<StreamRecord[]> {
-    return this.#sql.ofRegion.all(region).map(recordOf);
+    return this.#sql.ofRegion.all(region).map(streamOf);
   }
 
   async countEvents(region: string, sinceUs: number) {
-    return this.#sql.counts.all(region, sinceUs).map((row) => ({ ...recordOf(row), events: row.events }));
+    return this.#sql.counts.all(region, sinceUs).map((row) => ({ ...streamOf(row), events: row.events }));
   }
 
   async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
     const known = this.#sql.one.get(region, feed, birdId);
-    if (known) return recordOf(known);
+    if (known) return streamOf(known);
     const created = this.#sql.create.get(region, feed, birdId)!;
     if (this.#remembered) this.#remembered[created.stream] = this.#kindOfRow(created);
-    return recordOf(created);
+    return streamOf(created);
   }
 
   async advanceCursor(stream: number, cursorUs: number): Promise<void> {
@@ -173,16 +165,5 @@ function prepareStreams(connection: Connection) {
        WHERE kept_us >= ? GROUP BY region, feed ORDER BY region, feed`,
     ),
     advance: connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2'),
-  };
-}
-
-function recordOf(row: StreamRow): StreamRecord {
-  return {
-    stream: row.stream,
-    region: row.region,
-    feed: row.feed,
-    birdId: row.bird_id,
-    cursorUs: row.cursor_us,
-    prunedUs: row.pruned_us,
   };
 }

@@ -2,18 +2,18 @@
  * Prepares a search for texts as a store keeps them. A text that begins with a quotation mark, or that the engine
  * would damage, is stored as JSON (`encodeText`), so its parts must be looked for as JSON writes them.
  */
-export interface LookedFor {
+export interface SearchTerm {
   /** To find it in texts stored as they are. The leading `=` keeps the parameter itself from being encoded as JSON. */
   readonly signed: string;
   readonly inJson: string;
 }
 
-export function lookedFor(text: string): LookedFor {
+export function searchTerm(text: string): SearchTerm {
   return { signed: `=${text}`, inJson: JSON.stringify(text).slice(1, -1) };
 }
 
 /** The columns to search; one of them must match. */
-export interface Places {
+export interface SearchedColumns {
   /** Stored folded. */
   readonly folded?: readonly string[];
   /** Must be equal as a whole. */

@@ -3,12 +3,13 @@
  * end, so it is read whole and cut afterwards.
  */
 
-/** An SQL expression for any engine: the text, or a beginning long enough to be cut. */
-export function uncut(column: string, characters: number): string {
+/** An SQL expression for any engine: as much of the text as `beginningOf` needs. */
+export function beginningSql(column: string, characters: number): string {
   return `CASE WHEN substr(${column}, 1, 1) = '"' THEN ${column} ELSE substr(${column}, 1, ${characters}) END`;
 }
 
-export function beginning(text: string, characters: number): string {
+/** At most that many code points of what `beginningSql` read. */
+export function beginningOf(text: string, characters: number): string {
   return text.length <= characters
     ? text
     : Array.from(text.slice(0, 2 * characters))
