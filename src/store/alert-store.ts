@@ -98,6 +98,8 @@ export interface AlertStore {
   causes(query: CauseQuery): Promise<CausePage>;
   /** The alert's ended episodes, latest first, even if the alert itself was deleted. */
   episodes(alertId: string, limit: number): Promise<Episode[]>;
+  /** The last ended episode of each alert of that name in a region, even if the alert itself was deleted. */
+  lastEpisodes(alertname: string, region: string): Promise<Episode[]>;
   /** All ended episodes after the given one, each with when its end was seen; latest first. */
   endedBefore(
     place: { readonly resolvedAtUs: number; readonly alertId: string } | undefined,

@@ -1,7 +1,8 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { flightFailed } from '../../src/domain/kinds/flight-failed.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
+import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { load } from '../config/load.ts';
 import { rule } from '../domain/world.ts';
@@ -267,6 +268,93 @@ describe('another configuration', () => {
         .at(-1)!
         .alerts.map(({ labels, events_total }) => [labels.bird, events_total]),
     ).toEqual([['Fails', 1]]);
+  });
+
+  describe('in which Birds are no longer watched that are switched off', () => {
+    const offAlerts = () =>
+      stage
+        .received()
+        .flatMap((one) => one.alerts)
+        .filter(({ labels }) => labels.alertname === 'BirdDeactivated')
+        .map(({ labels, status }) => `${status} ${labels.severity} ${labels.bird}`)
+        .toSorted();
+    const watches = (excluded: readonly string[], regions: readonly string[] = ['eu', 'us']) =>
+      stage.follows((config) => ({
+        ...config,
+        regions: whole.regions
+          .filter(({ name }) => regions.includes(name))
+          .map((one) => ({ ...one, nests: { include: ['*'], exclude: [...excluded] } })),
+      }));
+    let whole: Config;
+    let world: World;
+    let [suspended, failed, again, byHand]: string[] = [];
+
+    async function resolves(bird: string): Promise<void> {
+      const { store, clock } = stage;
+      const desk = createAlertResolver({
+        ...{ store, clock, rules: whole.rules, report: () => {} },
+        probe: () => {},
+        changed: () => stage.daemon().wake(),
+      });
+      const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 100 }));
+      const { id } = firing.find(({ labels }) => labels.bird === bird)!;
+      expect((await desk.resolve(id, { createdBy: 'anna', comment: 'known' })).ok).toBe(true);
+    }
+
+    beforeEach(async () => {
+      let nestId = '';
+      const addSandbox = (one: World) => {
+        addBird(one);
+        if (one.region === 'us') return;
+        nestId = one.addNest({ name: 'Sandbox' }).id;
+        one.suspend(one.addBird(nestId, { name: 'Long off', triggerType: 'event' }).id);
+      };
+      await curtain({ before: addSandbox, route: { groupBy: ['alertname', 'bird'] } });
+      await stage.follows((config) => (whole = config));
+      world = stage.worlds.eu!;
+      [suspended, failed, again, byHand] = ['Suspended', 'Failed', 'Again', 'By hand'].map(
+        (name) => world.addBird(nestId, { name, triggerType: 'event' }).id,
+      );
+      await stage.minutesPass(6);
+      for (const birdId of [suspended!, again!, byHand!]) world.suspend(birdId);
+      for (let count = 0; count < 5; count += 1) world.eventError(failed!);
+      await stage.minutesPass(12);
+    });
+
+    test.each([
+      ['because their Nest is excluded', ['Sandbox'], ['eu', 'us']],
+      ['because their region is not configured', [], ['us']],
+    ])('%s: their alerts end, and fire once more when they are watched again', async (_, nests, regions) => {
+      expect(offAlerts()).toEqual([
+        'firing critical Failed',
+        'firing warning Again',
+        'firing warning By hand',
+        'firing warning Suspended',
+      ]);
+      await resolves('By hand');
+      await stage.minutesPass(2);
+      stage.calls.length = 0;
+      await watches(nests, regions);
+      await stage.minutesPass(65);
+      expect(offAlerts()).toEqual([
+        'resolved critical Failed',
+        'resolved warning Again',
+        'resolved warning Suspended',
+      ]);
+      stage.calls.length = 0;
+      world.activate(again!);
+      await watches([]);
+      await stage.minutesPass(10);
+      const once = ['firing critical Failed', 'firing warning Suspended'];
+      expect(offAlerts()).toEqual(once);
+      await stage.restart();
+      await stage.minutesPass(10);
+      expect(offAlerts()).toEqual(once);
+      world.activate(failed!);
+      world.activate(suspended!);
+      await stage.minutesPass(10);
+      expect(offAlerts()).toEqual([...once, 'resolved critical Failed', 'resolved warning Suspended']);
+    });
   });
 
   test('of rules applies to what happens from then on', async () => {

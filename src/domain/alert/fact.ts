@@ -42,6 +42,8 @@ export type Fact =
       readonly status: string;
       /** The previous status, if this reading changed it. */
       readonly previous?: string | undefined;
+      /** The severity of its last BirdDeactivated, if that ended only because the Bird was not watched for a while. */
+      readonly endedUnwatched?: string | undefined;
       /** When the reading began, by our clock. It supersedes only what was observed before that. */
       readonly readAtUs: number;
     }

@@ -6,6 +6,9 @@
  * the Bird's log is always a person's action: it fires nothing by itself (the change of status does), but explains an
  * alert that fires.
  *
+ * An alert that ended because the Bird was no longer watched fires again, with its severity, if the Bird is still off
+ * when it is watched again.
+ *
  * Resolves when the Bird is seen active again: by a reading that began after the newest of these facts was observed,
  * once a reading has seen it inactive. The service's messages may come before the status changes, and the
  * specification does not say which status follows. So a Bird that was never seen inactive counts as active only after
@@ -87,10 +90,12 @@ export const birdDeactivated = defineKind({
         severity: SEVERITY.get(fact.event.type)!,
       };
     }
-    if (fact.previous !== 'active' || fact.status === 'active') return undefined;
+    const { place, status, previous, endedUnwatched } = fact;
+    if (status === 'active' || (previous !== 'active' && endedUnwatched === undefined)) return undefined;
     return {
-      subject: `bird/${subjectPart(fact.place.birdId)}`,
-      labels: placeLabels(fact.place),
+      subject: `bird/${subjectPart(place.birdId)}`,
+      labels: placeLabels(place),
+      severity: endedUnwatched === 'critical' ? 'critical' : 'warning',
     };
   },
 
@@ -159,13 +164,14 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
   );
 }
 
-/** The inventory saw the Bird leave `active`. An alert that already fires only needs the instant. */
+/** The inventory saw the Bird leave `active`, or that it is still off. An alert that already fires only needs the instant. */
 function leftActive(
   alert: Alert,
-  { place, status, readAtUs }: FactOf<'bird_status'>,
+  { place, status, previous, readAtUs }: FactOf<'bird_status'>,
   { rule, labels, nowUs }: Context,
 ): Change {
-  const summary = `${birdName(place)} ${whereabouts(place)} is no longer active: it is ${status}`;
+  const change = previous === 'active' ? 'no longer' : 'still not';
+  const summary = `${birdName(place)} ${whereabouts(place)} is ${change} active: it is ${status}`;
   return fire(
     alert,
     {

@@ -10,6 +10,8 @@ interface ComparisonContext {
   readonly readAtUs: number;
   /** Since when its events are news if it comes to be watched now (`newcomers.ts`). */
   readonly newsSinceUs: (wasExcluded: boolean) => number | undefined;
+  /** The severity of an alert about it that ended only because it was no longer watched (`ended-unwatched.ts`). */
+  readonly endedUnwatched?: string | undefined;
 }
 
 /**
@@ -19,7 +21,7 @@ interface ComparisonContext {
 export function compareBird(
   before: BirdRecord | undefined,
   seen: SeenBird,
-  { nest, hasAlert, readAtUs, newsSinceUs }: ComparisonContext,
+  { nest, hasAlert, readAtUs, newsSinceUs, endedUnwatched }: ComparisonContext,
 ): { readonly bird?: BirdRecord; readonly fact?: Fact } {
   // What an answer leaves out does not change.
   const name = seen.name || (before?.name ?? '');
@@ -47,13 +49,13 @@ export function compareBird(
   const isSame =
     sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;
   const change = isSame ? {} : { bird };
-  if (seen.status === '' || (sameStatus && !hasAlert)) return change;
+  if (seen.status === '' || (sameStatus && !hasAlert && endedUnwatched === undefined)) return change;
   // What was switched off while its Nest was excluded is off now.
   const isChanged = before !== undefined && (before.present || isBack) && before.status !== status;
   const previous = isChanged ? before.status : undefined;
   return {
     ...change,
-    fact: { fact: 'bird_status', place: placeOf(bird, nest), status, previous, readAtUs },
+    fact: { fact: 'bird_status', place: placeOf(bird, nest), status, previous, endedUnwatched, readAtUs },
   };
 }
 

@@ -17,6 +17,7 @@ import type { Names } from '../entry-event.ts';
 import { compareBird, placeOf } from './compare-bird.ts';
 import { enteringNests, goneNests } from './compare-nests.ts';
 import { connectionsLostBefore } from './connections-lost-before.ts';
+import { endedUnwatched } from './ended-unwatched.ts';
 import {
   InventoryReader,
   type InventoryReading,
@@ -265,6 +266,10 @@ export class Inventory implements Names {
     const nests = [...enteringNests(this.#nests, seenNests), ...goneNests(this.#nests, seenNests)];
     const changes = await this.#changesOfNests(nests, readAtUs);
     const alertScopes = new Set(await store.transaction((tx) => tx.alerts.scopes(region)));
+    const isFirst = this.#readings === 0;
+    const mayBeBack = ({ birdId, status }: SeenBird) =>
+      status !== 'active' && (isFirst || this.#birds.get(birdId)?.present === false);
+    const unwatched = seenBirds.values().some(mayBeBack) ? await endedUnwatched(store, region) : undefined;
     this.#readings += 1;
     this.#lastBeganMs = beganMs;
     this.#lastUnread = unread;
@@ -273,7 +278,8 @@ export class Inventory implements Names {
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
       const hasAlert = alertScopes.has(birdScope(region, seen.birdId));
-      this.#addSeen(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes);
+      const ended = mayBeBack(seen) ? unwatched?.get(seen.birdId) : undefined;
+      this.#addSeen(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes, ended);
     }
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
@@ -298,10 +304,11 @@ export class Inventory implements Names {
     nest: string,
     hasAlert: boolean,
     changes: Changes,
+    ended?: string,
   ): void {
     this.#missedOnce.delete(seen.birdId);
     const newsSinceUs = (wasExcluded: boolean) => this.#newcomers.newsSinceUs(nowUs, wasExcluded);
-    const context = { nest, hasAlert, readAtUs, newsSinceUs };
+    const context = { nest, hasAlert, readAtUs, newsSinceUs, endedUnwatched: ended };
     const { bird, fact } = compareBird(this.#birds.get(seen.birdId), seen, context);
     if (bird) changes.birds.push(bird);
     if (fact) changes.facts.push(fact);

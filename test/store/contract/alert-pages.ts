@@ -193,6 +193,27 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
   });
 
   describe('episodes', () => {
+    test('are found by name and region: the last of each alert', async () => {
+      const over = (id: string, region: string, startsAtUs: number) =>
+        alert(id, {
+          labels: { region },
+          ...{ state: 'resolved', startsAtUs, endsAtUs: startsAtUs + 1, updatedAtUs: startsAtUs + 1 },
+        });
+      await run((tx) =>
+        tx.alerts.put([
+          ...[over('Off/1', 'eu', NOW_US), over('Off/2', 'eu', NOW_US), over('Off/3', 'us', NOW_US)],
+          ...[over('Off', 'eu', NOW_US), over('Offline/1', 'eu', NOW_US), over('Of/1', 'eu', NOW_US)],
+        ]),
+      );
+      await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 5)]));
+      await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 2)]));
+      const found = await run((tx) => tx.alerts.lastEpisodes('Off', 'eu'));
+      expect(found.map((one) => [one.alertId, one.startsAtUs]).toSorted()).toEqual([
+        ['Off/1', NOW_US],
+        ['Off/2', NOW_US + 5],
+      ]);
+    });
+
     test('outlive their alert, the latest first', async () => {
       const over = (startsAtUs: number) =>
         alert('a', { state: 'resolved', startsAtUs, endsAtUs: startsAtUs + 1, updatedAtUs: startsAtUs + 2 });

@@ -290,6 +290,17 @@ export class PostgresAlerts implements AlertStore {
     return rows.map(({ body }) => JSON.parse(body) as Episode);
   }
 
+  async lastEpisodes(alertname: string, region: string): Promise<Episode[]> {
+    const rows = await this.#statements.rows<AlertRow>(
+      `SELECT DISTINCT ON (alert_id) body FROM episode
+       WHERE starts_with(alert_id, $1) AND body::jsonb -> 'labels' ->> 'region' = $2
+       ORDER BY alert_id, starts_us DESC`,
+      `${alertname}/`,
+      region,
+    );
+    return rows.map(({ body }) => JSON.parse(body) as Episode);
+  }
+
   async endedBefore(place: Parameters<AlertStore['endedBefore']>[0], limit: number) {
     const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
     const rows = await this.#statements.rows<AlertRow & { readonly resolved_us: number }>(

@@ -171,6 +171,12 @@ export class SqliteAlerts implements AlertStore {
     return this.#list.episodes.all(alertId, limit).map(({ body }) => JSON.parse(body) as Episode);
   }
 
+  async lastEpisodes(alertname: string, region: string): Promise<Episode[]> {
+    // An id begins with the name and a slash; 0 is the character after that.
+    const rows = this.#list.lastEpisodes.all(`${alertname}/`, `${alertname}0`, region);
+    return rows.map(({ body }) => JSON.parse(body) as Episode);
+  }
+
   async endedBefore(place: Parameters<AlertStore['endedBefore']>[0], limit: number) {
     const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
     return this.#list.endedBefore.all(resolvedAtUs, alertId, limit).map((row) => ({
@@ -239,6 +245,11 @@ function prepareListing(connection: Connection) {
     ),
     episodes: connection.prepare<AlertRow>(
       'SELECT body FROM episode WHERE alert_id = ? ORDER BY starts_us DESC LIMIT ?',
+    ),
+    // Of each alert, SQLite takes the body from the row with the maximum.
+    lastEpisodes: connection.prepare<AlertRow>(
+      `SELECT body, MAX(starts_us) FROM episode
+       WHERE alert_id > ? AND alert_id < ? AND body ->> '$.labels.region' = ? GROUP BY alert_id`,
     ),
     endedBefore: connection.prepare<AlertRow & { readonly resolved_us: number }>(
       `SELECT body, resolved_us FROM episode INDEXED BY episode_by_age
