@@ -13,8 +13,13 @@ export function template(what: string) {
 export function readTemplate(check: Check, path: Path, use: TemplateUse): Template | undefined {
   const text = check.raw(path);
   if (typeof text !== 'string' || text === '') return undefined;
+  return compileAt(check, path, () => compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL));
+}
+
+/** What `compile` makes of the template at a path; undefined if it throws because the template is wrong. */
+export function compileAt(check: Check, path: Path, compile: () => Template): Template | undefined {
   try {
-    return compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
+    return compile();
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     // The engine's message may quote the template.

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
 import { templateVariables } from '../../channels/message/template-variables.ts';
 import { sampleNotification } from '../../channels/sample.ts';
-import { whyUnreadable } from '../../document/why-unreadable.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
+import { textOfFile } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
@@ -35,25 +34,12 @@ export function render(edge: Edge, receiver: string | undefined, options: Render
   const file = options.template!;
   try {
     const notification = sampleNotification('sample', options.resolved, edge.clock.nowUs());
-    const template = compileTemplate(
-      readTemplateFile(file),
-      options.use,
-      SAMPLE_VARIABLES,
-      SAMPLE_OF_SEVERAL,
-    );
+    const template = compileTemplate(textOfFile(file), options.use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
     const text = template.render(templateVariables(notification, EXTERNAL_URL));
     edge.stdout.write(options.json ? jsonText({ text }) : `${text}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     throw new NestwatchError('config_invalid', `${file}: ${error.message}`, { cause: error });
-  }
-}
-
-function readTemplateFile(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
   }
 }

@@ -4,10 +4,10 @@ import { matcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts
 import { createRecurrences } from '../../domain/muting/recurrence.ts';
 import { hidesFromUs, type Recurrence, type Silence } from '../../domain/muting/silence.ts';
 import { setSilence } from '../../domain/muting/silence-change.ts';
-import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
-import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { instantOf, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { FILTERS, filterArguments } from '../list-filters.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
@@ -38,14 +38,14 @@ export async function silenceAdd(
   options: SilenceAddOptions,
 ): Promise<number> {
   const matchers = readMatcherArguments(args);
-  if (matchers.length === 0) throw wrong('name at least one matcher, such as \'nest="Marketing"\'');
-  if (!options.comment && !options.dryRun) throw wrong('say why with --comment');
+  if (matchers.length === 0) throw wrongUsage('name at least one matcher, such as \'nest="Marketing"\'');
+  if (!options.comment && !options.dryRun) throw wrongUsage('say why with --comment');
   const startsAtUs = options.start === undefined ? edge.clock.nowUs() : instantOf('--start', options.start);
   const endsAtUs =
     options.end === undefined
       ? startsAtUs + durationOf('--duration', options.duration) * 1000
       : instantOf('--end', options.end);
-  if (startsAtUs >= endsAtUs) throw wrong('the silence must begin before it ends');
+  if (startsAtUs >= endsAtUs) throw wrongUsage('the silence must begin before it ends');
   const recurrence = recurrenceOf(options);
   if (options.dryRun) return dryRun(edge, matchers, { startsAtUs, endsAtUs, recurrence }, options);
   const body = {
@@ -77,7 +77,7 @@ async function dryRun(
   const nowUs = edge.clock.nowUs();
   const request = { matchers, ...times, createdBy: '', comment: '' };
   const change = setSilence([], request, { newId: '', recurrences, nowUs });
-  if (!change.ok) throw wrong(change.message);
+  if (!change.ok) throw wrongUsage(change.message);
   const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
   const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
   if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
@@ -96,10 +96,10 @@ function whenItHides(fromUs: number | undefined, endsAtUs: number, nowUs: number
 function recurrenceOf({ cron, timezone, window }: SilenceAddOptions): Recurrence | null {
   if (cron === undefined) {
     if (timezone !== undefined || window !== undefined)
-      throw wrong('--timezone and --window belong to --cron');
+      throw wrongUsage('--timezone and --window belong to --cron');
     return null;
   }
-  if (window === undefined) throw wrong('--cron needs --window: for how long it hides each time');
+  if (window === undefined) throw wrongUsage('--cron needs --window: for how long it hides each time');
   return { cron, timezone: timezone ?? 'UTC', durationMs: durationOf('--window', window) };
 }
 
@@ -200,18 +200,8 @@ function matcherText({ matchers }: DaemonSilence): string {
   return matchers.map((one) => formatMatcher(matcherParts(one))).join(' ');
 }
 
-function instantOf(option: string, text: string): number {
-  const instant = parseInstant(text);
-  if (instant) return instant.us;
-  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
-}
-
 function durationOf(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
-  throw wrong(`${option} must be a duration such as 2h, not ${text}`);
-}
-
-function wrong(message: string): NestwatchError {
-  return new NestwatchError('usage', message);
+  throw wrongUsage(`${option} must be a duration such as 2h, not ${text}`);
 }

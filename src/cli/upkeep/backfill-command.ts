@@ -8,7 +8,8 @@ import { createServiceClient } from '../../service/client.ts';
 import { openStore } from '../../store/open-store.ts';
 import type { Store } from '../../store/store.ts';
 import { howMany } from '../../text/counts.ts';
-import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { instantOf, wrongUsage } from '../command-arguments.ts';
 import { findConfigFile } from '../config-file.ts';
 import { readConfig } from '../read-config.ts';
 import { jsonText, shown } from '../terminal-text.ts';
@@ -37,15 +38,17 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
   const fromUs = instantOf('--from', options.from);
   const nowUs = edge.clock.nowUs();
   const toUs = options.to === undefined ? nowUs : instantOf('--to', options.to);
-  if (fromUs >= toUs) throw wrong('--from must be before --to');
-  if (toUs > nowUs) throw wrong('--to must not be in the future');
+  if (fromUs >= toUs) throw wrongUsage('--from must be before --to');
+  if (toUs > nowUs) throw wrongUsage('--to must not be in the future');
   if (fromUs < nowUs - config.store.retentionMs * 1000) {
     const oldest = formatInstant(nowUs - config.store.retentionMs * 1000);
-    throw wrong(`--from is before ${oldest}, and store.retention would delete what is older: raise it first`);
+    throw wrongUsage(
+      `--from is before ${oldest}, and store.retention would delete what is older: raise it first`,
+    );
   }
   const names = config.regions.map(({ name }) => name);
   if (options.region !== undefined && !names.includes(options.region)) {
-    throw wrong(`there is no region ${options.region}; there is ${names.join(', ')}`);
+    throw wrongUsage(`there is no region ${options.region}; there is ${names.join(', ')}`);
   }
   const regions = config.regions.filter(
     ({ name }) => options.region === undefined || name === options.region,
@@ -125,14 +128,4 @@ async function backfillRegion(
 function sentenceOf({ region, events, unread }: Outcome): string {
   const gaps = unread > 0 ? `; ${howMany(unread, 'stretch', 'stretches')} of Flights could not be read` : '';
   return `${region}: ${howMany(events, 'new event')}${gaps}\n`;
-}
-
-function instantOf(option: string, text: string): number {
-  const instant = parseInstant(text);
-  if (instant) return instant.us;
-  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
-}
-
-function wrong(message: string): NestwatchError {
-  return new NestwatchError('usage', message);
 }

@@ -1,12 +1,11 @@
 /** Changes existing silences, or carries them from one Alertmanager or nestwatch to another as JSON. */
-import { readFileSync } from 'node:fs';
 import { text as textOf } from 'node:stream/consumers';
 import * as z from 'zod';
-import { whyUnreadable } from '../../document/why-unreadable.ts';
 import { DaemonError, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
-import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { instantOf, textOfFile, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
@@ -55,7 +54,7 @@ export async function silenceUpdate(
 ): Promise<number> {
   const { start, end, duration, comment } = options;
   if (start === undefined && end === undefined && duration === undefined && comment === undefined) {
-    throw wrong('say what changes: --duration, --start, --end or --comment');
+    throw wrongUsage('say what changes: --duration, --start, --end or --comment');
   }
   const updated: string[] = [];
   for (const id of ids) {
@@ -95,7 +94,7 @@ function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateO
   if (duration === undefined) return endsAt;
   const ms = parseDuration(duration);
   if (ms === undefined || ms <= 0 || ms > LONGEST_MS) {
-    throw wrong(`--duration must be a duration such as 2h, not ${duration}`);
+    throw wrongUsage(`--duration must be a duration such as 2h, not ${duration}`);
   }
   return formatInstant(instantOf('--start', startsAt) + ms * 1000);
 }
@@ -117,7 +116,7 @@ export async function silenceImport(
 ): Promise<number> {
   const source = file === undefined || file === '-' ? undefined : file;
   const list = readSilences(
-    source === undefined ? await textOf(edge.stdin) : readText(source),
+    source === undefined ? await textOf(edge.stdin) : textOfFile(source),
     source ?? 'stdin',
   );
   const imported: string[] = [];
@@ -147,26 +146,8 @@ function readSilences(text: string, source: string): readonly Carried[] {
   }
 }
 
-function readText(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
-  }
-}
-
 async function post(edge: Edge, options: DaemonOptions, body: Carried): Promise<string> {
   const { alertId: _own, ...silence } = body;
   const request = { method: 'POST', path: '/api/v2/silences', body: silence } as const;
   return (await daemonJson(edge, options, request, postedShape)).data.silenceID;
-}
-
-function instantOf(option: string, text: string): number {
-  const instant = parseInstant(text);
-  if (instant) return instant.us;
-  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
-}
-
-function wrong(message: string): NestwatchError {
-  return new NestwatchError('usage', message);
 }

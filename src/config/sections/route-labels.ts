@@ -5,6 +5,7 @@
  */
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
+import { compileAt } from '../../document/read-template.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { LabelledGroup, Route } from '../../domain/routing/route.ts';
 import { findGoSyntax } from '../../templates/go-syntax.ts';
@@ -33,7 +34,9 @@ export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels
     if (typeof text !== 'string') continue;
     labels.delete(name);
     if (findGoSyntax(text)) continue;
-    const written = /\{[{%]/.test(text) ? compile(check, [...path, name], text) : text;
+    const written = /\{[{%]/.test(text)
+      ? compileAt(check, [...path, name], () => compileTemplate(text, 'text', { ...SAMPLE, routeLabels: {} }))
+      : text;
     if (written !== undefined) labels.set(name, written);
   }
   if (labels.size === 0) return { labels };
@@ -48,16 +51,6 @@ function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
 
 const LABELS = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing' };
 const SAMPLE: LabelledGroup = { groupLabels: LABELS, commonLabels: LABELS };
-
-function compile(check: Check, path: Path, text: string): Template | undefined {
-  try {
-    return compileTemplate(text, 'text', { ...SAMPLE, routeLabels: {} });
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
-    return undefined;
-  }
-}
 
 function tryOut(check: Check, path: Path, labels: RouteLabels): void {
   for (const name of labels.keys()) {

@@ -5,6 +5,7 @@
 
 import type { Check } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
+import { compileAt } from '../../document/read-template.ts';
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Rule, WhatIsAnnotated } from '../../domain/alert/rule.ts';
 import type { Kind } from '../../domain/kinds/kind.ts';
@@ -26,7 +27,8 @@ export function readAnnotations(
     description: SAMPLE_TEXT,
   };
   const templates = Object.entries(annotations).flatMap(([name, text]): [string, Template][] => {
-    const template = /\{[{%]/.test(text) ? compile(check, [...path, name], text, sample) : undefined;
+    if (!/\{[{%]/.test(text)) return [];
+    const template = compileAt(check, [...path, name], () => compile(text, sample));
     return template ? [[name, template]] : [];
   });
   if (templates.length === 0) return { annotations };
@@ -37,17 +39,11 @@ export function readAnnotations(
   };
 }
 
-function compile(check: Check, path: Path, text: string, sample: WhatIsAnnotated): Template | undefined {
-  try {
-    const template = compileTemplate(text, 'text', sample);
-    // A label that no alert of the kind has is a mistake; a label that only some alerts have is empty for the others.
-    template.render(sample, 'strict');
-    return template;
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error;
-    check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
-    return undefined;
-  }
+function compile(text: string, sample: WhatIsAnnotated): Template {
+  const template = compileTemplate(text, 'text', sample);
+  // A label that no alert of the kind has is a mistake; a label that only some alerts have is empty for the others.
+  template.render(sample, 'strict');
+  return template;
 }
 
 /** Empty if an alert's labels make it exceed a limit: an annotation must not keep an alert from firing. */

@@ -4,9 +4,8 @@
  */
 import { html } from 'hono/html';
 import type { Alert } from '../../domain/alert/alert.ts';
-import type { Event } from '../../domain/alert/event.ts';
 import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
-import { alertPath, deliveryPath, eventPath } from '../../http/page-path.ts';
+import { alertPath, deliveryPath } from '../../http/page-path.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -19,17 +18,15 @@ import {
 } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
+import { eventItem } from './frame/event-item.ts';
 import type { Page } from './frame/page.ts';
 import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   DELIVERY_TONES,
-  eventTitle,
-  eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
-  placeName,
   REGION_TONES,
   regionWord,
 } from './frame/page-words.ts';
@@ -81,7 +78,7 @@ ${replicaSection(page, view)}
 <section>
 <h2>${words.events} ${asJson(page, 'events')}</h2>
 ${list(
-  view.events.map((event) => eventItem(page, event)),
+  view.events.map((event) => eventItem(page, event, when(page, event.occurredAtUs))),
   words.noEvents,
 )}
 </section>
@@ -258,16 +255,6 @@ function feedRow(
   const active = openFlights > 0 ? html` · ${words.activeFlights(openFlights)}` : '';
   const late = overdue > 0 ? html` <span class="pill warn">${words.overdue(overdue)}</span>` : '';
   return html`<tr><th scope="row">${page.words.feeds[feed]}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
-}
-
-function eventItem(page: Page, event: Event): Html {
-  const tone = eventTone(event.type);
-  const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
-  const place = [placeName(event), entity].filter(Boolean).join(' / ');
-  const message = plainText(event.message, MESSAGE_LENGTH);
-  return html`<li><div class="row"><div><a class="what text ${tone}" href="${eventPath(event.key)}">${eventTitle(page.words, event.type)}</a> ${where(page, event.region, place)}</div>
-<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
 }
 
 function deliveryItem(page: Page, delivery: Delivery): Html {

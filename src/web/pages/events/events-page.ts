@@ -2,13 +2,12 @@
 import { html } from 'hono/html';
 import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
-import { eventPath } from '../../../http/page-path.ts';
-import { plainText } from '../../../text/plain-text.ts';
+import { eventItem } from '../frame/event-item.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { type Html, when, where } from '../frame/page-frame.ts';
-import { eventTitle, eventTone, MESSAGE_LENGTH, NAME_LENGTH, placeName } from '../frame/page-words.ts';
+import { type Html, when } from '../frame/page-frame.ts';
+import { eventTitle } from '../frame/page-words.ts';
 
 export interface EventsView {
   readonly given: URLSearchParams;
@@ -29,7 +28,7 @@ export function renderEventsPage(page: Page, { given, regions, events, next, pro
     ...{ given, problem, next, fields: fieldsOf(page, regions) },
     list:
       events.length > 0
-        ? html`<ul class="sheet">${events.map((event) => eventItem(page, event))}</ul>`
+        ? html`<ul class="sheet">${events.map((event) => eventItem(page, event, stampOf(page, event)))}</ul>`
         : html`<p class="sheet empty">${nothing}</p>`,
   });
 }
@@ -56,12 +55,7 @@ function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
   ];
 }
 
-export function eventItem(page: Page, event: Event): Html {
-  const { root, words } = page;
-  const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
-  const place = [placeName(event), entity].filter(Boolean).join(' / ');
-  const message = plainText(event.message, MESSAGE_LENGTH);
-  return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, place)}</div>
-<span class="small soft"><code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
+/** The short id by which `explain` finds the event, and when it occurred. */
+function stampOf(page: Page, event: Event): Html {
+  return html`<code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}`;
 }

@@ -1,0 +1,25 @@
+/** Reads instants and files that are given to commands. What cannot be read is refused with `usage`. */
+import { readFileSync } from 'node:fs';
+import { whyUnreadable } from '../document/why-unreadable.ts';
+import { NestwatchError } from '../errors.ts';
+import { parseInstant } from '../time/instant.ts';
+
+/** The instant that an option gives, in microseconds. */
+export function instantOf(option: string, text: string): number {
+  const instant = parseInstant(text);
+  if (instant) return instant.us;
+  throw wrongUsage(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+}
+
+/** The text of a file that an option or argument names. */
+export function textOfFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
+  }
+}
+
+export function wrongUsage(message: string): NestwatchError {
+  return new NestwatchError('usage', message);
+}
