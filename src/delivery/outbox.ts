@@ -14,8 +14,7 @@
  * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
- *   A delivery that fails while its integration accepts others leaves its lane (`isolated-failure.ts`). A batch of
- *   forwarded events that fails like this is split in halves (`halve-batch.ts`).
+ *   A delivery that fails while its integration accepts others leaves its lane, or is split (`isolated-deliveries.ts`).
  * - *By any replica.* Where several replicas send, one whose tries fail leaves deliveries to the others
  *   (`defer-to-replicas.ts`).
  */
@@ -24,13 +23,14 @@ import type { Pace } from '../channels/channel.ts';
 import { atPosition } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
-import { type Fault, faultOf } from '../domain/alert/fault.ts';
+import type { Fault } from '../domain/alert/fault.ts';
 import type { ClaimedDelivery, LeftToOthers, Settlement } from '../store/outbox-store.ts';
-import type { Store, Transaction } from '../store/store.ts';
+import type { Store } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt, integrationOf } from './attempt.ts';
 import { ReplicaDeferral } from './defer-to-replicas.ts';
-import { type Half, halvesOf, RefusedBatches } from './halve-batch.ts';
+import { RefusedBatches } from './halve-batch.ts';
+import { IsolatedDeliveries } from './isolated-deliveries.ts';
 import { createIsolatedFailures, type IsolatedFailures } from './isolated-failure.ts';
 import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
@@ -130,17 +130,12 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  readonly #isolatedFailures: IsolatedFailures;
+  readonly #isolated: IsolatedDeliveries;
   readonly #deferral: ReplicaDeferral;
-  readonly #refusedBatches: RefusedBatches;
   /** By integration: until when it need not be looked at, since all that is due there is left to others. */
   readonly #leftUntilMs = new Map<string, number>();
   /** Claimed although left to others first: none of them has sent it. */
   readonly #claimedAnyway = new WeakSet<ClaimedDelivery>();
-  /** By delivery id, until written: the fault of a delivery that fails alone; null for one that no longer does. */
-  readonly #standings = new Map<string, Fault | null>();
-  /** By delivery id, until written: the halves of a batch that is not accepted as a whole. */
-  readonly #halves = new Map<string, readonly Half[]>();
   readonly #recovery: LeaseRecovery;
   /** Tries in flight, by delivery id. */
   readonly #underWay = new Map<string, Promise<Settlement>>();
@@ -150,10 +145,9 @@ class Outbox implements Delivery {
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
-    const { isolatedFailures, deferral, refusedBatches } = options.learned ?? createLearned();
-    this.#isolatedFailures = isolatedFailures;
-    this.#deferral = deferral;
-    this.#refusedBatches = refusedBatches;
+    const learned = options.learned ?? createLearned();
+    this.#isolated = new IsolatedDeliveries({ ...learned, receivers: options.receivers });
+    this.#deferral = learned.deferral;
     this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
@@ -289,7 +283,7 @@ class Outbox implements Delivery {
     const ended = await this.#try(claimed);
     this.#deferral.hear(claimed.delivery, ended);
     if (ended.failed) this.#failedTries += 1;
-    const settlement = this.#setAside(claimed, ended);
+    const settlement = this.#isolated.judge(claimed, ended, clock.nowUs());
     // If this replica was presumed dead in the meantime, another one tries too. The store decides which try counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
@@ -307,57 +301,6 @@ class Outbox implements Delivery {
     return begun;
   }
 
-  /** Returns the settlement, changed if the delivery fails alone: then it leaves its lane, or is split in halves. */
-  #setAside(claimed: ClaimedDelivery, settlement: Settlement): Settlement {
-    const { delivery, notification } = claimed;
-    const { id, receiver, integration } = delivery;
-    const { clock, receivers } = this.#options;
-    const nowUs = clock.nowUs();
-    const standing = this.#isolatedFailures.hear(delivery, settlement, nowUs);
-    if (standing === 'over') this.#standings.set(id, null);
-    const isRefusedAlone =
-      settlement.state === 'dead' && this.#isolatedFailures.acceptsOthers(delivery, nowUs);
-    const isRefused = this.#refusedBatches.hear(claimed, settlement);
-    const isHalved = isRefused && (standing === 'isolated' || isRefusedAlone);
-    const halves = isHalved ? halvesOf(claimed, nowUs) : undefined;
-    if (halves) {
-      this.#halves.set(id, halves);
-      const lastError = `not accepted as a whole, so its events are sent in two halves: ${settlement.lastError}`;
-      return { id, state: 'suppressed', nextAttemptAtUs: nowUs, lastError };
-    }
-    if (standing !== 'isolated') return settlement;
-    const why = `${receiver} accepts others by ${integration}, and not this one: ${settlement.lastError}`;
-    this.#standings.set(id, faultOf('delivery', id, why));
-    const own = integrationOf(
-      receivers.find(({ name }) => name === receiver),
-      delivery,
-      notification,
-    );
-    // Services that keep incidents need the order: an incident opened after its resolution would stay open.
-    return own && channelOf(own).audience === 'incidents' ? settlement : { ...settlement, leavesLane: true };
-  }
-
-  /** Writes which of these deliveries fail alone. Resolves to the faults that are new. */
-  async #noteIsolated(tx: Transaction, settlements: readonly Settlement[], nowUs: number): Promise<Fault[]> {
-    const own = settlements.filter(({ id }) => this.#standings.has(id)).map(({ id }) => id);
-    if (own.length === 0) return [];
-    const over = own.filter((id) => this.#standings.get(id) === null);
-    if (over.length > 0) await tx.faults.mend('delivery', over);
-    return tx.faults.note(
-      own.flatMap((id) => this.#standings.get(id) ?? []),
-      nowUs,
-    );
-  }
-
-  /** Queues the halves of batches, unless another try of the whole batch was begun since: then that one counts. */
-  async #queueHalves(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
-    for (const { id } of settlements) {
-      const halves = this.#halves.get(id);
-      if (!halves || (await tx.outbox.find(id))?.delivery.state !== 'suppressed') continue;
-      for (const { notification, delivery } of halves) await tx.outbox.enqueue(notification, [delivery]);
-    }
-  }
-
   /** Settles and claims in one transaction. */
   async #turn(
     { receiver, position }: Destination,
@@ -371,8 +314,7 @@ class Outbox implements Delivery {
     let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
-      setAside = await this.#noteIsolated(tx, settlements, clock.nowUs());
-      await this.#queueHalves(tx, settlements);
+      setAside = await this.#isolated.write(tx, settlements, clock.nowUs());
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
       const left = this.#left({ receiver, position });
@@ -388,17 +330,11 @@ class Outbox implements Delivery {
       );
       return more;
     });
-    const isHalved = settlements.some(({ id }) => this.#halves.has(id));
-    for (const { id } of settlements) {
-      this.#standings.delete(id);
-      this.#halves.delete(id);
-    }
-    // The halves are due now.
-    if (isHalved) this.#bell.ring();
+    const isHalved = this.#isolated.written(settlements);
     for (const fault of setAside) report({ what: 'set_aside', ...fault });
     if (settlements.some((one) => one.failed)) failed?.();
-    // There is a new time to wake up at.
-    if (settlements.some(isUnsettled)) this.#bell.ring();
+    // There is something due now, or a new time to wake up at.
+    if (isHalved || settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;
   }
 }
