@@ -15,8 +15,9 @@
  *   counting → some pages back, if `totalCount` shows that entries were deleted meanwhile
  *   → end, at an empty page, or at a page that is not full and that `totalCount` shows to be the last
  *
- * With every request the anchor or the page number grows, or the total has shrunk. So every sweep of a finite stream
- * ends.
+ * With every request the anchor or the page number grows, or the total is smaller than ever at that anchor. So every
+ * sweep of a finite stream ends, also if the service counts only the entries of a page, or each of its servers counts
+ * differently.
  */
 
 /** A bound that is truncated to whole seconds and exclusive can hide up to one second. The rest is margin. */
@@ -28,7 +29,7 @@ const MAX_COUNTED_PAGES = 50;
 export interface Position {
   readonly fromUs: number;
   readonly page: number;
-  /** `totalCount` of the previous page at the same anchor; null if there is none. */
+  /** The smallest `totalCount` of the pages read so far from the same anchor; null if none has one. */
   readonly total: number | null;
   /** False once a page was not in ascending order. Anchors are then useless, and pages are counted up. */
   readonly ordered: boolean;
@@ -53,12 +54,13 @@ export function startOf(fromUs: number): Position {
 
 /** Returns the position after a page. Pure; the file's header explains the positions. */
 export const nextPosition: NextPosition = (position, page) => {
-  const deleted = (position.total ?? 0) - (page.totalCount ?? position.total ?? 0);
+  const total = leastOf(position.total, page.totalCount);
+  const deleted = (position.total ?? 0) - (total ?? 0);
   if (position.page > 0 && deleted > 0) {
     // As many entries may have moved unseen from this page to earlier ones, so it goes back as far as they can have
     // moved.
     const back = Math.floor((position.page * page.pageSize - deleted) / page.pageSize);
-    return { ...position, page: Math.max(0, back), total: page.totalCount };
+    return { ...position, page: Math.max(0, back), total };
   }
   if (page.count === 0) return 'end';
   const full = page.count >= page.pageSize;
@@ -66,7 +68,7 @@ export const nextPosition: NextPosition = (position, page) => {
   if (!full && page.totalCount !== null && passed >= page.totalCount) return 'end';
 
   const ordered = position.ordered && isAscending(page.instantsUs);
-  const counted = { ...position, page: position.page + 1, total: page.totalCount, ordered };
+  const counted = { ...position, page: position.page + 1, total, ordered };
   const newestUs = page.instantsUs.at(-1);
   if (!ordered || newestUs === undefined || page.totalCount === null) return counted;
 
@@ -76,6 +78,10 @@ export const nextPosition: NextPosition = (position, page) => {
   const dense = repeated * 2 > page.count && position.page < MAX_COUNTED_PAGES;
   return dense ? counted : startOf(anchorUs);
 };
+
+function leastOf(one: number | null, other: number | null): number | null {
+  return one === null || other === null ? (one ?? other) : Math.min(one, other);
+}
 
 function isAscending(instantsUs: readonly number[]): boolean {
   for (let at = 1; at < instantsUs.length; at += 1) {

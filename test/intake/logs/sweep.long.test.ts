@@ -21,7 +21,8 @@ interface Rules {
   readonly exclusive: boolean;
   readonly precisionUs: number;
   readonly pageSize: number;
-  readonly total: 'exact' | 'zero' | 'absent' | 'stale';
+  /** `of_page`: the number of entries on the page. `changing`: one less in every second answer. */
+  readonly total: 'exact' | 'zero' | 'absent' | 'stale' | 'of_page' | 'changing';
 }
 
 /** The service as the sweep sees it, with rules for what the specification leaves open. */
@@ -30,13 +31,21 @@ function page(
   rules: Rules,
   fromUs: number,
   at: number,
+  request: number,
 ): { ids: number[]; view: PageView } {
   const cut = (us: number) => Math.floor(us / rules.precisionUs);
   const matching = entries
     .filter(({ us }) => (rules.exclusive ? cut(us) > cut(fromUs) : cut(us) >= cut(fromUs)))
     .sort((a, b) => a.us - b.us || a.id - b.id);
   const items = matching.slice(at * rules.pageSize, (at + 1) * rules.pageSize);
-  const total = { exact: matching.length, zero: 0, absent: null, stale: matching.length + 7 }[rules.total];
+  const total = {
+    exact: matching.length,
+    zero: 0,
+    absent: null,
+    stale: matching.length + 7,
+    of_page: items.length,
+    changing: Math.max(0, matching.length - (request % 2)),
+  }[rules.total];
   return {
     ids: items.map(({ id }) => id),
     view: {
@@ -58,7 +67,7 @@ function sweep(
   let present = entries;
   let position = startOf(fromUs);
   for (let requests = 1; requests < 10_000; requests += 1) {
-    const { ids, view } = page(present, rules, position.fromUs, position.page);
+    const { ids, view } = page(present, rules, position.fromUs, position.page, requests);
     for (const id of ids) seen.add(id);
     const next = nextPosition(position, view);
     if (next === 'end') return { seen, requests };
@@ -72,7 +81,7 @@ const anyRules = fc.record({
   exclusive: fc.boolean(),
   precisionUs: fc.constantFrom(1, 1000, SECOND_US),
   pageSize: fc.constantFrom(1, 2, 5, 37, 100),
-  total: fc.constantFrom<Rules['total'][]>('exact', 'zero', 'absent', 'stale'),
+  total: fc.constantFrom<Rules['total'][]>('exact', 'zero', 'absent', 'stale', 'of_page', 'changing'),
 });
 
 /** Instants with many ties: bursts around few seconds. */
