@@ -19,7 +19,8 @@ import { PageReader, type ReadPage } from './page-reader.ts';
 import type { RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
-import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf } from './sweep.ts';
+import { cursorOf, NOW_MARGIN_US, type Position, startOf } from './sweep.ts';
+import { positionAfter, type Sweep, unsettled } from './sweep-state.ts';
 
 /**
  * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,
@@ -105,21 +106,6 @@ export interface Swept {
   readonly atUs: number;
   /** Up to here every entry has been stored once, but the store may have deleted it since. */
   readonly prunedUs: number;
-}
-
-/** A sweep in progress, which may take several polls. */
-interface Sweep {
-  readonly position: Position;
-  readonly pageSize: number;
-  readonly fromUs: number;
-  readonly atUs: number;
-  /** The cursor when the sweep began. */
-  readonly cursorUs: number;
-  /**
-   * From here on late entries may have appeared since the sweep passed; Infinity while the sweep reads only old
-   * entries.
-   */
-  readonly unsettledUs: number;
 }
 
 /** What all streams of a feed share. */
@@ -382,22 +368,4 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (occurredAtUs < sweep.cursorUs) this.#feed.late(serviceNowUs - occurredAtUs);
     }
   }
-}
-
-/**
- * The sweep after a page. The page's entries after `settledUs` are so recent that late ones may still appear among
- * them. So the next sweep reads from there again, however long this one takes to reach the end.
- */
-function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {
-  const isYoung = sweep.unsettledUs === Infinity && instantsUs.some((us) => us > settledUs);
-  return isYoung ? { ...sweep, unsettledUs: Math.max(sweep.fromUs, settledUs) } : sweep;
-}
-
-function positionAfter<T>(
-  { at, pageSize, answer }: ReadPage<T>,
-  { instantsUs }: SortedPage,
-): Position | 'end' {
-  const { items, totalCount, pageSize: echoed } = answer.value;
-  const inForce = echoed !== null && echoed > 0 ? echoed : pageSize;
-  return nextPosition(at, { count: items.length, pageSize: inForce, totalCount, instantsUs });
 }
