@@ -242,6 +242,24 @@ describe('an entry that the service counts but never returns', () => {
     expect(lost()).toEqual([]);
     expect(feed().verifiedUntilUs).toBeGreaterThan(atUs + (20 + HIDDEN_MINUTES) * MINUTE_US);
   });
+
+  test('is reported even if it is the only one of its stream', async () => {
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        const { id } = world.addNest({ name: 'Legal' });
+        world.addBird(id, { name: 'Contracts', triggerType: 'event' });
+      },
+      between: hiding('the hidden one', () => true),
+    });
+    const world = stage.worlds.eu!;
+    const [birdId] = [...world.birds.keys()];
+    await stage.minutesPass(10);
+    world.appendBirdLog(birdId!, { fields: { eventType: 'Saved', message: 'the hidden one' } });
+    await stage.minutesPass(30);
+    const alerts = stage.received().flatMap((one) => one.alerts);
+    expect(alerts.map(({ labels }) => labels.alertname)).toEqual(['FeedIncomplete']);
+  });
 });
 
 describe('Flights, which the service does not count', () => {

@@ -5,8 +5,9 @@
  * before that. It begins where the stream is not known to be complete yet, if that is earlier than the span.
  *
  * A sweep reads everything since its stream's cursor. So an idle stream, whose cursor is before the window, needs no
- * request: its last sweep was the audit. Only streams with traffic cost requests. They are audited in the order in
- * which they are due, and become late together if their share of the requests is too small.
+ * request: its last sweep was the audit, unless it listed fewer entries than the service counted. Only streams with
+ * traffic cost requests. They are audited in the order in which they are due, and become late together if their share
+ * of the requests is too small.
  */
 import { FEEDS, type Feed } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
@@ -312,7 +313,8 @@ export class AuditRound {
       );
       const spanFromUs = Math.min(toUs - this.#spans[span]!.lookbackMs * 1000, verifiedUs || oldestUs);
       const fromUs = Math.max(oldestUs, spanFromUs);
-      const isRead = slot.gaps.length === 0 && swept.fromUs <= fromUs;
+      const isProof = !(swept.isShort && slot.isCountTrue);
+      const isRead = isProof && slot.gaps.length === 0 && swept.fromUs <= fromUs;
       if (isRead || toUs - fromUs < LEAST_WINDOW_US) {
         this.#passed(slot, span, isRead ? toUs : verifiedUs);
         if (this.#verifiedUs.get(row) - this.#keptUs.get(row) >= KEEP_VERIFIED_US) {

@@ -20,7 +20,7 @@ import type { RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
 import { cursorOf, NOW_MARGIN_US, type Position, startOf } from './sweep.ts';
-import { positionAfter, type Sweep, unsettled } from './sweep-state.ts';
+import { listedOn, positionAfter, type Sweep, unsettled } from './sweep-state.ts';
 
 /**
  * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,
@@ -106,6 +106,8 @@ export interface Swept {
   readonly atUs: number;
   /** Up to here every entry has been stored once, but the store may have deleted it since. */
   readonly prunedUs: number;
+  /** Whether the service counted more entries than it listed, so that some may be missing. */
+  readonly isShort: boolean;
 }
 
 /** What all streams of a feed share. */
@@ -143,6 +145,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
   #sweptFromUs = 0;
   /** 0 before the first sweep that reached the end. */
   #sweptAtUs = 0;
+  #isShort = false;
 
   constructor(feed: LogFeed<T>, birdId: string) {
     this.#feed = feed;
@@ -156,7 +159,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
   swept(): Swept | undefined {
     if (this.#sweptAtUs === 0) return undefined;
     const [fromUs, atUs, prunedUs] = [this.#sweptFromUs, this.#sweptAtUs, this.#prunedUs];
-    return { stream: this.#stream, fromUs, atUs, prunedUs };
+    return { stream: this.#stream, fromUs, atUs, prunedUs, isShort: this.#isShort };
   }
 
   pageSize(): number {
@@ -241,10 +244,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
         fromUs,
         atUs: serviceNowUs,
         cursorUs: this.#cursorUs,
+        listed: 0,
+        total: 0,
         unsettledUs: Infinity,
       };
       const page = this.#sort(read.answer.value.items, observedAtUs);
-      sweep = unsettled(sweep, page, serviceNowUs - overlapUs());
+      sweep = listedOn(unsettled(sweep, page, serviceNowUs - overlapUs()), read);
       const candidates = await this.#withoutStored(page.candidates);
       at = positionAfter(read, page);
       // Without order a page's newest instant says nothing about later pages, so the cursor waits for the end.
@@ -264,10 +269,11 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
     }
     // At least one page was read.
-    const { fromUs: sweptFromUs, atUs, cursorUs, unsettledUs } = sweep!;
+    const { fromUs: sweptFromUs, atUs, cursorUs, unsettledUs, listed, total } = sweep!;
     this.#unsettledUs = unsettledUs < this.#cursorUs - overlapUs() ? unsettledUs : undefined;
     this.#sweptFromUs = sweptFromUs;
     this.#sweptAtUs = atUs;
+    this.#isShort = listed < total;
     const historyMs = cursorUs === 0 ? (atUs - sweptFromUs) / 1000 : undefined;
     return { more: false, fresh, requests: count, historyMs };
   }

@@ -11,6 +11,9 @@ export interface Sweep {
   readonly atUs: number;
   /** The cursor when the sweep began. */
   readonly cursorUs: number;
+  /** How many entries the service has listed from the present anchor on, and how many it counts there. */
+  readonly listed: number;
+  readonly total: number;
   /**
    * From here on late entries may have appeared since the sweep passed; Infinity while the sweep reads only old
    * entries.
@@ -25,6 +28,13 @@ export interface Sweep {
 export function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {
   const isYoung = sweep.unsettledUs === Infinity && instantsUs.some((us) => us > settledUs);
   return isYoung ? { ...sweep, unsettledUs: Math.max(sweep.fromUs, settledUs) } : sweep;
+}
+
+/** The sweep after a page, with the entries of that page. */
+export function listedOn<T>(sweep: Sweep, { at, answer }: ReadPage<T>): Sweep {
+  const { items, totalCount } = answer.value;
+  const before = at.page === 0 ? 0 : sweep.listed;
+  return { ...sweep, listed: before + items.length, total: totalCount ?? 0 };
 }
 
 /** Where the sweep reads on after a page. */

@@ -82,8 +82,10 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
     gone() {},
     swept(): Swept | undefined {
       if (!state.given) return undefined;
-      const { fromMsAgo, prunedUs = 0 } = state.given;
-      return { stream, fromUs: usAgo(fromMsAgo), atUs: clock.nowUs(), prunedUs };
+      const { fromMsAgo, hiddenUs = [], prunedUs = 0 } = state.given;
+      const fromUs = usAgo(fromMsAgo);
+      const isShort = hiddenUs.some((us) => us >= fromUs);
+      return { stream, fromUs, atUs: clock.nowUs(), prunedUs, isShort };
     },
     async ask(query) {
       asked.push({ birdId, query });
@@ -168,6 +170,35 @@ describe('a stream', () => {
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(12 * MINUTE_MS));
     // Right after a sweep, entries that come an overlap late cannot be known yet.
     expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(clock.nowUs() - OVERLAP_US);
+  });
+
+  test('that is idle is audited like any other while its sweeps list fewer entries than the service counts', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    const stream = await add('1', { ...HOURS_AGO, hiddenUs });
+    await pass(11 * MINUTE_MS);
+    expect(happenings).toContainEqual({ what: 'missing', region: 'eu', feed: 'bird_log', count: 1 });
+    expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(hiddenUs[0]!);
+    stream.given = HOURS_AGO;
+    await pass(10 * MINUTE_MS);
+    asked.length = 0;
+    await pass(HOUR_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(13 * MINUTE_MS));
+  });
+
+  test('that is idle is read by its sweeps again once its counts are known to be untrue', async () => {
+    await add('1', { ...HOURS_AGO, hiddenUs: Array(500).fill(usAgo(30 * MINUTE_MS)) });
+    await pass(11 * MINUTE_MS);
+    expect(happenings).toContainEqual({
+      what: 'counts_untrue',
+      region: 'eu',
+      feed: 'bird_log',
+      stream: 'logs/1',
+    });
+    asked.length = 0;
+    await pass(HOUR_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(13 * MINUTE_MS));
   });
 
   test('with traffic is audited whole at first, then over 4 h at each interval, a day hourly, all of it daily', async () => {

@@ -39,6 +39,8 @@ let huge: Set<number>;
 /** Whether the service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
 let malformed: number;
+/** Entries that are counted but not shown. */
+let counted: number;
 /** When the malformed ones were created; undefined if that cannot be read either. */
 let malformedUs: number | undefined;
 let happened: Happening[];
@@ -62,6 +64,7 @@ beforeEach(async () => {
   huge = new Set();
   isTalkative = true;
   malformed = 0;
+  counted = 0;
   malformedUs = undefined;
   happened = [];
   pages = createPageSize(100, clock);
@@ -114,7 +117,12 @@ function openLog(birdId = '7'): LogStream {
         }
         afterPage();
         return {
-          value: { items, totalCount: all.length + malformed, page, pageSize: isTalkative ? size : null },
+          value: {
+            items,
+            totalCount: all.length + malformed + counted,
+            page,
+            pageSize: isTalkative ? size : null,
+          },
           serverTimeUs: isTalkative ? serviceNowUs() : null,
         };
       },
@@ -332,6 +340,24 @@ describe('the last sweep', () => {
     expect(log.swept()).toMatchObject({ fromUs: TEST_START_US - 3_600 * SECOND_US, atUs: beganUs });
     await poll();
     expect(log.swept()).toMatchObject({ fromUs: beganUs - SECOND_US - OVERLAP_US, atUs: clock.nowUs() });
+  });
+
+  test('is short if fewer entries were listed than counted, wherever the sweep has stopped for a while', async () => {
+    for (let second = 2_500; second > 0; second -= 1) show(second);
+    counted = 1;
+    while ((await poll()).more);
+    expect(log.swept()?.isShort).toBe(true);
+    counted = 0;
+    await poll();
+    expect(log.swept()?.isShort).toBe(false);
+    // Of one instant, so that pages are counted.
+    for (let at = 0; at < 250; at += 1) show(-1);
+    await pass(1);
+    await poll();
+    expect(log.swept()?.isShort).toBe(false);
+    counted = 1;
+    await poll();
+    expect(log.swept()?.isShort).toBe(true);
   });
 });
 
