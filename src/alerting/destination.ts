@@ -1,6 +1,6 @@
 /** The integrations of a receiver as destinations of notifications, and what each of them takes. */
 
-import { positioned, waysOf } from '../channels/integration-identity.ts';
+import { identitiesOf, positioned } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
@@ -53,7 +53,7 @@ export async function queue(
   deliveries: readonly Delivery[],
   covers?: readonly LinkedSpan[],
 ): Promise<void> {
-  await tx.outbox.enqueue({ ...notification, ways: waysOf(integrations) }, deliveries, covers);
+  await tx.outbox.enqueue({ ...notification, identities: identitiesOf(integrations) }, deliveries, covers);
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
  * Recognizes an integration after the configuration has changed: by its kind and by whom it reaches, written as one
- * text, its *way*. Everything else about it may change, including its position.
+ * text, its *identity*. Everything else about it may change, including its position.
  *
  * Its position says which one of its kind it is, so it stays the same when integrations of other kinds come or go: what
  * waits for it keeps its order with what is queued later, and a failure stays its own.
@@ -13,16 +13,16 @@ import { CHANNELS } from './registry.ts';
 /** More than there are channels. */
 const POSITIONS_APART = 100;
 
-const PLACES = new Map(CHANNELS.map(({ kind }, place) => [kind, place]));
+const CHANNEL_NUMBERS = new Map(CHANNELS.map(({ kind }, number) => [kind, number]));
 
 /** The positions of integrations of these kinds; undefined for a kind that is not known. */
 function positionsOf(kinds: readonly string[]): (number | undefined)[] {
   const before = new Map<string, number>();
   return kinds.map((kind) => {
-    const place = PLACES.get(kind);
+    const number = CHANNEL_NUMBERS.get(kind);
     const count = before.get(kind) ?? 0;
     before.set(kind, count + 1);
-    return place === undefined ? undefined : place + count * POSITIONS_APART;
+    return number === undefined ? undefined : number + count * POSITIONS_APART;
   });
 }
 
@@ -46,22 +46,22 @@ export function atPosition(integrations: readonly Integration[], position: numbe
 }
 
 /** The fields that say whom an integration reaches, in any channel. */
-const PLACE: ReadonlySet<string> = new Set([
+const IDENTIFYING: ReadonlySet<string> = new Set([
   ...['to', 'toNestMembers', 'url', 'format', 'app', 'channel', 'routingKey', 'apiKey', 'keys', 'entry'],
 ]);
 
-const knownWays = new WeakMap<readonly Integration[], readonly string[]>();
+const knownIdentities = new WeakMap<readonly Integration[], readonly string[]>();
 
-/** The way of each integration, in order. Addresses and keys cannot be recovered from it. */
-export function waysOf(integrations: readonly Integration[]): readonly string[] {
-  const ways = knownWays.get(integrations) ?? integrations.map(wayOf);
-  knownWays.set(integrations, ways);
-  return ways;
+/** The identity of each integration, in order. Addresses and keys cannot be recovered from it. */
+export function identitiesOf(integrations: readonly Integration[]): readonly string[] {
+  const identities = knownIdentities.get(integrations) ?? integrations.map(identityOf);
+  knownIdentities.set(integrations, identities);
+  return identities;
 }
 
-function wayOf(integration: Integration): string {
-  const place = Object.entries(integration).filter(([name]) => PLACE.has(name));
-  const text = JSON.stringify(withoutSecrets(place));
+function identityOf(integration: Integration): string {
+  const fields = Object.entries(integration).filter(([name]) => IDENTIFYING.has(name));
+  const text = JSON.stringify(withoutSecrets(fields));
   const digest = createHash('sha256').update(text).digest('hex').slice(0, 16);
   return `${integration.kind}:${digest}`;
 }
@@ -75,32 +75,32 @@ function withoutSecrets(value: unknown): unknown {
 
 /**
  * The present integration for something that was queued for `position` when its receiver's integrations had these
- * `ways`. An integration whose address has changed is taken to be a new one of the same kind. Undefined if it was
- * removed, or if `ways` say of none that it was there.
+ * `identities`. An integration whose address has changed is taken to be a new one of the same kind. Undefined if it was
+ * removed, or if `identities` has none at that position.
  */
 export function integrationAt(
   integrations: readonly Integration[],
   position: number,
-  ways: readonly string[],
+  identities: readonly string[],
 ): Integration | undefined {
-  const present = waysOf(integrations);
-  if (ways.length === present.length && ways.every((way, at) => way === present[at])) {
+  const present = identitiesOf(integrations);
+  if (identities.length === present.length && identities.every((identity, at) => identity === present[at])) {
     return atPosition(integrations, position);
   }
   const free = new Set(present.keys());
-  const take = (fits: (way: string) => boolean) => {
+  const take = (fits: (identity: string) => boolean) => {
     const at = [...free].find((one) => fits(present[one]!));
     if (at !== undefined) free.delete(at);
     return at;
   };
   // Matches each present integration with one former: first those that are the same, then, in order, those of the same
   // kind.
-  const same = ways.map((way) => take((one) => one === way));
-  const places = same.map((at, index) => at ?? take((one) => kindOf(one) === kindOf(ways[index]!)));
-  const at = places[positionsOf(ways.map(kindOf)).indexOf(position)];
+  const same = identities.map((identity) => take((one) => one === identity));
+  const places = same.map((at, index) => at ?? take((one) => kindOf(one) === kindOf(identities[index]!)));
+  const at = places[positionsOf(identities.map(kindOf)).indexOf(position)];
   return at === undefined ? undefined : integrations[at];
 }
 
-function kindOf(way: string): string {
-  return way.slice(0, way.indexOf(':'));
+function kindOf(identity: string): string {
+  return identity.slice(0, identity.indexOf(':'));
 }

@@ -73,9 +73,9 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
 }
 
 /**
- * The integration that a delivery was queued for, which may stand at another position after a reload. If the
- * notification does not say how to find it, as in those that an earlier version queued, only its kind is known: then it
- * is the one at its position if that has this kind, or else the receiver's first of this kind.
+ * The integration that a delivery was queued for, which may stand at another position after a reload. If the stored
+ * notification is damaged, only its kind is known: then it is the one at its position if that has this kind, or else
+ * the receiver's first of this kind.
  */
 export function integrationOf(
   receiver: Receiver | undefined,
@@ -84,9 +84,8 @@ export function integrationOf(
 ): Integration | undefined {
   if (!receiver) return undefined;
   const { integrations } = receiver;
-  // The stored notification may be damaged.
-  const ways = notification?.ways;
-  if (Array.isArray(ways)) return integrationAt(integrations, position, ways.map(String));
+  const identities = notification?.identities;
+  if (Array.isArray(identities)) return integrationAt(integrations, position, identities.map(String));
   const there = atPosition(integrations, position);
   return there?.kind === kind ? there : integrations.find((one) => one.kind === kind);
 }

@@ -1,6 +1,6 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 
-import { positioned, waysOf } from '../channels/integration-identity.ts';
+import { identitiesOf, positioned } from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
@@ -53,7 +53,10 @@ function testDeliveries(
   { nowUs, newId }: TestOptions,
 ): { notification: GroupNotification; deliveries: Delivery[] }[] {
   return [false, true].flatMap((isResolved) => {
-    const notification = { ...sampleNotification(name, isResolved, nowUs), ways: waysOf(integrations) };
+    const notification = {
+      ...sampleNotification(name, isResolved, nowUs),
+      identities: identitiesOf(integrations),
+    };
     const deliveries = positioned(integrations).flatMap(([position, integration]) =>
       isResolved && channelOf(integration).audience !== 'incidents'
         ? []

@@ -20,7 +20,7 @@ import {
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;
 
 /** How this process can read a region. */
-export interface RegionWay {
+export interface RegionAccess {
   /** Starts reading it, at this rate if one is known. */
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
   /** Whether its service answers this process. */
@@ -47,7 +47,7 @@ export interface Part {
    * A region that is read whenever this process has that duty. `knownPerSecond`: the rate that its service just
    * allowed.
    */
-  region(setting: RegionSetting, way: RegionWay, knownPerSecond: number | undefined): WatchedRegion;
+  region(setting: RegionSetting, access: RegionAccess, knownPerSecond: number | undefined): WatchedRegion;
   /** The replicas that share the store, including this one; none if the process has it to itself. */
   replicas(): ReturnType<Ownership['replicas']>;
   /** What delivery must know if several replicas share the store. */
@@ -124,7 +124,7 @@ function partOf(options: OwnershipOptions, repeatsInVain: () => boolean): Part {
     isAlerting: () => ownership.owns(ALERTING),
     whileRepeating: (work, signal) =>
       whileRepeating({ ...options, ownership, isInVain: repeatsInVain }, work, signal),
-    region: (setting, way) => createOwnedRegion({ ...options, ...way, setting, ownership }),
+    region: (setting, access) => createOwnedRegion({ ...options, ...access, setting, ownership }),
     replicas: () => ownership.replicas(),
     senders: ownership.senders,
     lookEveryMs: LOOK_EVERY_MS,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { integrationAt, positioned, waysOf } from '../../src/channels/integration-identity.ts';
+import { identitiesOf, integrationAt, positioned } from '../../src/channels/integration-identity.ts';
 import type { Integration } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from './sample-notifications.ts';
@@ -31,9 +31,9 @@ test.each([
   ['all are taken out', 'a@', '', '--'],
   ['another kind stands in its place', 'a', '@', '-'],
 ])('where %s, %s to %s, pending messages go to %s', (_, before, after, expected) => {
-  const [ways, present] = [waysOf(integrations(before)), integrations(after)];
+  const [identities, present] = [identitiesOf(integrations(before)), integrations(after)];
   const found = positioned(integrations(before)).map(([position]) => {
-    const one = integrationAt(present, position, ways);
+    const one = integrationAt(present, position, identities);
     return one === undefined ? '-' : after[present.indexOf(one)];
   });
   expect(found.join('')).toBe(expected);
@@ -47,20 +47,24 @@ test('the position of an integration does not depend on integrations of other ki
 });
 
 describe('an integration is the same', () => {
-  const wayOf = (integration: Integration) => waysOf([integration])[0];
+  const identityOf = (integration: Integration) => identitiesOf([integration])[0];
 
   test('whatever else changes', () => {
     const changed = webhook({ timeoutMs: 1, sendResolved: false, secret: secret('another'), maxAlerts: 3 });
-    expect(wayOf(changed)).toBe(wayOf(webhook()));
-    expect(wayOf(email({ password: secret('another'), hello: 'x' }))).toBe(wayOf(email()));
+    expect(identityOf(changed)).toBe(identityOf(webhook()));
+    expect(identityOf(email({ password: secret('another'), hello: 'x' }))).toBe(identityOf(email()));
   });
 
   test('while it reaches the same people', () => {
-    expect(wayOf(email({ to: ['ann@example.com'] }))).not.toBe(wayOf(email()));
-    expect(wayOf(webhook({ url: secret('https://hook.example/other') }))).not.toBe(wayOf(webhook()));
+    expect(identityOf(email({ to: ['ann@example.com'] }))).not.toBe(identityOf(email()));
+    expect(identityOf(webhook({ url: secret('https://hook.example/other') }))).not.toBe(
+      identityOf(webhook()),
+    );
   });
 
   test('and its destination does not reveal its address', () => {
-    expect(wayOf(webhook({ url: secret('https://hook.example/c4nary') }))).toMatch(/^webhook:[0-9a-f]{16}$/);
+    expect(identityOf(webhook({ url: secret('https://hook.example/c4nary') }))).toMatch(
+      /^webhook:[0-9a-f]{16}$/,
+    );
   });
 });

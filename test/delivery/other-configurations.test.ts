@@ -1,6 +1,6 @@
 /** Replicas read a new configuration one after another: a replica may not know yet what another one has queued. */
 import { expect, test } from 'vitest';
-import { positioned, waysOf } from '../../src/channels/integration-identity.ts';
+import { identitiesOf, positioned } from '../../src/channels/integration-identity.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { secret } from '../../src/secret.ts';
 import { delivery, group, webhook } from '../channels/sample-notifications.ts';
@@ -42,7 +42,7 @@ test('so do messages for a new integration of a receiver', async () => {
     delivery({ id: `d-${index}`, notificationId: 'n', position }),
   );
   await home.store.transaction((tx) =>
-    tx.outbox.enqueue(group({ id: 'n', ways: waysOf(more.integrations) }), rows),
+    tx.outbox.enqueue(group({ id: 'n', identities: identitiesOf(more.integrations) }), rows),
   );
   await home.clock.advance(MINUTE_MS);
   expect((await home.stateOf('d-0')).state).toBe('delivered');

@@ -28,7 +28,8 @@ export interface ChatIntegration extends PostIntegration, ReaderZone {
   readonly text?: Template;
 }
 
-type Way = Pick<ChatIntegration, 'url' | 'keys'>;
+/** Where messages go, with the credentials for it. */
+type Endpoint = Pick<ChatIntegration, 'url' | 'keys'>;
 
 interface ChatService<Keys extends z.ZodRawShape> {
   readonly kind: string;
@@ -40,7 +41,7 @@ interface ChatService<Keys extends z.ZodRawShape> {
   readonly textKey: 'text' | 'message';
   /** The default of `send_resolved`, as in Alertmanager. */
   readonly sendResolved: boolean;
-  /** Keys with secrets in them, which `ways` reads. */
+  /** Keys with secrets in them, which `endpoint` reads. */
   readonly secretKeys: z.ZodRawShape;
   readonly keys: Keys;
   /** Keys of Alertmanager that only concern looks. */
@@ -50,10 +51,10 @@ interface ChatService<Keys extends z.ZodRawShape> {
    * Reads the keys of `global`; the result reads at the path of an entry where its messages go. Reports mistakes to
    * `check`; what has one reads as undefined.
    */
-  ways(check: Check): (path: Path, http: HttpSettings | undefined) => Way | undefined;
+  endpoint(check: Check): (path: Path, http: HttpSettings | undefined) => Endpoint | undefined;
   /** What is posted. Without an address of its own it goes to the integration's. */
   request(
-    way: Way,
+    endpoint: Endpoint,
     message: ChatMessage,
     entry: z.output<z.ZodObject<Keys>>,
   ): Omit<PostRequest, 'url' | 'templateError'> & { readonly url?: string };
@@ -77,16 +78,21 @@ export function chatChannel<Keys extends z.ZodRawShape>(
     })
     .describe(service.about);
 
-  function readEntry(check: Check, path: Path, http: HttpSettings | undefined, way: Way | undefined) {
+  function readEntry(
+    check: Check,
+    path: Path,
+    http: HttpSettings | undefined,
+    endpoint: Endpoint | undefined,
+  ) {
     refuseTemplates(check, path, shape, [...(titleKey ? [titleKey] : []), textKey]);
     const title = titleKey && readTemplate(check, [...path, titleKey], 'text');
     const text = readTemplate(check, [...path, textKey], 'text');
     const entry = check.read(shape, path) as (object & SharedKeys) | undefined;
-    if (!entry || !way) return undefined;
+    if (!entry || !endpoint) return undefined;
     const { timeout: timeoutMs, send_resolved: sendResolved, timezone } = entry;
     return {
       kind,
-      ...way,
+      ...endpoint,
       entry: chosen(entry, Object.keys(service.keys)),
       ...(title && { title }),
       ...(text && { text }),
@@ -105,11 +111,11 @@ export function chatChannel<Keys extends z.ZodRawShape>(
     ...(service.globalShape && { globalShape: service.globalShape }),
     ...(service.judge && { judge: service.judge }),
     reader(check) {
-      const ways = service.ways(check);
+      const endpointAt = service.endpoint(check);
       const readHttp = httpReader(check);
       return (path) => {
         const http = readHttp(path);
-        return readEntry(check, path, http, ways(path, http));
+        return readEntry(check, path, http, endpointAt(path, http));
       };
     },
     request(integration, notification, externalUrl) {

@@ -28,7 +28,7 @@ export const discordChannel = chatChannel({
     username: words.max(80).optional().describe("Replaces the webhook's own name."),
     avatar_url: words.optional().describe("Address of an image that replaces the webhook's own."),
   },
-  ways: (check) => (path) => {
+  endpoint: (check) => (path) => {
     const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });
     return url ? { url, keys: [] } : undefined;
   },

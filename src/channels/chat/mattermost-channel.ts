@@ -45,7 +45,7 @@ export const mattermostChannel = chatChannel({
     ...['thumb_url', 'footer', 'footer_icon', 'image_url', 'attachments', 'type', 'props'],
   ],
   globalShape: twins('mattermost_webhook_url', 'Default webhook for `mattermost_configs`.'),
-  ways(check) {
+  endpoint(check) {
     const webhook = sharedSecret(check, 'webhook_url', 'mattermost_webhook_url', mistakeInUrl);
     return (path) => {
       const url = webhook(path);

@@ -39,7 +39,7 @@ export const pushoverChannel = chatChannel({
     sound: words.optional().describe("Replaces the user's own sound."),
   },
   looks: ['url', 'url_title', 'html', 'monospace'],
-  ways: (check) => (path) => {
+  endpoint: (check) => (path) => {
     const keys = ['token', 'user_key'].map((key) => check.secret(path, key, { isRequired: true }));
     const url = urlAt(check, [...path, 'api_url']) ?? DEFAULT_URL;
     const given = keys.filter((key) => key !== null);

@@ -41,7 +41,7 @@ export const rocketchatChannel = chatChannel({
     ...twins('rocketchat_token', 'Default token for `rocketchat_configs`.'),
     ...twins('rocketchat_token_id', 'Default user id for `rocketchat_configs`.'),
   },
-  ways(check) {
+  endpoint(check) {
     const shared = urlAt(check, ['global', 'rocketchat_api_url']) ?? DEFAULT_URL;
     const token = sharedSecret(check, 'token', 'rocketchat_token');
     const user = sharedSecret(check, 'token_id', 'rocketchat_token_id');

@@ -39,7 +39,7 @@ export const telegramChannel = chatChannel({
       .meta({ preset: DEFAULT_URL, description: "Address of Telegram's Bot API." }),
     ...twins('telegram_bot_token', 'Default token for `telegram_configs`.'),
   },
-  ways(check) {
+  endpoint(check) {
     const shared = urlAt(check, ['global', 'telegram_api_url']) ?? DEFAULT_URL;
     const token = sharedSecret(check, 'bot_token', 'telegram_bot_token', mistakeInToken);
     return (path, http) => {

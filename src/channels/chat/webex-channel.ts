@@ -25,7 +25,7 @@ export const webexChannel = chatChannel({
       .optional()
       .meta({ preset: DEFAULT_URL, description: 'Address to which messages for Webex are sent.' }),
   },
-  ways(check) {
+  endpoint(check) {
     const shared = urlAt(check, ['global', 'webex_api_url']) ?? DEFAULT_URL;
     return (path, http) => {
       const url = urlAt(check, [...path, 'api_url']) ?? shared;

@@ -46,27 +46,27 @@ export function openMails({
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();
       let isSent = false;
-      const way = slowIntegrations.of(attempt);
+      const mailing = slowIntegrations.of(attempt);
       const mail: Mail = {
         ...message,
         date: new Date(clock.nowUs() / 1000),
         xMailer: `nestwatch/${version}`,
         signal: abort.signal,
-        whenBegun: way.begin,
+        whenBegun: mailing.begin,
         whenSent() {
           isSent = true;
         },
       };
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
-        const { rejectedErrors = [] } = await pools.poolOf(integration, way.isSlow).sendMail(mail);
+        const { rejectedErrors = [] } = await pools.poolOf(integration, mailing.isSlow).sendMail(mail);
         const outcome = partly(rejectedErrors, secretsOf(integration));
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
         return failed(error, isSent, secretsOf(integration));
       } finally {
         cancelTimer();
-        way.end();
+        mailing.end();
       }
     },
 

@@ -173,10 +173,10 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'slack');
   const http = shared.http(path);
-  const way = readWay(check, path, shared, http);
+  const endpoint = readEndpoint(check, path, shared, http);
   const slack = check.read(slackShape, path);
-  if (!slack || !way) return undefined;
-  if (way.app && http?.credentials) {
+  if (!slack || !endpoint) return undefined;
+  if (endpoint.app && http?.credentials) {
     check.problem(
       [...path, 'app_token'],
       'is used to log in to Slack: remove the credentials from `http_config`',
@@ -184,7 +184,7 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
   }
   return {
     kind: 'slack',
-    ...way,
+    ...endpoint,
     channel: slack.channel ?? '',
     username: slack.username ?? '',
     iconEmoji: slack.icon_emoji ?? '',
@@ -199,7 +199,7 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
 }
 
 /** Reads where messages go: to an incoming webhook or an app. The entry's own has precedence over that of `global`. */
-function readWay(
+function readEndpoint(
   check: Check,
   path: Path,
   shared: Shared,

@@ -43,10 +43,10 @@ export type FlightOutcome = 'succeeded' | 'failed' | 'cancelled';
 export type Notification = GroupNotification | DigestNotification | ForwardNotification;
 
 /**
- * The receiver's integrations when it was queued, by position: with this, each delivery finds its integration again
- * after the configuration has changed. Absent in notifications that an earlier version queued.
+ * The identities of the receiver's integrations when it was queued (`channels/integration-identity.ts`): with these, each
+ * delivery finds its integration again after the configuration has changed. Absent before it is queued.
  */
-type Ways = readonly string[];
+type Identities = readonly string[];
 
 /** News of a group of alerts. */
 export interface GroupNotification {
@@ -87,7 +87,7 @@ export interface GroupNotification {
   readonly acknowledged?: true;
   /** Mail addresses that replace the integration's own. */
   readonly to?: readonly string[];
-  readonly ways?: Ways;
+  readonly identities?: Identities;
 }
 
 export interface DigestNotification {
@@ -98,7 +98,7 @@ export interface DigestNotification {
   readonly digest: Digest;
   /** The time zone of its schedule, and of its times if the reader sets none. */
   readonly timezone?: string;
-  readonly ways?: Ways;
+  readonly identities?: Identities;
 }
 
 /** Single events, for receivers that want them all. */
@@ -111,7 +111,7 @@ export interface ForwardNotification {
   readonly events: readonly Event[];
   /** Half of a batch that was not accepted as a whole. */
   readonly isHalf?: true;
-  readonly ways?: Ways;
+  readonly identities?: Identities;
 }
 
 /** The most alerts of one notification that get a link to acknowledge them. */
