@@ -2,7 +2,7 @@ import type { Fact, Place } from '../../domain/alert/fact.ts';
 import { type BirdRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
 import type { SeenBird } from './inventory-reading.ts';
 
-interface ComparisonContext {
+export interface ComparisonContext {
   /** The name of its Nest. */
   readonly nest: string;
   readonly hasAlert: boolean;

@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
-import { compareBird, placeOf } from './compare-bird.ts';
+import { type ComparisonContext, compareBird, placeOf } from './compare-bird.ts';
 import { enteringNests, goneNests } from './compare-nests.ts';
 import { connectionsLostBefore } from './connections-lost-before.ts';
 import { endedUnwatched } from './ended-unwatched.ts';
@@ -50,6 +50,12 @@ interface Changes {
   readonly nests: NestRecord[];
   readonly birds: BirdRecord[];
   readonly facts: Fact[];
+}
+
+/** How a Bird was seen, and what is known of it besides. */
+interface Seeing extends Omit<ComparisonContext, 'newsSinceUs'> {
+  /** When it was seen, on our clock or on the service's, whichever is behind. */
+  readonly nowUs: number;
 }
 
 export class Inventory implements Names {
@@ -215,8 +221,9 @@ export class Inventory implements Names {
     const own = new Map(added.map(({ nestId }) => [nestId, seenNests.get(nestId)!]));
     const changes = await this.#changesOfNests(enteringNests(this.#nests, own), readAtUs);
     const nowUs = Math.min(readAtUs, serverTimeUs ?? readAtUs);
-    for (const seen of added)
-      this.#addSeen(seen, { readAtUs, nowUs }, own.get(seen.nestId)!.name, false, changes);
+    for (const seen of added) {
+      this.#addSeen(seen, { readAtUs, nowUs, nest: own.get(seen.nestId)!.name, hasAlert: false }, changes);
+    }
     await commit({ region, ...changes });
     this.#keep(changes, own);
     birdsAdded();
@@ -244,7 +251,11 @@ export class Inventory implements Names {
     this.#readAlone.add(birdId);
     const changes: Changes = { nests: [], birds: [], facts: [] };
     const seen = seenBird(region, value.entry, before.nestId);
-    this.#addSeen(seen, { readAtUs }, this.nest(before.nestId), true, changes);
+    this.#addSeen(
+      seen,
+      { readAtUs, nowUs: readAtUs, nest: this.nest(before.nestId), hasAlert: true },
+      changes,
+    );
     const { birds, facts } = changes;
     await commit({ region, birds, facts });
     for (const bird of birds) this.#birds.set(birdId, bird);
@@ -278,8 +289,9 @@ export class Inventory implements Names {
     for (const seen of seenBirds.values()) {
       if (this.#readAlone.has(seen.birdId)) continue;
       const hasAlert = alertScopes.has(birdScope(region, seen.birdId));
-      const ended = mayBeBack(seen) ? unwatched?.get(seen.birdId) : undefined;
-      this.#addSeen(seen, { readAtUs, nowUs }, nameOf(seen.nestId), hasAlert, changes, ended);
+      const endedUnwatched = mayBeBack(seen) ? unwatched?.get(seen.birdId) : undefined;
+      const nest = nameOf(seen.nestId);
+      this.#addSeen(seen, { readAtUs, nowUs, nest, hasAlert, endedUnwatched }, changes);
     }
     this.#findVanished(reading, alertScopes, nameOf, changes);
     if (malformed.length + unread.size > 0) return changes;
@@ -297,19 +309,12 @@ export class Inventory implements Names {
     return { nests, birds: [], facts: await connectionsLostBefore(store, region, nests, readAtUs) };
   }
 
-  /** Adds what is new about a Bird that the service lists. `nowUs`: the current time for `Newcomers`. */
-  #addSeen(
-    seen: SeenBird,
-    { readAtUs, nowUs = readAtUs }: { readonly readAtUs: number; readonly nowUs?: number },
-    nest: string,
-    hasAlert: boolean,
-    changes: Changes,
-    ended?: string,
-  ): void {
+  /** Adds what is new about a Bird that the service lists. */
+  #addSeen(seen: SeenBird, { nowUs, ...context }: Seeing, changes: Changes): void {
     this.#missedOnce.delete(seen.birdId);
     const newsSinceUs = (wasExcluded: boolean) => this.#newcomers.newsSinceUs(nowUs, wasExcluded);
-    const context = { nest, hasAlert, readAtUs, newsSinceUs, endedUnwatched: ended };
-    const { bird, fact } = compareBird(this.#birds.get(seen.birdId), seen, context);
+    const before = this.#birds.get(seen.birdId);
+    const { bird, fact } = compareBird(before, seen, { ...context, newsSinceUs });
     if (bird) changes.birds.push(bird);
     if (fact) changes.facts.push(fact);
   }
