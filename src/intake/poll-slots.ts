@@ -1,12 +1,12 @@
 /**
  * Limits how many polls of a region run at the same time. If the service is slow to answer one feed, that feed's
- * polls would soon occupy all places and every other feed would have to wait. So a feed whose polls are slow must
- * leave some places to the others.
+ * polls would soon occupy all slots and every other feed would have to wait. So a feed whose polls are slow must
+ * leave some slots to the others.
  */
 /** A poll that takes longer is slow. Most take a fraction of a second. */
 const SLOW_MS = 2_000;
 
-/** The part of the places that slow feeds leave to others. */
+/** The part of the slots that slow feeds leave to others. */
 const LEFT_TO_OTHERS = 1 / 4;
 
 interface Held {
@@ -17,7 +17,7 @@ interface Held {
 }
 
 /** All instants are monotonic milliseconds. */
-export class Places {
+export class PollSlots {
   readonly #count: number;
   readonly #mostOfSlow: number;
   readonly #held = new Map<string, Held>();
@@ -34,7 +34,7 @@ export class Places {
   }
 
   /**
-   * The feed that may begin no further poll because its polls are slow and occupy all places they may; undefined if
+   * The feed that may begin no further poll because its polls are slow and occupy all slots they may; undefined if
    * none.
    */
   fullFeed(nowMs: number): string | undefined {

@@ -20,7 +20,7 @@ import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
 import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
-import { Places } from './places.ts';
+import { PollSlots } from './poll-slots.ts';
 import { Polls, type Unlisted } from './polls.ts';
 import { type FeedReads, type FirstPass, ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
@@ -220,21 +220,21 @@ export class RegionIntake {
   async #pollAll(signal: AbortSignal, once: boolean): Promise<Iterable<Promise<void>>> {
     const { clock, region } = this.#options;
     const underWay = new Set<Promise<void>>();
-    const places = new Places(region.concurrency);
+    const slots = new PollSlots(region.concurrency);
     while (!signal.aborted) {
       await this.#client.ready(signal);
       if (signal.aborted) break;
       const nowMs = clock.monotonicMs();
-      const turn = places.isFull()
+      const turn = slots.isFull()
         ? { waitMs: Number.POSITIVE_INFINITY }
-        : this.#schedule.take(nowMs, places.fullFeed(nowMs));
+        : this.#schedule.take(nowMs, slots.fullFeed(nowMs));
       if ('name' in turn) {
         const isAudit = turn.name === AUDIT;
-        const leave = places.take(isAudit ? AUDIT : feedOf(turn.name), nowMs);
+        const release = slots.take(isAudit ? AUDIT : feedOf(turn.name), nowMs);
         const reading = isAudit ? this.#audit() : this.#polls.poll(turn.name, signal, once);
         const work = reading.finally(() => {
           underWay.delete(work);
-          leave(clock.monotonicMs());
+          release(clock.monotonicMs());
         });
         underWay.add(work);
         continue;

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
-import { refuse } from './asked/query.ts';
+import { refuse } from './requests/query.ts';
 
 /** After this time other work gets a turn. */
 const TURN_MS = 20;

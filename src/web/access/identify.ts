@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { SCOPES, type Scope } from '../../config/sections/access-section.ts';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { MAX_AUTHOR_LENGTH } from '../asked/silence-request.ts';
+import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import { createPasswordCheck } from './password-check.ts';
 
 export interface Identity {

@@ -9,8 +9,8 @@ import { readAlerts } from '../../operator/shown-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { flag, limit, oneOf, readQuery, refuse } from '../asked/query.ts';
-import { FILTERS, readFilter } from '../asked/read-filter.ts';
+import { flag, limit, oneOf, readQuery, refuse } from '../requests/query.ts';
+import { FILTERS, readFilter } from '../requests/read-filter.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
 import type { ApiOptions } from './api-options.ts';
 

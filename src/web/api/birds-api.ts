@@ -6,8 +6,8 @@ import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
-import { oneOf, readQuery } from '../asked/query.ts';
-import { readBirdQuery, readFlightQuery, readNestQuery } from '../asked/read-standing.ts';
+import { oneOf, readQuery } from '../requests/query.ts';
+import { readBirdQuery, readFlightQuery, readNestQuery } from '../requests/read-birds.ts';
 import type { StatusView } from '../status-view.ts';
 import {
   birdJson,

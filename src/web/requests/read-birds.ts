@@ -3,7 +3,7 @@ import { type BirdQuery, type FlightQuery, type NestQuery, STANDINGS } from '../
 import { limit, oneOf, readQuery } from './query.ts';
 import { FILTERS, readFilter } from './read-filter.ts';
 
-interface Asked {
+interface RequestContext {
   /** The watched regions. */
   readonly regions: readonly string[];
   readonly nowUs: number;
@@ -15,34 +15,34 @@ const PAGED = ['limit', 'cursor'] as const;
 
 const DAY_US = 86_400_000_000;
 
-export function readBirdQuery(search: URLSearchParams, asked: Asked): BirdQuery {
+export function readBirdQuery(search: URLSearchParams, context: RequestContext): BirdQuery {
   const given = readQuery(search, [...FILTERS, 'status', 'standing', ...PAGED]);
-  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
+  const { region, ...filter } = readFilter(given, context.regions, context.nowUs);
   const standing = oneOf('standing', given.standing, STANDINGS);
-  return { ...paged(given, region, asked), ...filter, status: given.status, standing };
+  return { ...paged(given, region, context), ...filter, status: given.status, standing };
 }
 
-export function readFlightQuery(search: URLSearchParams, asked: Asked): FlightQuery {
+export function readFlightQuery(search: URLSearchParams, context: RequestContext): FlightQuery {
   const given = readQuery(search, [...FILTERS, 'status', ...PAGED]);
-  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
-  return { ...paged(given, region, asked), ...filter, status: given.status };
+  const { region, ...filter } = readFilter(given, context.regions, context.nowUs);
+  return { ...paged(given, region, context), ...filter, status: given.status };
 }
 
 /** Flights are counted over the last 24 hours. */
-export function readNestQuery(search: URLSearchParams, asked: Asked): NestQuery {
+export function readNestQuery(search: URLSearchParams, context: RequestContext): NestQuery {
   const given = readQuery(search, [...FILTERS, ...PAGED]);
-  const { region, ...filter } = readFilter(given, asked.regions, asked.nowUs);
-  return { ...paged(given, region, asked), ...filter, countedSinceUs: asked.nowUs - DAY_US };
+  const { region, ...filter } = readFilter(given, context.regions, context.nowUs);
+  return { ...paged(given, region, context), ...filter, countedSinceUs: context.nowUs - DAY_US };
 }
 
 function paged(
   given: { readonly limit?: string; readonly cursor?: string },
   region: string | undefined,
-  asked: Asked,
+  context: RequestContext,
 ) {
   return {
-    regions: region === undefined ? asked.regions : [region],
-    limit: given.limit === undefined ? asked.limit : limit(given.limit),
+    regions: region === undefined ? context.regions : [region],
+    limit: given.limit === undefined ? context.limit : limit(given.limit),
     cursor: given.cursor,
   };
 }

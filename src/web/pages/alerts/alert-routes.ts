@@ -8,7 +8,7 @@ import type { Signature } from '../../../operator/find-alert.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
-import { refuse } from '../../asked/query.ts';
+import { refuse } from '../../requests/query.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';

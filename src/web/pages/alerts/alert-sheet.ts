@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../asked/silence-request.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
 import { alertMessage } from '../frame/alert-message.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';

@@ -5,8 +5,8 @@ import { readEnded } from '../../../operator/ended-episodes.ts';
 import { readAlerts, showAlerts } from '../../../operator/shown-alerts.ts';
 import type { AlertQuery } from '../../../store/alert-store.ts';
 import type { Transaction } from '../../../store/store.ts';
-import { flag, oneOf, readQuery } from '../../asked/query.ts';
-import { FILTERS, readFilter } from '../../asked/read-filter.ts';
+import { flag, oneOf, readQuery } from '../../requests/query.ts';
+import { FILTERS, readFilter } from '../../requests/read-filter.ts';
 import type { AlertsEntry } from './alerts-page.ts';
 
 interface AlertsQuery extends AlertQuery {

@@ -11,7 +11,7 @@ import { readFlightReport } from '../../../operator/flight-report.ts';
 import { showBirds } from '../../../operator/taken-up.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
-import { readBirdQuery, readNestQuery } from '../../asked/read-standing.ts';
+import { readBirdQuery, readNestQuery } from '../../requests/read-birds.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { StatusView } from '../../status-view.ts';
 import { problemOf } from '../frame/form.ts';

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
 import type { WriteStore } from '../../../store/write-store.ts';
 import { manyLines } from '../../../text/plain-text.ts';
-import { readWriteQuery } from '../../asked/read-writes.ts';
+import { readWriteQuery } from '../../requests/read-writes.ts';
 import { problemOf } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
 import { frame, heading } from '../frame/page-frame.ts';

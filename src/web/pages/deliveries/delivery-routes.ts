@@ -2,8 +2,8 @@
 import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import type { OutboxStore } from '../../../store/outbox-store.ts';
-import { refuse } from '../../asked/query.ts';
-import { readDeliveryQuery } from '../../asked/read-deliveries.ts';
+import { refuse } from '../../requests/query.ts';
+import { readDeliveryQuery } from '../../requests/read-deliveries.ts';
 import { fieldsOf, problemOf } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';

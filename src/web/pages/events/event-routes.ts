@@ -5,7 +5,7 @@ import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
 import type { EventStore } from '../../../store/event-store.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { readEventQuery } from '../../asked/read-events.ts';
+import { readEventQuery } from '../../requests/read-events.ts';
 import { problemOf } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';

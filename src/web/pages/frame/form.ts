@@ -4,8 +4,8 @@ import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
-import { QueryError, refuse } from '../../asked/query.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../asked/silence-request.ts';
+import { QueryError, refuse } from '../../requests/query.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
 import type { Words } from '../words/english.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {

@@ -8,7 +8,7 @@ import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago, exactTime } from '../../../text/instant-words.ts';
 import { exactZoneTime } from '../../../text/zone-time.ts';
-import { sayMistake } from '../../asked/query.ts';
+import { sayMistake } from '../../requests/query.ts';
 
 const REASONS = new Map([
   ['first', 'first of its group'],

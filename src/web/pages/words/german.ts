@@ -6,7 +6,7 @@ import type { NoAlert, NotFired } from '../../../operator/no-alert.ts';
 import { durationParts, type Unit } from '../../../text/duration-words.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { zoneTime } from '../../../text/zone-time.ts';
-import type { QueryMistake } from '../../asked/query.ts';
+import type { QueryMistake } from '../../requests/query.ts';
 import type { Words } from './english.ts';
 
 const PLURAL = new Intl.PluralRules('de');
