@@ -1,4 +1,4 @@
-/** `npm run bench`: measures every claim of speed in `test/README.md` together with its baseline, in one run. */
+/** `npm run bench`: measures every claim of speed in `README.md` together with its baseline, in one run. */
 import { benchBacklog } from './backlog.ts';
 import { isAlertmanagerHere, printBesideAlertmanager } from './beside-alertmanager.ts';
 import { printDelay } from './delay.ts';
