@@ -10,7 +10,7 @@ const HELD: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const ENDING: ReadonlySet<SignalName> = new Set(['SIGINT', 'SIGTERM']);
 
 /** The part of `process` that is needed. */
-export interface SignalledProcess {
+interface SignalledProcess {
   on(name: SignalName, listener: () => void): unknown;
   off(name: SignalName, listener: () => void): unknown;
   kill(pid: number, name: SignalName): unknown;
@@ -18,7 +18,7 @@ export interface SignalledProcess {
   readonly pid: number;
 }
 
-export interface HeldSignals {
+interface HeldSignals {
   /**
    * Calls `listener` each time the signal arrives, and soon if it arrived earlier and was held. The returned function
    * stops that.

@@ -28,14 +28,14 @@ export interface ReloadOutcome {
   readonly needsRestart: readonly string[];
 }
 
-export interface ReloadView extends ReloadOutcome {
+interface ReloadView extends ReloadOutcome {
   /** When the configuration in force was read. */
   readonly readAtUs: number;
   /** When the last reload was tried; 0 for never. */
   readonly triedAtUs: number;
 }
 
-export interface Reloading {
+interface Reloading {
   /** Resolves when the new configuration is in force or refused. It never rejects. */
   reload(): Promise<ReloadOutcome>;
   view(): ReloadView;

@@ -64,7 +64,7 @@ export interface InForce {
   readonly learned: Learned;
 }
 
-export interface Stages {
+interface Stages {
   /**
    * Creates the reader of a region. If it replaces `before` and the service is the same, it starts at that one's
    * request rate.

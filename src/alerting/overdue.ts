@@ -27,7 +27,7 @@ export interface OverdueOptions {
   readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
 }
 
-export interface Overdue {
+interface Overdue {
   /** Whether it is time to look. */
   isDue(): boolean;
   /** A step of the alerting pass. */

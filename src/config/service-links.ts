@@ -4,7 +4,7 @@ import { LINKED, type Linked, type LinkedPlace } from './sections/region-links.t
 import type { RegionConfig } from './sections/regions-section.ts';
 
 /** Addresses in the service's own application; only those that are configured and whose id is known. */
-export type ServiceAddresses = Readonly<Partial<Record<Linked, string>>>;
+type ServiceAddresses = Readonly<Partial<Record<Linked, string>>>;
 export type ServiceLinks = (place: Partial<LinkedPlace>) => ServiceAddresses;
 
 const NOWHERE: LinkedPlace = { region: '', nest_id: '', nest: '', bird_id: '', bird: '', flight_id: '' };

@@ -49,7 +49,7 @@ interface History {
 }
 
 /** What a try says about its delivery: that it now fails alone, or that it is settled after earlier tries. */
-export type Standing = 'isolated' | 'over' | undefined;
+type Standing = 'isolated' | 'over' | undefined;
 
 export interface IsolatedFailures {
   /** Records how a try ended; to be called for each, in order. */

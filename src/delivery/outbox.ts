@@ -77,7 +77,7 @@ export interface DeliveryOptions extends AttemptOptions {
 }
 
 /** What delivery must know of the replica that it belongs to. */
-export interface Senders {
+interface Senders {
   /** The number under which deliveries are claimed; undefined while none may be. */
   holder(): number | undefined;
   /** Whether a try may be begun, because it will have ended when another replica may repeat it. */

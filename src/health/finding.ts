@@ -5,7 +5,7 @@
 import type { Feed } from '../domain/alert/event.ts';
 
 /** Texts from outside are already cleaned and cut. */
-export interface Findings {
+interface Findings {
   readonly store_full: object;
   readonly store_fails: { readonly message: string };
   readonly store_away: { readonly message: string };

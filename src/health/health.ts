@@ -29,7 +29,7 @@ export interface HealthAnswer {
   readonly space: StoreSpace | undefined;
 }
 
-export interface Health {
+interface Health {
   read(): Promise<HealthAnswer>;
   /** The same, but data from the store may be a few seconds old. For callers that ask repeatedly. */
   readOften(): Promise<HealthAnswer>;

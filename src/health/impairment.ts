@@ -122,7 +122,7 @@ export const IMPAIRMENT_REASONS = Object.keys(IMPAIRMENTS) as readonly Impairmen
 export type ImpairmentSeverity = 'critical' | 'warning' | 'info';
 
 /** Whom or what an impairment concerns. Without any of these fields it concerns nestwatch as a whole. */
-export interface Concern {
+interface Concern {
   readonly region?: string;
   readonly feed?: Feed | 'inventory';
   readonly receiver?: string;

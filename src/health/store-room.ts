@@ -20,7 +20,7 @@ const WHY: ReadonlyMap<string, StoreRefusal['why']> = new Map([
   ['store_down', 'away'],
 ]);
 
-export interface StoreRoom {
+interface StoreRoom {
   /** Receives the reports of the stages. */
   hear(happening: Happening): void;
   /** Call this when the store answered, which means that its server is reachable. */

@@ -12,7 +12,7 @@ import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
 export type WatchFact = FactOf<'watch_health'>;
 
 /** Turns a snapshot and its impairments into facts. It remembers since when each impairment lasts. */
-export type WatchFacts = (snapshot: HealthSnapshot, found: readonly Impairment[]) => readonly WatchFact[];
+type WatchFacts = (snapshot: HealthSnapshot, found: readonly Impairment[]) => readonly WatchFact[];
 
 const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
   'inventory_failing',

@@ -16,7 +16,7 @@ interface ExchangeRequest {
   readonly body: string | null;
 }
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Uint8Array;

@@ -18,7 +18,7 @@ import { BIRD_METRICS } from './metric-catalogue.ts';
 /** The Birds whose series are shown. `failing`: those with a failed Flight within a day, and suspended ones. */
 export type ShownBirds = 'all' | 'failing' | 'none';
 
-export type BirdMetric = keyof typeof BIRD_METRICS;
+type BirdMetric = keyof typeof BIRD_METRICS;
 
 interface BirdSeriesOptions {
   readonly shown: ShownBirds;
@@ -45,7 +45,7 @@ export interface BirdSeries {
   write(isOpenMetrics: boolean, nowUs: number): Generator<string>;
 }
 
-export interface BirdPlace {
+interface BirdPlace {
   readonly region: string;
   readonly nestId: string;
   readonly birdId: string;

@@ -84,7 +84,7 @@ export interface Collected {
 }
 
 /** How many alerts with these labels fire; `nestId` is empty for alerts without a Nest. */
-export interface FiringCount {
+interface FiringCount {
   readonly alertname: string;
   readonly severity: string;
   readonly region: string;
@@ -110,7 +110,7 @@ interface Metrics {
   render(format?: 'text' | 'openmetrics'): Promise<Scraped>;
 }
 
-export const DEFAULT_MAX_BIRDS = 10_000;
+const DEFAULT_MAX_BIRDS = 10_000;
 
 const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
 

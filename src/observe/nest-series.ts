@@ -16,7 +16,7 @@ interface NestSeriesOptions {
   readonly dropped: (metric: NestMetric) => void;
 }
 
-export interface FlightEnd {
+interface FlightEnd {
   readonly region: string;
   readonly nestId: string;
   /** Must be a safe label. */

@@ -38,7 +38,7 @@ const COUNTED_HOURS = [24, 7 * 24, 30 * 24] as const;
 const FLIGHTS = 90;
 const LOG = 20;
 /** Failures whose cause is determined: their signatures take about 10 ms. */
-export const FAILURES = 50;
+const FAILURES = 50;
 
 const HOUR_US = 3_600_000_000;
 const SWITCHED_OFF = ['bird_log.Suspended', 'bird_log.Deactivated'];

@@ -20,7 +20,7 @@ import {
 type Work = (signal: AbortSignal, store: Store) => Promise<void>;
 
 /** How this process can read a region. */
-export interface RegionAccess {
+interface RegionAccess {
   /** Starts reading it, at this rate if one is known. */
   readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
   /** Whether its service answers this process. */

@@ -4,7 +4,7 @@ import type { Server as TlsServer } from 'node:tls';
 import type { ServerTls } from '../http/http-settings.ts';
 import type { Report } from '../report.ts';
 
-export interface CertificateOptions {
+interface CertificateOptions {
   readonly cert: string;
   readonly key: string;
   readonly minVersion?: NonNullable<ServerTls['minVersion']>;

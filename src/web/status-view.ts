@@ -54,7 +54,7 @@ export interface ReadsView {
   readonly oldestReadUs: number;
 }
 
-export interface FeedView {
+interface FeedView {
   readonly feed: Feed;
   readonly streams: number;
   /** The oldest cursor among its streams; 0 for none. */

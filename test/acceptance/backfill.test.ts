@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { type BackfillProgress, backfill } from '../../src/intake/backfill.ts';
 import { createServiceClient } from '../../src/service/client.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { openStage, type Stage } from './stage.ts';
 import { baseUrl, stageConfig } from './stage-config.ts';
 

@@ -9,7 +9,7 @@ import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
 import type { ApiOptions } from '../../src/web/api/api-options.ts';
 import { createApi } from '../../src/web/api/api-v1.ts';
-import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
+import type { explanationJson } from '../../src/web/api/explain-json.ts';
 import { createPush } from '../../src/web/push.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
 import { aStatus } from '../web/sample.ts';
@@ -66,7 +66,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     changed: () => {},
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);
-  return { status: answer.status, ...((await answer.json()) as ExplanationJson) };
+  return { status: answer.status, ...((await answer.json()) as ReturnType<typeof explanationJson>) };
 }
 
 async function silence(change: { readonly endsInMs: number }): Promise<void> {

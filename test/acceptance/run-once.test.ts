@@ -4,11 +4,11 @@ import type { Outcome } from '../../src/channels/channel.ts';
 import { createDaemon, type OnceOutcome } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Clock, sleep } from '../../src/time/clock.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { baseUrl, stageConfig } from './stage-config.ts';
 

@@ -13,11 +13,11 @@ import type { DigestNotification, GroupNotification } from '../../src/domain/gro
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import type { Store } from '../../src/store/store.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 import { baseUrl, type ConfigOptions, stageConfig } from './stage-config.ts';
 import { createStageStore, someTurns } from './stage-store.ts';

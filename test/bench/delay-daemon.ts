@@ -7,7 +7,6 @@
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { Happening } from '../../src/report.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
@@ -15,6 +14,7 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 export interface DelayDaemonOptions {

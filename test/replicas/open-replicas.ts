@@ -5,12 +5,12 @@ import { createDaemon, type Setup } from '../../src/daemon.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Wakes, WakeUp } from '../../src/store/store.ts';
 import { createStoreClock } from '../../src/time/store-clock.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 

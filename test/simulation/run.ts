@@ -6,13 +6,13 @@
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDaemon, type Daemon, type DaemonParts } from '../../src/daemon.ts';
 import type { Happening } from '../../src/report.ts';
-import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/time/clock.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
+import { simulatorTransport } from '../simulator/simulator-transport.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';

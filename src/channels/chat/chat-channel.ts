@@ -19,7 +19,7 @@ import { type PostIntegration, type PostRequest, postChannel } from '../post-cha
 import { postKeys } from '../post-config.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 
-export interface ChatIntegration extends PostIntegration, ReaderZone {
+interface ChatIntegration extends PostIntegration, ReaderZone {
   /** The service's credentials, in its own order. */
   readonly keys: readonly Secret[];
   /** What else its entry says, by key. */

@@ -64,7 +64,7 @@ const opsgenieShape = z
     'One Opsgenie alert per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and closed when all are resolved.',
   );
 
-export interface OpsgenieIntegration extends PostIntegration {
+interface OpsgenieIntegration extends PostIntegration {
   readonly kind: 'opsgenie';
   readonly apiKey: Secret;
   readonly message?: Template;
@@ -100,7 +100,7 @@ export const opsgenieChannel = postChannel<OpsgenieIntegration>({
   request: opsgenieRequest,
 });
 
-export function opsgenieRequest(
+function opsgenieRequest(
   integration: OpsgenieIntegration,
   notification: Readable,
   externalUrl: string,

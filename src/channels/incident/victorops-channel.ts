@@ -53,7 +53,7 @@ const victoropsShape = z
     'One VictorOps (Splunk On-Call) incident per group. It is acknowledged when every firing alert of the group is acknowledged in nestwatch, and resolved when all are resolved.',
   );
 
-export interface VictoropsIntegration extends PostIntegration {
+interface VictoropsIntegration extends PostIntegration {
   readonly kind: 'victorops';
   readonly apiKey: Secret;
   readonly routingKey: string;
@@ -84,7 +84,7 @@ export const victoropsChannel = postChannel<VictoropsIntegration>({
   request: victoropsRequest,
 });
 
-export function victoropsRequest(
+function victoropsRequest(
   integration: VictoropsIntegration,
   notification: Readable,
   externalUrl: string,

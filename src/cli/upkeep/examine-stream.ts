@@ -40,7 +40,7 @@ export function shownPrecision(entries: readonly Entry[]): Unit {
   return isWhole(1_000_000) ? 'second' : isWhole(1_000) ? 'millisecond' : 'microsecond';
 }
 
-export interface Bounds {
+interface Bounds {
   readonly from: 'inclusive' | 'exclusive';
   readonly to: 'inclusive' | 'exclusive';
   /** The precision to which both sides are truncated before they are compared. */
@@ -89,7 +89,7 @@ function isTelling(us: number, entries: readonly Entry[]): boolean {
   return isInside && entries.filter(({ createdAt }) => Math.abs(createdAt.us - us) < 1_000_000).length === 1;
 }
 
-export interface PageSizes {
+interface PageSizes {
   /** The largest page that was returned. */
   readonly largest: number;
   /** What happens to larger pages; `none` if that was not seen with the tested sizes. */
@@ -125,7 +125,7 @@ export async function examinePageSize(ask: AskPage, most: number): Promise<PageS
   return { largest: low, beyond: 'refused' };
 }
 
-export interface Counts {
+interface Counts {
   /** Of the whole stream; null if the service does not say. */
   readonly total: number | null;
   /** Why the count is untrue, in words; undefined if it seems true. */

@@ -30,7 +30,7 @@ export const storeShape = z.strictObject({
 });
 
 /** A store on PostgreSQL. */
-export interface PostgresConfig extends PostgresAddress {
+interface PostgresConfig extends PostgresAddress {
   readonly password: Secret | null;
   readonly schema: string;
   readonly statementTimeoutMs: number;

@@ -54,7 +54,7 @@ export function workOfRule({ sourceMatchers, targetMatchers }: InhibitRule): num
 }
 
 /** An alert that inhibits others. */
-export interface Source {
+interface Source {
   readonly fingerprint: string;
   readonly labels: Labels;
 }

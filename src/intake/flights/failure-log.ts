@@ -12,7 +12,7 @@ const LOG_ENTRIES = 50;
  * What a log is read for: the reason or the time of a failure, which nothing else tells; the failing step, if the reason
  * is known; or the reason again, after a first read that did not have it.
  */
-export type LogPurpose = 'reason' | 'step' | 'reason again';
+type LogPurpose = 'reason' | 'step' | 'reason again';
 
 /**
  * The most logs that one poll reads although the pace has no room: many failures at once must not delay other streams.

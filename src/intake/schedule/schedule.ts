@@ -104,7 +104,7 @@ export interface Lag {
 }
 
 /** How long a stream has been waiting to be read. */
-export interface StreamAge {
+interface StreamAge {
   readonly name: string;
   /** How long ago its last complete poll began, or, before the first, how long ago it was added. */
   readonly ageMs: number;

@@ -14,7 +14,7 @@ import { TableDigest } from './table-digest.ts';
 import type { RowSource, RowTarget, TableRow } from './table-rows.ts';
 
 /** The progress of a copy. */
-export interface CopyProgress {
+interface CopyProgress {
   readonly step: 'copied' | 'compared';
   readonly table: string;
   /** Rows of all tables so far. */

@@ -40,7 +40,7 @@ const PATIENTLY = { query_timeout: CHANGE_TIMEOUT_MS };
 /** Rows of `writer` unused for this long belong to processes that have ended. */
 const WRITER_LASTS = '30 days';
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly place: PostgresPlace;
   readonly clock: Clock;
   /** Whether other processes may use the same schema at the same time. */

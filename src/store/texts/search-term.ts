@@ -2,7 +2,7 @@
  * Prepares a search for texts as a store keeps them. A text that begins with a quotation mark, or that the engine
  * would damage, is stored as JSON (`encodeText`), so its parts must be looked for as JSON writes them.
  */
-export interface SearchTerm {
+interface SearchTerm {
   /** To find it in texts stored as they are. The leading `=` keeps the parameter itself from being encoded as JSON. */
   readonly signed: string;
   readonly inJson: string;

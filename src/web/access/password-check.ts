@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { isPasswordOf } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 
-export interface PasswordCheck {
+interface PasswordCheck {
   /** `busy` if too many are already waiting. */
   check(user: string, password: string, hash: string): Promise<'fits' | 'wrong' | 'busy'>;
 }

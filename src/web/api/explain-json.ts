@@ -53,7 +53,6 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
     })),
   };
 }
-export type ExplanationJson = ReturnType<typeof explanationJson>;
 
 function mentionJson({ notification, isListed, deliveries }: Mention) {
   const { id, receiver, groupKey, groupLabels, reason, status, createdAtUs } = notification;

@@ -9,7 +9,7 @@ import type { Page } from './frame/page.ts';
 import { exactly, type Html, timed } from './frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH, severityTone, type Tone } from './frame/page-words.ts';
 
-export interface Standing {
+interface Standing {
   readonly impairments: readonly Impairment[];
   /** Undefined while the store does not answer. */
   readonly alerts: FiringCounts | undefined;

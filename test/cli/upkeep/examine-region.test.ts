@@ -4,11 +4,11 @@ import { examineService } from '../../../src/cli/upkeep/examine-region.ts';
 import { type AskPage, examinePageSize } from '../../../src/cli/upkeep/examine-stream.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient } from '../../../src/service/client.ts';
-import { simulatorTransport } from '../../../src/simulator/answers/simulator-transport.ts';
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../../src/simulator/world/world.ts';
 import { baseUrl, stageConfig } from '../../acceptance/stage-config.ts';
+import { simulatorTransport } from '../../simulator/simulator-transport.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 
 interface Case {

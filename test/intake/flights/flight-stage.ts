@@ -11,12 +11,12 @@ import { createFlightWatches, type FlightWatch } from '../../../src/intake/fligh
 import type { Happening } from '../../../src/report.ts';
 import { secret } from '../../../src/secret.ts';
 import { createServiceClient, type ServiceClient } from '../../../src/service/client.ts';
-import { simulatorTransport } from '../../../src/simulator/answers/simulator-transport.ts';
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import type { FlightOutcome } from '../../../src/simulator/world/simulated-record.ts';
 import { createWorld } from '../../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
+import { simulatorTransport } from '../../simulator/simulator-transport.ts';
 import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
 
 export const SECOND_US = 1_000_000;

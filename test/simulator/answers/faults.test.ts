@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { createExchange } from '../../../src/simulator/answers/faults.ts';
 import { readBehaviours } from '../../../src/simulator/answers/read-behaviours.ts';
-import { simulatorTransport } from '../../../src/simulator/answers/simulator-transport.ts';
 import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
 import { createTrial, TOKEN } from '../ask.ts';
+import { simulatorTransport } from '../simulator-transport.ts';
 
 const REQUEST = { method: 'GET', path: '/api-rest/users', headers: { authorization: TOKEN } } as const;
 

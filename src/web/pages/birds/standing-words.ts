@@ -36,7 +36,7 @@ export function birdLink({ root, words }: Page, { region, birdId, name }: BirdOv
 }
 
 /** The list of a Nest's Birds. */
-export function nestPath(region: string, nestId: string): string {
+function nestPath(region: string, nestId: string): string {
   return `birds?${new URLSearchParams({ region, nest: nestId })}`;
 }
 

@@ -10,7 +10,7 @@ import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
 import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
-export interface DeliveriesView {
+interface DeliveriesView {
   readonly given: URLSearchParams;
   readonly regions: readonly string[];
   readonly receivers: readonly string[];

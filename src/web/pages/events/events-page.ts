@@ -9,7 +9,7 @@ import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
 import { eventTitle } from '../frame/page-words.ts';
 
-export interface EventsView {
+interface EventsView {
   readonly given: URLSearchParams;
   readonly regions: readonly string[];
   readonly events: readonly Event[];

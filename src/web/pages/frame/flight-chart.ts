@@ -5,7 +5,7 @@
 import { html } from 'hono/html';
 import type { Html } from './page-frame.ts';
 
-export interface Bar {
+interface Bar {
   readonly status: string;
   /** Undefined if unknown. */
   readonly lastedUs: number | undefined;

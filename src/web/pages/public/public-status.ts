@@ -41,7 +41,7 @@ interface Options {
 }
 
 /** Undefined for a Nest that is not public or does not exist. */
-export type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | undefined>;
+type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | undefined>;
 
 /** How long an answer is cached. */
 export const KEPT_SECONDS = 60;

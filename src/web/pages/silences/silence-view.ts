@@ -18,7 +18,7 @@ import {
 import type { Words } from '../words/english.ts';
 
 /** A silence, with the number of firing alerts that it hides now. */
-export interface ShownSilence {
+interface ShownSilence {
   readonly silence: Silence;
   readonly hides: number;
 }

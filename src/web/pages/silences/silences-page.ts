@@ -26,7 +26,7 @@ import {
 } from '../frame/page-words.ts';
 import { type ShownSilences, silenceItem } from './silence-view.ts';
 
-export interface SilencesView {
+interface SilencesView {
   readonly silences: ShownSilences;
   /** The latest expired ones. */
   readonly expired: readonly Silence[];

@@ -3,11 +3,11 @@
  * virtual.
  */
 
-import { NestwatchError } from '../../errors.ts';
-import type { HttpResponse, Transport } from '../../http/transport.ts';
-import { sleep } from '../../time/clock.ts';
-import type { World } from '../world/world.ts';
-import { createExchange, type Exchange } from './faults.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { HttpResponse, Transport } from '../../src/http/transport.ts';
+import { createExchange, type Exchange } from '../../src/simulator/answers/faults.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { sleep } from '../../src/time/clock.ts';
 
 /**
  * Takes worlds by base URL (`https://eu.example/api-rest`); any other address is unreachable. Answers that take
