@@ -25,7 +25,14 @@ import { noRows } from './flights/flight-rows.ts';
 import { FlightWindows } from './flights/flight-windows.ts';
 import { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
-import { ANCHOR_MARGIN_US, NOW_MARGIN_US, nextPosition, type Position, startOf } from './logs/sweep.ts';
+import {
+  ANCHOR_MARGIN_US,
+  NOW_MARGIN_US,
+  nextPosition,
+  type Position,
+  startOf,
+  viewOf,
+} from './logs/sweep.ts';
 
 interface BackfillOptions {
   readonly region: RegionConfig;
@@ -148,12 +155,9 @@ function logReading(log: LogStream, { toUs }: BackfillOptions): BackfilledStream
       if (position.page === 0) pageSize = log.pageSize();
       // The service may treat a bound as exclusive and truncate it to whole seconds.
       const read = await log.readPage(position, pageSize, toUs + ANCHOR_MARGIN_US);
-      const { items, totalCount, pageSize: echoed } = read.page;
       pageSize = read.pageSize;
-      const fresh = await log.keep(items);
-      const instantsUs = items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : []));
-      const inForce = echoed !== null && echoed > 0 ? echoed : pageSize;
-      position = nextPosition(read.at, { count: items.length, pageSize: inForce, totalCount, instantsUs });
+      const fresh = await log.keep(read.page.items);
+      position = nextPosition(read.at, viewOf(read.page, pageSize));
       const untilUs: number = position === 'end' ? toUs : position.fromUs;
       yield { untilUs, fresh: fresh.length, unread: 0 };
     }

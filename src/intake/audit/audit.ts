@@ -20,7 +20,7 @@
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { LogEntry } from '../logs/sorted-page.ts';
-import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf } from '../logs/sweep.ts';
+import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf, viewOf } from '../logs/sweep.ts';
 import {
   type Gap,
   isNarrow,
@@ -322,13 +322,8 @@ export class Audit {
 }
 
 /** Where a sweep continues that only an empty page ends, regardless of counts. */
-function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: number): Position | 'end' {
-  return nextPosition(at, {
-    count: items.length,
-    pageSize: pageSize !== null && pageSize > 0 ? pageSize : asked,
-    totalCount: Number.MAX_SAFE_INTEGER,
-    instantsUs: items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : [])),
-  });
+function sweptOn(at: Position, page: Page<LogEntry>, asked: number): Position | 'end' {
+  return nextPosition(at, { ...viewOf(page, asked), totalCount: Number.MAX_SAFE_INTEGER });
 }
 
 /** The earliest instant among these; Infinity if none is readable. */

@@ -19,8 +19,8 @@ import { PageReader, type ReadPage } from './page-reader.ts';
 import type { RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
-import { cursorOf, NOW_MARGIN_US, type Position, startOf } from './sweep.ts';
-import { listedOn, positionAfter, type Sweep, unsettled } from './sweep-state.ts';
+import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf, viewOf } from './sweep.ts';
+import { listedOn, type Sweep, unsettled } from './sweep-state.ts';
 
 /**
  * How far behind the cursor ids are remembered: the longest overlap and the anchor's margin, and the same again,
@@ -251,7 +251,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
       const page = this.#sort(read.answer.value.items, observedAtUs);
       sweep = listedOn(unsettled(sweep, page, serviceNowUs - overlapUs()), read);
       const candidates = await this.#withoutStored(page.candidates);
-      at = positionAfter(read, page);
+      at = nextPosition(read.at, viewOf(read.answer.value, read.pageSize));
       // Without order a page's newest instant says nothing about later pages, so the cursor waits for the end.
       heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
       const inOrder = at === 'end' || at.ordered;

@@ -1,7 +1,7 @@
 /** The state of a sweep in progress, and what a page changes in it. */
 import type { ReadPage } from './page-reader.ts';
 import type { SortedPage } from './sorted-page.ts';
-import { nextPosition, type Position } from './sweep.ts';
+import type { Position } from './sweep.ts';
 
 /** A sweep in progress, which may take several polls. */
 export interface Sweep {
@@ -35,14 +35,4 @@ export function listedOn<T>(sweep: Sweep, { at, answer }: ReadPage<T>): Sweep {
   const { items, totalCount } = answer.value;
   const before = at.page === 0 ? 0 : sweep.listed;
   return { ...sweep, listed: before + items.length, total: totalCount ?? 0 };
-}
-
-/** Where the sweep reads on after a page. */
-export function positionAfter<T>(
-  { at, pageSize, answer }: ReadPage<T>,
-  { instantsUs }: SortedPage,
-): Position | 'end' {
-  const { items, totalCount, pageSize: echoed } = answer.value;
-  const inForce = echoed !== null && echoed > 0 ? echoed : pageSize;
-  return nextPosition(at, { count: items.length, pageSize: inForce, totalCount, instantsUs });
 }

@@ -20,6 +20,9 @@
  * differently.
  */
 
+import type { Page } from '../../service/resources.ts';
+import type { LogEntry } from './sorted-page.ts';
+
 /** A bound that is truncated to whole seconds and exclusive can hide up to one second. The rest is margin. */
 export const ANCHOR_MARGIN_US = 1_100_000;
 
@@ -44,6 +47,16 @@ export interface PageView {
   readonly totalCount: number | null;
   /** The instants of its entries, where readable, in the order of the page. */
   readonly instantsUs: readonly number[];
+}
+
+/** `asked` is the page size that was requested. */
+export function viewOf({ items, totalCount, pageSize }: Page<LogEntry>, asked: number): PageView {
+  return {
+    count: items.length,
+    pageSize: pageSize !== null && pageSize > 0 ? pageSize : asked,
+    totalCount,
+    instantsUs: items.flatMap((item) => (item.ok ? item.entry.createdAt.us : (item.createdAt?.us ?? []))),
+  };
 }
 
 type NextPosition = (position: Position, page: PageView) => Position | 'end';
