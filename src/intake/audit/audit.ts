@@ -20,7 +20,14 @@
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { LogEntry } from '../logs/sorted-page.ts';
-import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf, viewOf } from '../logs/sweep.ts';
+import {
+  ANCHOR_MARGIN_US,
+  nextCounted,
+  nextPosition,
+  type Position,
+  startOf,
+  viewOf,
+} from '../logs/sweep.ts';
 import {
   type Gap,
   isNarrow,
@@ -302,10 +309,10 @@ export class Audit {
       total = page.totalCount;
       if (!isTrusted) at = sweptOn(at, page, this.#stream.pageSize());
       else {
+        const view = viewOf(page, this.#stream.pageSize());
         // The count may be cut off at the end of a full last page.
-        const isFull = page.items.length >= (page.pageSize || this.#stream.pageSize());
-        const goesOn = page.items.length > 0 && (rows.length < (total ?? 0) || isFull);
-        at = goesOn ? { ...at, page: at.page + 1 } : 'end';
+        const goesOn = view.count > 0 && (rows.length < (total ?? 0) || view.count >= view.pageSize);
+        at = goesOn ? nextCounted(at, view) : 'end';
       }
     }
     await this.#settle(piece, rows);

@@ -17,9 +17,10 @@
  *
  * With every request the anchor or the page number grows, or the total is smaller than ever at that anchor. So every
  * sweep of a finite stream ends, also if the service counts only the entries of a page, or each of its servers counts
- * differently.
+ * differently. If the service ignores page numbers, counting ends once the same page comes again and again.
  */
 
+import { isDeepStrictEqual } from 'node:util';
 import type { Page } from '../../service/resources.ts';
 import type { LogEntry } from './sorted-page.ts';
 
@@ -29,6 +30,12 @@ export const ANCHOR_MARGIN_US = 1_100_000;
 /** The most pages counted up from one anchor. Then the anchor moves on even if that reads a dense second again. */
 const MAX_COUNTED_PAGES = 50;
 
+/**
+ * So many pages in a row with the same entries show that the service ignores page numbers. A second one may also come
+ * from entries that appeared before them, as many as a page holds.
+ */
+const SAME_PAGES = 4;
+
 export interface Position {
   readonly fromUs: number;
   readonly page: number;
@@ -36,6 +43,9 @@ export interface Position {
   readonly total: number | null;
   /** False once a page was not in ascending order. Anchors are then useless, and pages are counted up. */
   readonly ordered: boolean;
+  /** The entries of the previous page at the same anchor, by id, and how many pages in a row have had the same. */
+  readonly ids: readonly string[];
+  readonly same: number;
 }
 
 /** What the sweep needs to know of a page. */
@@ -47,6 +57,8 @@ export interface PageView {
   readonly totalCount: number | null;
   /** The instants of its entries, where readable, in the order of the page. */
   readonly instantsUs: readonly number[];
+  /** Of its well-formed entries, in the order of the page. */
+  readonly ids: readonly string[];
 }
 
 /** `asked` is the page size that was requested. */
@@ -56,13 +68,14 @@ export function viewOf({ items, totalCount, pageSize }: Page<LogEntry>, asked: n
     pageSize: pageSize !== null && pageSize > 0 ? pageSize : asked,
     totalCount,
     instantsUs: items.flatMap((item) => (item.ok ? item.entry.createdAt.us : (item.createdAt?.us ?? []))),
+    ids: items.flatMap((item) => (item.ok ? item.entry.id : [])),
   };
 }
 
 type NextPosition = (position: Position, page: PageView) => Position | 'end';
 
 export function startOf(fromUs: number): Position {
-  return { fromUs, page: 0, total: null, ordered: true };
+  return { fromUs, page: 0, total: null, ordered: true, ids: [], same: 0 };
 }
 
 /** Returns the position after a page. Pure; the file's header explains the positions. */
@@ -73,7 +86,7 @@ export const nextPosition: NextPosition = (position, page) => {
     // As many entries may have moved unseen from this page to earlier ones, so it goes back as far as they can have
     // moved.
     const back = Math.floor((position.page * page.pageSize - deleted) / page.pageSize);
-    return { ...position, page: Math.max(0, back), total };
+    return { ...position, page: Math.max(0, back), total, ids: [], same: 0 };
   }
   if (page.count === 0) return 'end';
   const full = page.count >= page.pageSize;
@@ -81,7 +94,7 @@ export const nextPosition: NextPosition = (position, page) => {
   if (!full && page.totalCount !== null && passed >= page.totalCount) return 'end';
 
   const ordered = position.ordered && isAscending(page.instantsUs);
-  const counted = { ...position, page: position.page + 1, total, ordered };
+  const counted = nextCounted({ ...position, ordered, total }, page);
   const newestUs = page.instantsUs.at(-1);
   if (!ordered || newestUs === undefined || page.totalCount === null) return counted;
 
@@ -91,6 +104,13 @@ export const nextPosition: NextPosition = (position, page) => {
   const dense = repeated * 2 > page.count && position.page < MAX_COUNTED_PAGES;
   return dense ? counted : startOf(anchorUs);
 };
+
+/** The next page at the same anchor, or the end if the service gives the same page again and again. */
+export function nextCounted(position: Position, { ids }: PageView): Position | 'end' {
+  const isSame = ids.length > 0 && isDeepStrictEqual(ids, position.ids);
+  const same = isSame ? position.same + 1 : 1;
+  return same === SAME_PAGES ? 'end' : { ...position, page: position.page + 1, ids, same };
+}
 
 function leastOf(one: number | null, other: number | null): number | null {
   return one === null || other === null ? (one ?? other) : Math.min(one, other);

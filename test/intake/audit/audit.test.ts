@@ -23,6 +23,8 @@ interface Rules {
   readonly exclusive: boolean;
   readonly precisionUs: number;
   readonly maxPageSize: number;
+  /** Every page holds everything. */
+  readonly ignoresPages?: boolean;
   readonly total: (true_: number, all: number, shown: number) => number | null;
 }
 
@@ -37,6 +39,7 @@ function world(service: Entry[], stored: readonly Entry[], rules: Rules = PLAIN,
 
   function page(query: PageQuery): Page<LogEntry> {
     queries.push(query);
+    if (queries.length > 20_000) throw new Error('the audit does not end');
     const cut = (us: number) => Math.floor(us / rules.precisionUs);
     const [from, to] = [cut(query.fromUs!), cut(query.toUs!)];
     const matching = service
@@ -45,7 +48,8 @@ function world(service: Entry[], stored: readonly Entry[], rules: Rules = PLAIN,
       )
       .sort((a, b) => a.us - b.us);
     const size = Math.min(query.pageSize, rules.maxPageSize);
-    const shown = matching.slice(query.page * size, (query.page + 1) * size).filter((one) => !one.isHidden);
+    const onPage = rules.ignoresPages ? matching : matching.slice(query.page * size, (query.page + 1) * size);
+    const shown = onPage.filter((one) => !one.isHidden);
     return {
       items: shown.map(({ id, us, isMalformed }): Parsed<LogEntry> => {
         if (isMalformed) return { ok: false, raw: id, reason: 'no usable id' };
@@ -101,6 +105,21 @@ function evenly(count: number): Entry[] {
 
 const without = (entries: readonly Entry[], ...gone: readonly number[]) =>
   entries.filter((_, at) => !gone.includes(at));
+
+describe('a service that ignores page numbers is read to its end', () => {
+  const dense = Array.from({ length: 25 }, (_, at) => ({ id: `d${at}`, us: WINDOW.fromUs + HOUR_US + at }));
+
+  test.each([
+    ['trusted counts', evenly(25), {}],
+    ['trusted counts of a dense second', dense, {}],
+    ['counts that are not trusted', evenly(25), { isCountTrue: false }],
+    ['counts of a dense second that are not trusted', dense, { isCountTrue: false }],
+  ])('with %s', async (_, all, options) => {
+    const one = world(all, without(all, 3, 20), { ...PLAIN, ignoresPages: true });
+    expect(await run(one, options)).toMatchObject({ recovered: 2, gaps: [] });
+    expect(one.queries.length).toBeLessThan(60);
+  });
+});
 
 describe('the requests of an audit', () => {
   test('an empty window, and one of less than a page, cost one', async () => {

@@ -38,6 +38,8 @@ let asked: number[];
 let huge: Set<number>;
 /** Whether the service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
+/** Every page holds everything, whatever its number and size; with or without a count of it. */
+let ignoresPages: 'counting' | 'not counting' | undefined;
 let malformed: number;
 /** Entries that are counted but not shown. */
 let counted: number;
@@ -63,6 +65,7 @@ beforeEach(async () => {
   asked = [];
   huge = new Set();
   isTalkative = true;
+  ignoresPages = undefined;
   malformed = 0;
   counted = 0;
   malformedUs = undefined;
@@ -108,7 +111,7 @@ function openLog(birdId = '7'): LogStream {
         }
         const size = Math.min(pageSize, largest);
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
-        const onPage = all.slice(page * size, (page + 1) * size);
+        const onPage = ignoresPages ? all : all.slice(page * size, (page + 1) * size);
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
         const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
         for (let at = 0; at < malformed; at += 1) {
@@ -116,13 +119,9 @@ function openLog(birdId = '7'): LogStream {
           items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id', ...createdAt });
         }
         afterPage();
+        const totalCount = ignoresPages === 'not counting' ? null : all.length + malformed + counted;
         return {
-          value: {
-            items,
-            totalCount: all.length + malformed + counted,
-            page,
-            pageSize: isTalkative ? size : null,
-          },
+          value: { items, totalCount, page, pageSize: isTalkative ? size : null },
           serverTimeUs: isTalkative ? serviceNowUs() : null,
         };
       },
@@ -625,6 +624,22 @@ test('a service that gives neither its time nor its page size is read by ours', 
   expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });
   expect(log.swept()?.atUs).toBe(clock.nowUs());
 });
+
+test.each([
+  ['counting', 250],
+  ['not counting', 250],
+  ['not counting', 3],
+] as const)(
+  'a service that ignores page numbers is read to its end, %s, with %i entries',
+  async (how, count) => {
+    ignoresPages = how;
+    for (let second = count; second > 0; second -= 1) show(second);
+    for (let polls = 0; polls < 2; polls += 1) {
+      expect(await poll()).toMatchObject({ more: false, fresh: { length: polls === 0 ? count : 0 } });
+    }
+    expect(asked.length).toBeLessThanOrEqual(12);
+  },
+);
 
 test('a poll that is stopped before its first page has read nothing', async () => {
   expect(await log.poll(AbortSignal.abort())).toEqual({ more: true, fresh: [], requests: 0 });

@@ -53,6 +53,7 @@ function page(
       pageSize: rules.pageSize,
       totalCount: total,
       instantsUs: items.map(({ us }) => us),
+      ids: items.map(({ id }) => String(id)),
     },
   };
 }
@@ -155,6 +156,7 @@ describe('the next position', () => {
     pageSize: 3,
     totalCount: 10,
     instantsUs: Array.from({ length: count }, (_, at) => (at + 1) * 5 * SECOND_US),
+    ids: [],
     ...over,
   });
 
@@ -170,25 +172,25 @@ describe('the next position', () => {
     [
       'without a total pages are counted up to an empty one',
       view(2, { totalCount: null }),
-      { fromUs: 0, page: 1, total: null, ordered: true },
+      { ...startOf(0), page: 1, same: 1 },
     ],
     [
       'a page of unreadable entries is passed by counting',
       view(3, { instantsUs: [] }),
-      { fromUs: 0, page: 1, total: 10, ordered: true },
+      { ...startOf(0), page: 1, total: 10, same: 1 },
     ],
     [
       'a page out of order makes anchors meaningless',
       view(3, { instantsUs: [9e6, 5e6, 7e6] }),
-      { fromUs: 0, page: 1, total: 10, ordered: false },
+      { ...startOf(0), page: 1, total: 10, ordered: false, same: 1 },
     ],
   ])('%s', (_, page, expected) => {
     expect(nextPosition(startOf(0), page)).toEqual(expected);
   });
 
   test('a total that shrank while pages are counted goes back as far as entries can have moved', () => {
-    const counting = { fromUs: 0, page: 4, total: 30, ordered: true };
-    const page = { count: 3, pageSize: 3, instantsUs: [20e6, 20e6, 20e6] };
+    const counting = { ...startOf(0), page: 4, total: 30 };
+    const page = { count: 3, pageSize: 3, instantsUs: [20e6, 20e6, 20e6], ids: [] };
     expect(nextPosition(counting, { ...page, totalCount: 26 })).toEqual({ ...counting, page: 2, total: 26 });
     expect(nextPosition(counting, { ...page, totalCount: 1 })).toEqual({ ...counting, page: 0, total: 1 });
     expect(nextPosition(counting, { ...page, count: 0, totalCount: 29 })).toMatchObject({ page: 3 });

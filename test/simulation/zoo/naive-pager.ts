@@ -65,5 +65,5 @@ function viewOf({ items, totalCount, pageSize }: PageJson): PageView {
     const us = typeof text === 'string' ? parseInstant(text)?.us : undefined;
     return us === undefined ? [] : [us];
   });
-  return { count: items?.length ?? 0, pageSize, totalCount, instantsUs };
+  return { count: items?.length ?? 0, pageSize, totalCount, instantsUs, ids: [] };
 }
