@@ -16,6 +16,7 @@ const intake = [
   'audit/audit-run',
   'flights/flight-watch',
   'flights/flight-findings',
+  'flights/known-flights',
   'flights/flight-rows',
   'flights/flight-windows',
   'flights/open-flights',

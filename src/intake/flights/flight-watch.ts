@@ -21,12 +21,12 @@ import type { Report } from '../../report.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
-import type { Store, Transaction } from '../../store/store.ts';
+import type { Store } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import { type Column, type Columns, createColumns } from '../columns.ts';
 import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
-import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
+import { cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
 import { createFailureLogReader } from './failure-log.ts';
 import {
   type Findings,
@@ -40,10 +40,15 @@ import { FlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { FlightRescans, type FlightScope } from './flight-rescan.ts';
 import { type FlightRows, noRows } from './flight-rows.ts';
 import { FlightWindows } from './flight-windows.ts';
+import {
+  forgottenUntilUs,
+  type KnownFlights,
+  latestSuccessUs,
+  NO_FLIGHTS,
+  recordsOf,
+  widenedFromUs,
+} from './known-flights.ts';
 import { isOfRegion, OpenFlights } from './open-flights.ts';
-
-/** Open Flights that started at most this long before the window are included by widening it. */
-const WIDEN_US = 15 * 60 * 1_000_000;
 
 interface FlightWatchOptions extends FlightFinderOptions {
   readonly client: ServiceClient;
@@ -80,8 +85,6 @@ interface Poll extends Reading {
   readonly vanished: readonly FlightRecord[];
 }
 
-/** Shared by all Birds without known Flights. */
-const NO_FLIGHTS: ReadonlyMap<string, FlightRecord> = new Map();
 const NO_LOGS: ReadonlySet<string> = new Set();
 
 /** What the watches of all Birds in a region share. */
@@ -234,18 +237,7 @@ export class FlightWatch {
     const { region, report, clock } = options;
     const beganUs = clock.nowUs();
     const stream = await this.#open();
-    const read = () =>
-      this.#read(stream, isOnly).catch(async (error: unknown) => {
-        await this.#endWaiting(stream, error);
-        throw error;
-      });
-    let poll = await read();
-    // A single answer may show a wrong time, so a second one has to agree.
-    if (this.#cursorUs > poll.serviceNowUs) poll = await read();
-    if (this.#cursorUs > poll.serviceNowUs) {
-      await this.#retreat(poll.serviceNowUs);
-      poll = await read();
-    }
+    const poll = await this.#readFromCursor(stream, isOnly);
     const { rows, serviceNowUs } = poll;
     const found = noFindings();
     for (const change of poll.vanished) found.changes.push(change);
@@ -291,7 +283,8 @@ export class FlightWatch {
     if (this.#stream > 0) return this.#stream;
     const { row, records } = await store.transaction(async (tx) => {
       const row = await tx.streams.open(region, 'flight', this.birdId);
-      const recent = row.cursorUs > 0 ? await tx.flights.since(row.stream, row.cursorUs - 2 * WIDEN_US) : [];
+      const recent =
+        row.cursorUs > 0 ? await tx.flights.since(row.stream, forgottenUntilUs(row.cursorUs)) : [];
       return { row, records: [...recent, ...(await tx.flights.open(row.stream))] };
     });
     if (records.length > 0) this.#known = new Map(records.map((record) => [record.flightId, record]));
@@ -311,6 +304,22 @@ export class FlightWatch {
     await this.#open();
   }
 
+  /** Reads from the cursor, which first goes back if it is later than the service's clock. */
+  async #readFromCursor(stream: number, isOnly: boolean): Promise<Poll> {
+    const read = () =>
+      this.#read(stream, isOnly).catch(async (error: unknown) => {
+        await this.#endWaiting(stream, error);
+        throw error;
+      });
+    const poll = await read();
+    if (this.#cursorUs <= poll.serviceNowUs) return poll;
+    // A single answer may show a wrong time, so a second one has to agree.
+    const again = await read();
+    if (this.#cursorUs <= again.serviceNowUs) return again;
+    await this.#retreat(again.serviceNowUs);
+    return read();
+  }
+
   async #read(stream: number, isOnly: boolean): Promise<Poll> {
     const { options, gaps, rescans } = this.#flights;
     const fromUs = this.#windowStart();
@@ -328,16 +337,12 @@ export class FlightWatch {
     const observedAtUs = options.clock.nowUs();
     const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     this.#flights.aheadUs = serviceNowUs - observedAtUs;
-    const before = await knownOf(options.store, stream, known, rows.flights);
+    const before = await recordsOf(options.store, stream, known, rows.flights.values());
     return {
-      birdId: this.birdId,
-      stream,
+      ...this.#soFar(stream),
       fromUs,
       // The previous poll would have shown them, except those for which a rescan looks further back.
       newSinceUs: isRescan ? (wholeFromUs ?? scope.fromUs) : Math.max(fromUs, this.#lastPolledUs),
-      cursorUs: this.#cursorUs,
-      prunedUs: this.#prunedUs,
-      lastPolledUs: this.#lastPolledUs,
       rows,
       before,
       logsRead: this.#logsRead ?? NO_LOGS,
@@ -349,6 +354,12 @@ export class FlightWatch {
     };
   }
 
+  /** How far the Bird's Flights were read before. */
+  #soFar(stream: number): Pick<Reading, 'birdId' | 'stream' | 'cursorUs' | 'prunedUs' | 'lastPolledUs'> {
+    const [cursorUs, prunedUs, lastPolledUs] = [this.#cursorUs, this.#prunedUs, this.#lastPolledUs];
+    return { birdId: this.birdId, stream, cursorUs, prunedUs, lastPolledUs };
+  }
+
   /**
    * Adds everything that the service shows within a scope to the rows. Resolves to the records of open Flights that
    * the service no longer has.
@@ -356,7 +367,7 @@ export class FlightWatch {
   async #readRows(
     scope: FlightScope,
     isRescan: boolean,
-    known: ReadonlyMap<string, FlightRecord>,
+    known: KnownFlights,
     rows: FlightRows,
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
@@ -380,14 +391,8 @@ export class FlightWatch {
     if (this.#cursorUs === 0) return firstFromUs;
     // Flights may become visible late, behind newer ones.
     const lateFromUs = this.#cursorUs - options.overlapUs();
-    // Open Flights that started a little earlier come with the same answer.
-    let openFromUs = lateFromUs;
-    for (const { open, startedAtUs } of (this.#known ?? NO_FLIGHTS).values()) {
-      if (!open || startedAtUs <= lateFromUs - WIDEN_US) continue;
-      openFromUs = Math.min(openFromUs, startedAtUs - ANCHOR_MARGIN_US);
-    }
     // A Flight that started before the first reading's beginning and was not active then is history.
-    return Math.max(openFromUs, firstFromUs);
+    return Math.max(widenedFromUs(this.#known ?? NO_FLIGHTS, lateFromUs), firstFromUs);
   }
 
   async #commit(
@@ -436,7 +441,7 @@ export class FlightWatch {
     let openNow = 0;
     for (const [flightId, { open, startedAtUs }] of this.#known ?? NO_FLIGHTS) {
       if (open) openNow += 1;
-      else if (startedAtUs < this.#cursorUs - 2 * WIDEN_US) this.#known?.delete(flightId);
+      else if (startedAtUs < forgottenUntilUs(this.#cursorUs)) this.#known?.delete(flightId);
     }
     if (openNow !== this.#openFlights || !this.#polled) {
       const { region, names, report } = this.#flights.options;
@@ -453,13 +458,9 @@ export class FlightWatch {
     const waiting = [...before.values()].filter(({ open, status }) => open && status === 'failed');
     const observedAtUs = options.clock.nowUs();
     const reading: Reading = {
-      birdId: this.birdId,
-      stream,
+      ...this.#soFar(stream),
       fromUs: 0,
       newSinceUs: 0,
-      cursorUs: this.#cursorUs,
-      prunedUs: this.#prunedUs,
-      lastPolledUs: this.#lastPolledUs,
       rows: noRows(),
       before,
       logsRead: NO_LOGS,
@@ -484,38 +485,4 @@ export class FlightWatch {
     const count = unread.filter((one) => !before.some((known) => isTouching(known, one))).length;
     if (count > 0) report({ what: 'missing', region, feed: 'flight', count });
   }
-}
-
-/**
- * When the latest of the Flights started that were not known to have ended before and have succeeded now; 0 if there
- * is none.
- */
-function latestSuccessUs(flights: Iterable<Flight>, before: ReadonlyMap<string, FlightRecord>): number {
-  let latestUs = 0;
-  for (const { id, status, startedAt } of flights) {
-    if (status !== 'succeeded' || !startedAt || before.get(id)?.open === false) continue;
-    latestUs = Math.max(latestUs, startedAt.us);
-  }
-  return latestUs;
-}
-
-/** The known records of these Flights, from memory or, if memory no longer holds them, from the store. */
-async function knownOf(
-  store: Store,
-  stream: number,
-  known: ReadonlyMap<string, FlightRecord>,
-  rows: ReadonlyMap<string, Flight>,
-): Promise<Map<string, FlightRecord>> {
-  const found = new Map<string, FlightRecord>();
-  const unknown: string[] = [];
-  for (const flight of rows.values()) {
-    const record = known.get(flight.id);
-    if (record) found.set(flight.id, record);
-    else unknown.push(flight.id);
-  }
-  if (unknown.length > 0) {
-    const stored = await store.transaction((tx: Transaction) => tx.flights.find(stream, unknown));
-    for (const record of stored) found.set(record.flightId, record);
-  }
-  return found;
 }
