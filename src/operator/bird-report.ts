@@ -11,7 +11,7 @@ import {
 } from '../domain/statistics/flight-statistics.ts';
 import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
 import type { Store } from '../store/store.ts';
-import { type ShownBird, showBirds } from './taken-up.ts';
+import { type ShownBird, showBirds } from './acknowledged-birds.ts';
 
 export interface BirdReport {
   readonly bird: ShownBird;

@@ -47,7 +47,7 @@ describe('status', () => {
     const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url], { clock });
     expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
     expect(stdout.split('\n').slice(1, 6)).toEqual([
-      '1 active alert that nobody has taken up.',
+      '1 active alert neither acknowledged nor silenced.',
       'The watch is impaired:',
       '  warning streams_overdue, since 12 min ago',
       '    The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',

@@ -52,7 +52,7 @@ function linesOf(data: Shown): string[] {
     ...Object.entries(data.annotations).map(([name, value]) => `${shown(name).padEnd(10)} ${shown(value)}`),
     ...data.silenced_by.map(
       (one) =>
-        `${one.acknowledgement ? 'taken up  ' : 'silenced  '} by ${shown(one.author)}: ${shown(one.comment)}`,
+        `${one.acknowledgement ? 'acknowledged' : 'silenced  '} by ${shown(one.author)}: ${shown(one.comment)}`,
     ),
     ...(data.inhibited_by.length > 0 ? [`inhibited  by ${data.inhibited_by.map(shown).join(', ')}`] : []),
     `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,

@@ -102,7 +102,8 @@ function healthText({ health }: Status, since: (text: string | null | undefined)
   if (!health) return '';
   if (health.quiet) return 'All quiet.\n';
   const waiting = health.alerts?.unacknowledged ?? 0;
-  const firing = waiting > 0 ? `${howMany(waiting, 'active alert')} that nobody has taken up.\n` : '';
+  const firing =
+    waiting > 0 ? `${howMany(waiting, 'active alert')} neither acknowledged nor silenced.\n` : '';
   if (health.impairments.length === 0) return firing;
   const items = health.impairments.map((one) =>
     [

@@ -119,8 +119,8 @@ function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string 
   const hasLevels = kind.severities.length > 1;
   const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
   const own = rule.severity ?? topic.severity ?? kind.severities[0]!;
-  const isTakenUp = levels.some((alert) => alert.id === `${base}/critical`);
-  const severity = isTakenUp ? 'critical' : own;
+  const isCritical = levels.some((alert) => alert.id === `${base}/critical`);
+  const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;
   const labels = alertLabels(kind.name, topic.labels, rule, severity);
   const stored = book.get(id) ?? { ...BLANK, id, scope, subject, firstRule, alertname: kind.name };

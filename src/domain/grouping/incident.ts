@@ -34,11 +34,11 @@ export function isAcknowledged(
 ): boolean {
   if (!hasIncident(inGroup)) return false;
   const firing = inGroup.filter(isInIncident);
-  const isTakenUp = ({ alert }: AlertInGroup) =>
+  const hasAcknowledgement = ({ alert }: AlertInGroup) =>
     acknowledgements
       .get(alert.id)
       ?.some((one) => silenceState(one, nowUs) === 'active' && concerns(one, alert));
-  return firing.length > 0 && firing.every(isTakenUp);
+  return firing.length > 0 && firing.every(hasAcknowledgement);
 }
 
 /**

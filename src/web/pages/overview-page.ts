@@ -98,7 +98,7 @@ function asJson({ words }: Page, path: string): Html {
   return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
 }
 
-/** Those of the shown alerts that nobody has taken up. */
+/** Those of the shown alerts that nobody has acknowledged or silenced and that nothing inhibits. */
 function waitingAlerts({ firing }: PageView): Alert[] {
   return firing
     .filter(({ silencedBy, isInhibited }) => silencedBy.length === 0 && !isInhibited)

@@ -184,7 +184,7 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
     const isFiring = state === 'firing';
     const message = alertMessage(page, { labels, annotations });
     return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
-<span class="pill ${isFiring && !bird.isTakenUp ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
+<span class="pill ${isFiring && !bird.isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
 <span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>
 ${message ? html`<p class="message">${message}</p>` : ''}</li>`;
   });

@@ -6,9 +6,9 @@ import { isPublicNest, type WebConfig } from '../../../config/sections/web-secti
 import type { ServiceLinks } from '../../../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../../../domain/alert/flight-step.ts';
 import { idOfPath } from '../../../http/page-path.ts';
+import { showBirds } from '../../../operator/acknowledged-birds.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
-import { showBirds } from '../../../operator/taken-up.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { readBirdQuery, readNestQuery } from '../../requests/read-birds.ts';

@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { publicPath } from '../../../http/page-path.ts';
-import type { ShownBird } from '../../../operator/taken-up.ts';
+import type { ShownBird } from '../../../operator/acknowledged-birds.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { filterField, regionField } from '../frame/filter-form.ts';

@@ -1,7 +1,7 @@
 /** Decides how Birds and Flights are named, marked and linked on all of their pages. */
 import { html } from 'hono/html';
 import { birdPath, flightPath } from '../../../http/page-path.ts';
-import type { ShownBird } from '../../../operator/taken-up.ts';
+import type { ShownBird } from '../../../operator/acknowledged-birds.ts';
 import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
@@ -16,14 +16,14 @@ const TONES: Readonly<Record<Standing, Tone>> = {
   well: 'good',
 };
 
-/** Alerts that somebody has taken up are not red. */
-export function standingTone({ standing, isTakenUp }: ShownBird): Tone {
-  return isTakenUp ? 'quiet' : TONES[standing];
+/** Alerts that somebody has acknowledged are not red. */
+export function standingTone({ standing, isAcknowledged }: ShownBird): Tone {
+  return isAcknowledged ? 'quiet' : TONES[standing];
 }
 
 export function standingPill({ words }: Page, bird: ShownBird): Html {
   const { standings } = words.birds;
-  return html`<span class="pill ${standingTone(bird)}">${bird.isTakenUp ? standings.takenUp : standings[bird.standing]}</span>`;
+  return html`<span class="pill ${standingTone(bird)}">${bird.isAcknowledged ? standings.acknowledged : standings[bird.standing]}</span>`;
 }
 
 /** A Bird's name, or else its id. */

@@ -233,7 +233,7 @@ export const ENGLISH = {
       'The worst first: by alerts, then by Birds whose last Flight failed, then by Birds that are off.',
     standings: {
       alerting: 'Alert',
-      takenUp: 'Alert, acknowledged',
+      acknowledged: 'Alert, acknowledged',
       failing: 'Last Flight failed',
       off: 'Switched off',
       well: 'Well',

@@ -495,7 +495,7 @@ export const GERMAN: Words = {
       'Die schlimmsten zuerst: Alarme, dann Birds mit fehlgeschlagenem letzten Flight, dann abgeschaltete Birds.',
     standings: {
       alerting: 'Alarm',
-      takenUp: 'Alarm, quittiert',
+      acknowledged: 'Alarm, quittiert',
       failing: 'Letzter Flight fehlgeschlagen',
       off: 'Abgeschaltet',
       well: 'In Ordnung',

@@ -7,7 +7,7 @@ import type { Transaction } from '../store/store.ts';
 
 export interface ShownBird extends BirdOverview {
   /** Whether alerts about it fire and each is acknowledged. */
-  readonly isTakenUp: boolean;
+  readonly isAcknowledged: boolean;
 }
 
 export async function showBirds(
@@ -16,16 +16,16 @@ export async function showBirds(
   nowUs: number,
 ): Promise<ShownBird[]> {
   const scopes = birds.flatMap((one) => (one.firing > 0 ? [birdScope(one.region, one.birdId)] : []));
-  if (scopes.length === 0) return birds.map((one) => ({ ...one, isTakenUp: false }));
+  if (scopes.length === 0) return birds.map((one) => ({ ...one, isAcknowledged: false }));
   const byScope = Map.groupBy(await tx.alerts.ofScopes(scopes), ({ scope }) => scope);
   const acknowledgements = acknowledgementsByAlert(await tx.silences.list(nowUs));
   return birds.map((one) => ({
     ...one,
-    isTakenUp: isTakenUp(byScope.get(birdScope(one.region, one.birdId)) ?? [], acknowledgements),
+    isAcknowledged: areAcknowledged(byScope.get(birdScope(one.region, one.birdId)) ?? [], acknowledgements),
   }));
 }
 
-function isTakenUp(
+function areAcknowledged(
   alerts: readonly Alert[],
   acknowledgements: ReadonlyMap<string, readonly Silence[]>,
 ): boolean {
