@@ -144,9 +144,15 @@ export class Polls {
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     try {
       const reading = await this.#read(poll, signal);
-      const { soon, fresh, requests, historyMs } = reading;
-      const complete = soon !== 0;
-      polled = { delayMs: soon ?? polled.delayMs, requests, newEntries: fresh.length, complete, historyMs };
+      const { againMs, fresh, requests, historyMs } = reading;
+      const complete = againMs !== 0;
+      polled = {
+        delayMs: againMs ?? polled.delayMs,
+        requests,
+        newEntries: fresh.length,
+        complete,
+        historyMs,
+      };
       await this.#succeeded(poll, reading);
     } catch (error) {
       const failures = this.#countFailure(poll, error);
@@ -203,7 +209,7 @@ export class Polls {
     // What could be read is kept, but an incomplete reading still counts as a failure.
     const trouble = inventory.trouble();
     if (trouble) throw trouble;
-    return { soon: undefined, fresh: [], requests: inventory.cost() };
+    return { againMs: undefined, fresh: [], requests: inventory.cost() };
   }
 
   async #succeeded({ name, feed, birdId, beganMs, once }: Poll, { fresh }: Reading): Promise<void> {

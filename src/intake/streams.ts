@@ -31,7 +31,7 @@ interface StreamsOptions {
 
 export interface Reading {
   /** When to read on, in milliseconds, if earlier than usual; 0 if one poll could not read everything. */
-  readonly soon: number | undefined;
+  readonly againMs: number | undefined;
   readonly fresh: readonly Event[];
   readonly requests: number;
   /** The length of the time that the first poll of a stream covered, if known. */
@@ -50,7 +50,7 @@ interface BirdStreams {
 export const REGULAR_SHARE = 1 / 4;
 
 /** The Bird has vanished since its turn was chosen. */
-const NOTHING_READ: Reading = { soon: undefined, fresh: [], requests: 0 };
+const NOTHING_READ: Reading = { againMs: undefined, fresh: [], requests: 0 };
 
 export class Streams {
   readonly #options: StreamsOptions;
@@ -127,12 +127,12 @@ export class Streams {
     if (feedOf(name) === 'flight') {
       if (!streams) return NOTHING_READ;
       const { again, more, ...rest } = await streams.flights.poll({ isOnly });
-      return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
+      return { againMs: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
     }
     const log = name === NOTIFICATIONS ? this.#notifications : streams?.log;
     if (!log) return NOTHING_READ;
     const { more, ...rest } = await log.poll(signal);
-    return { soon: more ? 0 : undefined, ...rest };
+    return { againMs: more ? 0 : undefined, ...rest };
   }
 
   /** When the last successful poll of a Bird's Flights began; undefined if there was none since the start. */

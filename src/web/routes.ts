@@ -36,13 +36,13 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 /** The state of the server. */
-interface Doors {
+interface ServerState {
   readonly isClosing: () => boolean;
   /** The bytes of answers that no client has read yet. */
   readonly unreadBytes: () => number;
 }
 
-export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors, push: Push): Hono {
+export function createApp(options: WebOptions, { isClosing, unreadBytes }: ServerState, push: Push): Hono {
   const app = new Hono();
   addHeaders(app, isClosing);
   app.use(async (c, next) => {
@@ -60,7 +60,7 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors
   addOrigins(app, options.config);
   const admission = createAdmission(options);
   addHealth(app, options, admission);
-  admission.addDoor(app, answerRefusal);
+  admission.protect(app, answerRefusal);
   addReload(app, options);
   app.get('/metrics', (c) =>
     answerScrape(c, options.metrics, (error) => options.report({ what: 'trouble', stage: 'web', error })),

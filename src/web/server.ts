@@ -34,8 +34,8 @@ export async function openWeb(given: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
   const push = createPush(clock, options.openFiles, options.isShared);
-  const doors = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
-  let app = createApp(options, doors, push);
+  const state = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
+  let app = createApp(options, state, push);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
@@ -58,7 +58,7 @@ export async function openWeb(given: WebOptions): Promise<Web> {
     hear: push.hear,
     follow(configured) {
       tls = configured.config.tls ?? tls;
-      app = createApp({ ...options, ...configured }, doors, push);
+      app = createApp({ ...options, ...configured }, state, push);
       // Readers of the streams may no longer have the right to read.
       push.end();
     },

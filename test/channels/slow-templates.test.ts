@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
-import { filled } from '../../src/channels/message/filled.ts';
+import { renderTexts } from '../../src/channels/message/render-texts.ts';
 import { compileTemplate, type Template } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { group } from './sample-notifications.ts';
@@ -20,19 +20,19 @@ const several = () => {
 };
 
 test('the templates of one message share one limit', () => {
-  const { texts, notes } = filled({ title: slow('text'), text: quick }, several(), URL);
+  const { texts, notes } = renderTexts({ title: slow('text'), text: quick }, several(), URL);
   expect(texts).toEqual({});
   expect(notes).toEqual(
     ['title', 'text'].map((name) => expect.stringContaining(`The template ${name} failed: ${SLOW}`)),
   );
-  expect(filled({ title: quick, text: slow('text') }, several(), URL).texts).toEqual({ title: 'quick' });
-  expect(filled({ text: quick }, several(), URL).texts).toEqual({ text: 'quick' });
+  expect(renderTexts({ title: quick, text: slow('text') }, several(), URL).texts).toEqual({ title: 'quick' });
+  expect(renderTexts({ text: quick }, several(), URL).texts).toEqual({ text: 'quick' });
 });
 
 test('a slow JSON template is not given the same time again', () => {
   const ways = [slow('json'), compileTemplate('{% if true %}"y"{% endif %}', 'json', SAMPLE_VARIABLES)];
   const body: Template = { use: 'json', render: (...given) => ways.shift()!.render(...given) };
-  const { texts, notes } = filled({ body }, several(), URL);
+  const { texts, notes } = renderTexts({ body }, several(), URL);
   expect([texts, notes.length, ways]).toEqual([{}, 1, []]);
 });
 

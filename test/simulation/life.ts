@@ -4,6 +4,7 @@
  */
 
 import {
+  afterSeconds,
   birdIsEdited,
   connectionIsLost,
   flightFails,
@@ -11,7 +12,6 @@ import {
   flightLands,
   isActivated,
   type Stage,
-  soon,
   triggerFails,
 } from '../../src/simulator/story/story-steps.ts';
 import { exponentialMs, forked, pick } from '../../src/simulator/world/seeded-random.ts';
@@ -179,7 +179,7 @@ function brokenTrigger(stage: Stage): void {
   const bird = pick(random, birds);
   const isForGood = random() < 0.4;
   triggerFails(stage, bird, isForGood ? 5 : 1 + Math.floor(random() * 3), 60 + random() * 240);
-  if (isForGood) soon(stage, bird, (30 + random() * 60) * MINUTE_S, () => isActivated(stage, bird));
+  if (isForGood) afterSeconds(stage, bird, (30 + random() * 60) * MINUTE_S, () => isActivated(stage, bird));
 }
 
 /**

@@ -11,7 +11,11 @@ import {
   type GroupSort,
   HAS_LEFT,
 } from '../../domain/grouping/group.ts';
-import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
+import {
+  catchUpKey,
+  groupAfterSummary,
+  memberAfterSummary,
+} from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMember } from '../../domain/grouping/sorts/held-back-sort.ts';
 import { type Route, routeOfGroup } from '../../domain/routing/route.ts';
@@ -184,15 +188,15 @@ export async function continueAfterSummary(
     const own = groups.get(member.groupKey);
     const alert = alerts.get(member.alertId);
     if (!own || !alert || receiverOf(root, own) !== summary.receiver) continue;
-    await tx.groups.putMembers([afterSummary(member, alert)]);
+    await tx.groups.putMembers([memberAfterSummary(member, alert)]);
     if (alert.state === 'firing') lasting.push({ own, member, alert });
     await pauseAfter(GOING_ON_WORK);
   }
   for (const inGroup of Map.groupBy(lasting, ({ own }) => own.key).values()) {
     const { own } = inGroup[0]!;
-    await tx.groups.put([wentOn(own, nowUs)]);
+    await tx.groups.put([groupAfterSummary(own, nowUs)]);
     await pauseAfter(GOING_ON_WORK);
-    const notified = inGroup.map(({ member, alert }) => afterSummary(member, alert));
+    const notified = inGroup.map(({ member, alert }) => memberAfterSummary(member, alert));
     const escalation = escalate(own, inGroup, notified, routeOfGroup(root, own) ?? root, nowUs);
     if (!escalation) continue;
     await tx.groups.put([escalation.group]);

@@ -108,7 +108,7 @@ async function withoutSettled(
  * The alert's member in another group of the same receiver. It notifies of what the former one did not, of no event
  * again, and of the end, even if nothing comes before that. Old news stays left to the summary.
  */
-function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
+function continueMember(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const seq = former.notifiedSeq === HAS_LEFT ? alert.lastSeq : former.notifiedSeq;
   const wasFiring = former.notifiedState === 'firing' || former.notifiedState === 'hidden';
   const isFresh = place.notifiedState === 'none' && alert.state === 'firing' && wasFiring;
@@ -120,7 +120,7 @@ function goingOn(place: GroupMember, former: GroupMember, alert: Alert): GroupMe
  * The alert's member in a group of another receiver, which is notified of the present episode, and of what nobody was
  * notified of.
  */
-function begun(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
+function beginMember(place: GroupMember, former: GroupMember, alert: Alert): GroupMember {
   const { lastSeq, eventsTotal } = alert;
   if (alert.state === 'firing')
     return { ...place, notifiedSeq: Math.min(former.notifiedSeq, lastSeq - eventsTotal) };
@@ -146,7 +146,7 @@ async function moveOut(
       result.members.map((one) => {
         if (one.notifiedSeq === HAS_LEFT) return one;
         const isSameReceiver = groups.get(one.groupKey)?.receiver === group.receiver;
-        return isSameReceiver ? goingOn(one, member, alert) : begun(one, member, alert);
+        return isSameReceiver ? continueMember(one, member, alert) : beginMember(one, member, alert);
       }),
     );
     await pauseAfter(MOVING_WORK);

@@ -14,7 +14,7 @@ import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import type { Channel, Outcome } from '../channel.ts';
 import { type ChatLimits, type ChatMessage, chatMessage } from '../message/chat-message.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys } from '../post-config.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
@@ -120,7 +120,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
     },
     request(integration, notification, externalUrl) {
       const { title, text, timezone } = integration;
-      const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+      const { texts, notes, error } = renderTexts({ title, text }, notification, externalUrl);
       const message = chatMessage(notification, externalUrl, texts, notes, service.limits, timezone);
       const wanted = service.request(integration, message, integration.entry as z.output<typeof entryShape>);
       return { url: integration.url.reveal(), ...wanted, templateError: error };

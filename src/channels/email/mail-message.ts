@@ -2,9 +2,9 @@ import { processorLimit } from '../../templates/liquid.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts';
 import { escapeHtml } from '../message/encode.ts';
-import { filled } from '../message/filled.ts';
 import { MAX_PART_BYTES } from '../message/fitting.ts';
 import { fittingNotices } from '../message/fitting-view.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { mailSubject, topicOf } from '../message/subject-line.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
@@ -38,13 +38,13 @@ export function mailMessage(
   zone?: string,
 ): MailMessage {
   const limit = processorLimit();
-  const own = filled(
+  const own = renderTexts(
     { subject: templates?.subject, text: templates?.text, html: templates?.html },
     notification,
     externalUrl,
     limit,
   );
-  const headers = filled(templates?.headers ?? {}, notification, externalUrl, limit);
+  const headers = renderTexts(templates?.headers ?? {}, notification, externalUrl, limit);
   /** The mail if these parts are known to be too large. */
   const built = (tooLarge: readonly Part[]) => {
     const tooLargeNotes = tooLarge.map(

@@ -14,7 +14,7 @@ import { NO_DIGEST } from '../channel.ts';
 import { commonLabels } from '../message/alert-subject.ts';
 import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, postKeys, refuseCap, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
 import { incidentAction, incidentKey } from './service-incident.ts';
@@ -117,7 +117,11 @@ function opsgenieRequest(
     return { ...asked, url: `${alerts}/${alias}/${verb}?identifierType=alias`, body: { source } };
   }
   const { message, description } = integration;
-  const { texts, notes, error } = filled({ title: message, text: description }, notification, externalUrl);
+  const { texts, notes, error } = renderTexts(
+    { title: message, text: description },
+    notification,
+    externalUrl,
+  );
   const said = chatMessage(notification, externalUrl, texts, notes, LIMITS);
   const links = said.links.map(({ text, url }) => `${text}: ${url}`);
   const labels = Object.entries(commonLabels(notification.alerts)).slice(0, MAX_DETAILS);

@@ -10,7 +10,7 @@ import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap, urlAt } from '../post-config.ts';
 import { pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
@@ -83,7 +83,7 @@ export function pagerdutyRequest(
   const routingKey = integration.routingKey.reveal();
   const change = pagerdutyChange(notification, { routingKey });
   if (change) return { url, body: change, secrets: [routingKey] };
-  const { texts, notes, error } = filled({ description }, notification, externalUrl);
+  const { texts, notes, error } = renderTexts({ description }, notification, externalUrl);
   const style = { routingKey, severity };
   const body = pagerdutyEvent(notification, externalUrl, style, texts.description, notes);
   return { url, body, secrets: [routingKey], templateError: error };

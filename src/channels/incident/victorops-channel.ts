@@ -14,7 +14,7 @@ import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
 import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
 import { incidentAction, incidentKey } from './service-incident.ts';
@@ -93,7 +93,7 @@ function victoropsRequest(
   const { monitoringTool, customFields, messageType, name, state } = integration;
   const key = integration.apiKey.reveal();
   const target = `${encodeURIComponent(key)}/${encodeURIComponent(integration.routingKey)}`;
-  const { texts, notes, error } = filled({ title: name, text: state }, notification, externalUrl);
+  const { texts, notes, error } = renderTexts({ title: name, text: state }, notification, externalUrl);
   const said = chatMessage(notification, externalUrl, texts, notes, LIMITS);
   const links = said.links.map(({ text, url }) => `${text}: ${url}`);
   const types = { trigger: messageType, acknowledge: 'ACKNOWLEDGEMENT', resolve: 'RECOVERY' };

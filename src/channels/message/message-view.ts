@@ -33,7 +33,7 @@ import { leadOf } from './frame/lead.ts';
 import { ADDRESSES, type Link, linksOf } from './frame/links.ts';
 import { whySent } from './frame/why-sent.ts';
 import type { Section } from './section.ts';
-import { asPeopleCount } from './superseded.ts';
+import { foldSuperseded } from './superseded.ts';
 
 export interface MailView {
   readonly tone: Tone;
@@ -96,7 +96,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const { createdAtUs, summary, reason } = notification;
   const isUpdate = notification.threadPosition > 0;
   const goesOn = GOES_ON.has(reason);
-  const counts = asPeopleCount(notification.alerts);
+  const counts = foldSuperseded(notification.alerts);
   const alerts = counts.map(({ alert }) => alert);
   const hidden = notification.alerts.length - alerts.length;
   const resolvedTotal = Math.max(0, notification.resolvedTotal - hidden);

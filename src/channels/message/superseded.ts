@@ -11,7 +11,7 @@ interface Counted {
 }
 
 /** Leaves out an alert that became worse if the same notification shows what it became. */
-export function asPeopleCount(alerts: readonly NotifiedAlert[]): readonly Counted[] {
+export function foldSuperseded(alerts: readonly NotifiedAlert[]): readonly Counted[] {
   const ended = alerts.filter((alert) => alert.ending === 'superseded');
   if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));
   const firing = alerts.filter((alert) => alert.status === 'firing');

@@ -12,7 +12,7 @@ import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import type { Channel } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { openSender } from '../post.ts';
 import { type PostIntegration, postChannel } from '../post-channel.ts';
 import { postKeys, urlAt } from '../post-config.ts';
@@ -140,7 +140,7 @@ export const slackChannel: Channel<SlackIntegration> = {
 
 function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
   const { title, text, timezone } = integration;
-  const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+  const { texts, notes, error } = renderTexts({ title, text }, notification, externalUrl);
   const body = slackBody(notification, externalUrl, integration, texts, notes, timezone);
   return { body, templateError: error };
 }

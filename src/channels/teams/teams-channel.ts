@@ -7,7 +7,7 @@ import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { twins } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Template } from '../../templates/liquid.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, postChannel } from '../post-channel.ts';
 import { postKeys } from '../post-config.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
@@ -42,7 +42,7 @@ export const teamsChannel = postChannel<TeamsIntegration>({
     return (path) => readTeams(check, path, http);
   },
   request({ url, title, text, timezone }, notification, externalUrl) {
-    const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+    const { texts, notes, error } = renderTexts({ title, text }, notification, externalUrl);
     const body = teamsBody(notification, externalUrl, texts, notes, timezone);
     return { url: url.reveal(), body, templateError: error };
   },

@@ -9,7 +9,7 @@ import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { type ChannelOptions, ONLY_CLOUDEVENTS, type OpenChannel, type Outcome } from '../channel.ts';
 import { alertmanagerBody } from '../message/alertmanager-body.ts';
-import { filled } from '../message/filled.ts';
+import { renderTexts } from '../message/render-texts.ts';
 import { openSender } from '../post.ts';
 import type { Integration } from '../receiver.ts';
 import { cloudEventBatches, digestEvent } from './cloudevents.ts';
@@ -103,7 +103,7 @@ export function webhookMessages(
     if (format === 'template') return NO_DIGEST_TEMPLATE;
     return [{ contentType: 'application/json', body: JSON.stringify(digestBody(notification, externalUrl)) }];
   }
-  const { texts, notes, error } = filled({ body: template }, notification, externalUrl);
+  const { texts, notes, error } = renderTexts({ body: template }, notification, externalUrl);
   const shown =
     notes.length > 0
       ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }

@@ -9,6 +9,7 @@ import type { BirdRecord, NestRecord, TriggerType, UserRecord } from '../world/s
 import { FAILURES, LANGUAGES, NEST_NAMES, PEOPLE, TASKS } from '../world/vocabulary.ts';
 import type { World } from '../world/world.ts';
 import {
+  afterSeconds,
   birdIsEdited,
   connectionIsLost,
   flightFails,
@@ -16,7 +17,6 @@ import {
   flightLands,
   isActivated,
   type Stage,
-  soon,
   triggerFails,
 } from './story-steps.ts';
 
@@ -98,7 +98,7 @@ export function createScenario(world: World, options: ScenarioOptions): Scenario
       return;
     }
     triggerFails(stage, bird, 5, 300);
-    soon(stage, bird, HOUR_S * (1 + random() * 7), () => isActivated(stage, bird));
+    afterSeconds(stage, bird, HOUR_S * (1 + random() * 7), () => isActivated(stage, bird));
   }
 
   // Everything starts in one action, so that the whole history runs in order of time, interleaved.

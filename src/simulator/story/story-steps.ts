@@ -18,7 +18,7 @@ export function lengthMs(stage: Stage, seconds: number): number {
 }
 
 /** Does something to a Bird after that many seconds, unless the Bird was deleted meanwhile. */
-export function soon(stage: Stage, bird: BirdRecord, seconds: number, action: () => void): void {
+export function afterSeconds(stage: Stage, bird: BirdRecord, seconds: number, action: () => void): void {
   // Adds odd microseconds, as in reality: a machine's clock would make all instants end in zeros.
   const microseconds = Math.floor(stage.random() * 1000);
   stage.world.at(stage.world.nowUs() + Math.round(lengthMs(stage, seconds) * 1000) + microseconds, () => {
@@ -52,7 +52,7 @@ export function flightFails(stage: Stage, bird: BirdRecord, seconds: number): vo
 /** The trigger fails that many times; five failures in a row deactivate the Bird. */
 export function triggerFails(stage: Stage, bird: BirdRecord, times: number, gapSeconds: number): void {
   for (let time = 0; time < times; time += 1) {
-    soon(stage, bird, time * gapSeconds, () => {
+    afterSeconds(stage, bird, time * gapSeconds, () => {
       if (bird.status === 'active') stage.world.eventError(bird.id);
     });
   }
@@ -62,7 +62,7 @@ export function triggerFails(stage: Stage, bird: BirdRecord, times: number, gapS
 export function isActivated(stage: Stage, bird: BirdRecord): void {
   if (bird.status !== 'suspended') return;
   stage.world.activate(bird.id);
-  soon(stage, bird, 2, () => flightLands(stage, bird, 5));
+  afterSeconds(stage, bird, 2, () => flightLands(stage, bird, 5));
 }
 
 /** A connection is lost: the service retries first, then gives up. */
@@ -85,7 +85,7 @@ export function birdIsEdited(stage: Stage, bird: BirdRecord): void {
   const { world, random } = stage;
   world.save(bird.id);
   const isKept = random() < 0.8;
-  soon(stage, bird, 3 + random() * 20, () => {
+  afterSeconds(stage, bird, 3 + random() * 20, () => {
     if (isKept) world.publish(bird.id);
     else world.discard(bird.id);
   });

@@ -16,6 +16,7 @@ import { FAILURES, LANGUAGES, NEST_NAMES, PEOPLE, TASKS } from '../world/vocabul
 import type { World } from '../world/world.ts';
 import { newUser } from './scenario.ts';
 import {
+  afterSeconds,
   birdIsEdited,
   connectionIsLost,
   flightFails,
@@ -24,7 +25,6 @@ import {
   isActivated,
   lengthMs,
   type Stage,
-  soon,
   triggerFails,
 } from './story-steps.ts';
 
@@ -57,18 +57,19 @@ export function playStory(
   const { stumbling, deaf, forgiving, patient, longFlight, nests, others } = cast;
   playHistory(stage, [stumbling, deaf, forgiving, ...others]);
 
-  soon(stage, stumbling, 3, () => flightFails(stage, stumbling, 3));
-  soon(stage, stumbling, 28, () => flightLands(stage, stumbling, 4));
-  soon(stage, forgiving, 4, () => flightLands(stage, forgiving, 6, 1));
-  soon(stage, deaf, 8, () => world.eventError(deaf.id));
-  soon(stage, deaf, 13, () => triggerFails(stage, deaf, 4, 4));
-  soon(stage, deaf, 38, () => isActivated(stage, deaf));
-  soon(stage, patient, 7, () => connectionIsLost(stage, nests[0]!.id, 12));
-  soon(stage, patient, 30, () => {
+  afterSeconds(stage, stumbling, 3, () => flightFails(stage, stumbling, 3));
+  afterSeconds(stage, stumbling, 28, () => flightLands(stage, stumbling, 4));
+  afterSeconds(stage, forgiving, 4, () => flightLands(stage, forgiving, 6, 1));
+  afterSeconds(stage, deaf, 8, () => world.eventError(deaf.id));
+  afterSeconds(stage, deaf, 13, () => triggerFails(stage, deaf, 4, 4));
+  afterSeconds(stage, deaf, 38, () => isActivated(stage, deaf));
+  afterSeconds(stage, patient, 7, () => connectionIsLost(stage, nests[0]!.id, 12));
+  afterSeconds(stage, patient, 30, () => {
     const { message, step } = FAILURES[2]!;
     world.endFlight(longFlight.id, 'failed', { errorMessages: message, failedStep: step });
   });
-  for (const [at, bird] of others.entries()) soon(stage, bird, 2 + at * 5, () => flightLands(stage, bird, 6));
+  for (const [at, bird] of others.entries())
+    afterSeconds(stage, bird, 2 + at * 5, () => flightLands(stage, bird, 6));
   world.at(world.nowUs() + lengthMs(stage, LOOP_AFTER_S) * 1000, () => goOn(stage, cast));
   return cast;
 }
@@ -130,17 +131,17 @@ function goOn(stage: Stage, cast: Cast): void {
     if (chance < 0.6) flightLands(stage, bird, 3 + random() * 15);
     else if (chance < 0.7) {
       flightFails(stage, bird, 3 + random() * 4);
-      soon(stage, bird, 30, () => flightLands(stage, bird, 5));
+      afterSeconds(stage, bird, 30, () => flightLands(stage, bird, 5));
     } else if (chance < 0.77) flightLands(stage, bird, 5, 1 + Math.floor(random() * 2));
     else if (chance < 0.81) flightIsCancelled(stage, bird, 6);
     else if (chance < 0.88) birdIsEdited(stage, bird);
     else if (chance < 0.93) connectionIsLost(stage, pick(random, nests).id, 12);
     else if (chance < 0.98 || deaf.status !== 'active') {
       triggerFails(stage, forgiving, 2, 4);
-      soon(stage, forgiving, 25, () => flightLands(stage, forgiving, 4));
+      afterSeconds(stage, forgiving, 25, () => flightLands(stage, forgiving, 4));
     } else {
       triggerFails(stage, deaf, 5, 4);
-      soon(stage, deaf, 50, () => isActivated(stage, deaf));
+      afterSeconds(stage, deaf, 50, () => isActivated(stage, deaf));
     }
   }
   const nextUs = Math.round(lengthMs(stage, 2 + random() * 4) * 1000);

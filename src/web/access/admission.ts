@@ -30,7 +30,7 @@ export interface Admission {
   /** Whether the sender may read. For answers that are open to everybody but contain less for strangers. */
   mayRead(c: Context): Promise<boolean>;
   /** Admits only senders who may do what they request, to everything that is added to `app` afterwards. */
-  addDoor(app: Hono, refuse: Refuse): void;
+  protect(app: Hono, refuse: Refuse): void;
 }
 
 export function createAdmission({ config, links, store, clock, report }: AdmissionOptions): Admission {
@@ -53,7 +53,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
       return typeof identity === 'object' && identity.scopes.has('read');
     },
 
-    addDoor(app, refuse) {
+    protect(app, refuse) {
       app.use(async (c, next) => {
         const scope = scopeFor(c.req.method, c.req.path);
         const found = await identityOf(c);

@@ -180,13 +180,13 @@ export function summaryOf(listed: readonly Listed[], fromUs: number, toUs: numbe
 }
 
 /** The alert's member of sort `route` after the summary was sent; unchanged if its group did not wait for that. */
-export function afterSummary(member: GroupMember, alert: Alert): GroupMember {
+export function memberAfterSummary(member: GroupMember, alert: Alert): GroupMember {
   if (member.notifiedState !== 'summary') return member;
   return { ...member, notifiedState: alert.state === 'firing' ? 'firing' : 'resolved' };
 }
 
 /** An alert's own group continuing after the summary, which counts as the first notification of its thread. */
-export function wentOn(group: Group, nowUs: number): Group {
+export function groupAfterSummary(group: Group, nowUs: number): Group {
   if (group.notifications > 0) return group;
   return { ...group, thread: hash64([group.key, String(nowUs)]), notifications: 1, notifiedAtUs: nowUs };
 }

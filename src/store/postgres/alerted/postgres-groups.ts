@@ -4,7 +4,7 @@ import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
-import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
+import { FEW_MEMBERS, PrefetchedMembers } from '../../rows/prefetched-members.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 
@@ -49,7 +49,7 @@ const OF_SMALL_GROUPS = `SELECT small.key AS group_key, inside.*
 
 export class PostgresGroups implements GroupStore {
   readonly #statements: Statements;
-  readonly #ahead = new MembersAhead();
+  readonly #prefetched = new PrefetchedMembers();
   readonly #holds: () => void;
   #heldGroups: Group[] = [];
   #heldMembers: GroupMember[] = [];
@@ -82,7 +82,7 @@ export class PostgresGroups implements GroupStore {
       limit,
     );
     const groups = rows.map(groupOf);
-    this.#ahead.expect(groups.map(({ key }) => key));
+    this.#prefetched.expect(groups.map(({ key }) => key));
     return groups;
   }
 
@@ -93,7 +93,7 @@ export class PostgresGroups implements GroupStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    this.#ahead.discard(keys);
+    this.#prefetched.discard(keys);
     await this.#statements.run(
       `DELETE FROM group_member WHERE alert_group IN (SELECT alert_group FROM alert_group WHERE key = ANY($1::text[]))`,
       keys,
@@ -111,9 +111,9 @@ export class PostgresGroups implements GroupStore {
   }
 
   async members(groupKey: string): Promise<AlertInGroup[]> {
-    const together = this.#ahead.take(groupKey);
-    if (together.length > 0) this.#ahead.keep(await this.#inGroups(OF_SMALL_GROUPS, together));
-    return this.#ahead.of(groupKey) ?? this.#inGroups(OF_GROUP, groupKey);
+    const together = this.#prefetched.take(groupKey);
+    if (together.length > 0) this.#prefetched.keep(await this.#inGroups(OF_SMALL_GROUPS, together));
+    return this.#prefetched.of(groupKey) ?? this.#inGroups(OF_GROUP, groupKey);
   }
 
   async #inGroups(sql: string, groups: string | readonly string[]): Promise<AlertInGroup[]> {
@@ -127,9 +127,9 @@ export class PostgresGroups implements GroupStore {
     return found;
   }
 
-  /** Discards what was loaded ahead: alerts or members may have changed elsewhere. */
+  /** Discards what was prefetched: alerts or members may have changed elsewhere. */
   forget(): void {
-    this.#ahead.forget();
+    this.#prefetched.forget();
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
@@ -148,7 +148,7 @@ export class PostgresGroups implements GroupStore {
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
-    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
     this.#heldMembers.push(...members);
     this.#holds();
   }
@@ -176,7 +176,7 @@ export class PostgresGroups implements GroupStore {
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
     if (members.length === 0) return;
-    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
     await this.#statements.run(
       `DELETE FROM group_member USING ${given('key text, id text')}
          JOIN alert_group USING (key) JOIN alert USING (id)

@@ -1,6 +1,6 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { DeliveryState, FailingIntegration, Settlement } from '../../outbox-store.ts';
-import { outcomeToRecord } from '../../rows/passed-attempt.ts';
+import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import type { Lane, PostgresLanes } from './postgres-lanes.ts';

@@ -9,7 +9,7 @@ import {
   type Showing,
   type ShownDuty,
 } from '../../ownership-store.ts';
-import { toldApart } from '../../rows/replica-names.ts';
+import { withUniqueNames } from '../../rows/replica-names.ts';
 import { regionsOf, regionsText } from '../../rows/replica-regions.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
@@ -201,7 +201,9 @@ export class PostgresOwnership implements OwnershipStore {
 function viewOf(rows: readonly ViewRow[]): OwnershipView {
   return {
     nowUs: rows[0]!.now_us,
-    replicas: toldApart(rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)]))),
+    replicas: withUniqueNames(
+      rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)])),
+    ),
     duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
       duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
     ),

@@ -3,7 +3,7 @@ import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
-import { FEW_MEMBERS, MembersAhead } from '../../rows/members-ahead.ts';
+import { FEW_MEMBERS, PrefetchedMembers } from '../../rows/prefetched-members.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 
@@ -18,7 +18,7 @@ const READ_AT_ONCE = 500;
 export class SqliteGroups implements GroupStore {
   readonly #groups: ReturnType<typeof prepareGroups>;
   readonly #members: ReturnType<typeof prepareMembers>;
-  readonly #ahead = new MembersAhead();
+  readonly #prefetched = new PrefetchedMembers();
   readonly #pause: () => Promise<void>;
   readonly #holds: () => void;
   #heldGroups: Group[] = [];
@@ -46,7 +46,7 @@ export class SqliteGroups implements GroupStore {
 
   async due(nowUs: number, limit: number): Promise<Group[]> {
     const groups = this.#groups.due.all(nowUs, limit).map(groupOf);
-    this.#ahead.expect(groups.map(({ key }) => key));
+    this.#prefetched.expect(groups.map(({ key }) => key));
     return groups;
   }
 
@@ -57,7 +57,7 @@ export class SqliteGroups implements GroupStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    this.#ahead.discard(keys);
+    this.#prefetched.discard(keys);
     const list = textList(keys);
     this.#members.removeAll.run(list);
     this.#groups.remove.run(list);
@@ -68,11 +68,11 @@ export class SqliteGroups implements GroupStore {
   }
 
   async members(groupKey: string): Promise<AlertInGroup[]> {
-    const together = this.#ahead.take(groupKey);
+    const together = this.#prefetched.take(groupKey);
     if (together.length > 0) {
-      this.#ahead.keep(this.#members.ofSmallGroups.all(textList(together)).map(inGroupOf));
+      this.#prefetched.keep(this.#members.ofSmallGroups.all(textList(together)).map(inGroupOf));
     }
-    return this.#ahead.of(groupKey) ?? this.#ofLargeGroup(groupKey);
+    return this.#prefetched.of(groupKey) ?? this.#ofLargeGroup(groupKey);
   }
 
   /** Reads the alerts in steps: tens of thousands have many megabytes of text. */
@@ -89,9 +89,9 @@ export class SqliteGroups implements GroupStore {
     return found;
   }
 
-  /** Discards what was loaded ahead: alerts or members may have changed elsewhere. */
+  /** Discards what was prefetched: alerts or members may have changed elsewhere. */
   forget(): void {
-    this.#ahead.forget();
+    this.#prefetched.forget();
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
@@ -100,7 +100,7 @@ export class SqliteGroups implements GroupStore {
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
-    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
     this.#heldMembers.push(...members);
     this.#holds();
   }
@@ -121,7 +121,7 @@ export class SqliteGroups implements GroupStore {
   }
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
-    this.#ahead.discard(members.map(({ groupKey }) => groupKey));
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
     for (const { groupKey, alertId } of members) this.#members.remove.run(groupKey, alertId);
   }
 

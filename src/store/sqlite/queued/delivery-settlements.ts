@@ -1,7 +1,7 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
 import type { Settlement } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
-import { outcomeToRecord } from '../../rows/passed-attempt.ts';
+import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryLanes, Lane } from './delivery-lanes.ts';

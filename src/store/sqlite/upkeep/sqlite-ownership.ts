@@ -12,7 +12,7 @@ import {
   type Showing,
   type ShownDuty,
 } from '../../ownership-store.ts';
-import { toldApart } from '../../rows/replica-names.ts';
+import { withUniqueNames } from '../../rows/replica-names.ts';
 import { regionsOf, regionsText } from '../../rows/replica-regions.ts';
 import type { Connection } from '../connection.ts';
 
@@ -61,7 +61,7 @@ export class SqliteOwnership implements OwnershipStore {
   }
 
   async view(): Promise<OwnershipView> {
-    const replicas = toldApart(this.#replica.all.all().map(replicaOf));
+    const replicas = withUniqueNames(this.#replica.all.all().map(replicaOf));
     return { nowUs: this.#clock.nowUs(), replicas, duties: this.#duty.all.all() };
   }
 

@@ -9,13 +9,13 @@ import {
   isNews,
 } from '../../../../src/domain/grouping/group.ts';
 import {
-  afterSummary,
   awaitSummary,
   catchUpKey,
   countLeftToSummary,
+  groupAfterSummary,
   leaveToSummary,
+  memberAfterSummary,
   summarize,
-  wentOn,
 } from '../../../../src/domain/grouping/sorts/catch-up-sort.ts';
 import { summaryTitle, summaryWords } from '../../../../src/domain/grouping/summary.ts';
 import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
@@ -247,14 +247,14 @@ describe('the summary', () => {
 
   test('leaves each group as if it had notified itself, so that it notifies of ends, and repeats no sooner', () => {
     const firing = alertOf('a', 5);
-    const told = afterSummary(memberOf({ notifiedSeq: 5, notifiedState: 'summary' }), firing);
+    const told = memberAfterSummary(memberOf({ notifiedSeq: 5, notifiedState: 'summary' }), firing);
     expect(told.notifiedState).toBe('firing');
     const over = { ...firing, state: 'resolved' as const };
-    expect(afterSummary(memberOf({ notifiedState: 'summary' }), over).notifiedState).toBe('resolved');
+    expect(memberAfterSummary(memberOf({ notifiedState: 'summary' }), over).notifiedState).toBe('resolved');
     const byItself = memberOf({ notifiedState: 'firing' });
-    expect(afterSummary(byItself, over)).toBe(byItself);
+    expect(memberAfterSummary(byItself, over)).toBe(byItself);
 
-    const going = wentOn(groupOf(), NOW_US);
+    const going = groupAfterSummary(groupOf(), NOW_US);
     const next = (alert: Alert, afterMinutes: number) =>
       flushOf(going, { member: told, alert }, NOW_US + afterMinutes * MINUTE_US);
     expect(next(firing, 60).reason).toBeNull();
@@ -262,6 +262,6 @@ describe('the summary', () => {
     expect(next(alertOf('a', 6), 60)).toMatchObject({ reason: 'new_events', threadPosition: 1 });
     expect(next(over, 60)).toMatchObject({ reason: 'resolved', thread: going.thread });
     const busy = groupOf({ notifications: 3, notifiedAtUs: NOW_US - MINUTE_US });
-    expect(wentOn(busy, NOW_US)).toBe(busy);
+    expect(groupAfterSummary(busy, NOW_US)).toBe(busy);
   });
 });

@@ -1,16 +1,17 @@
 import type { AlertInGroup } from '../../domain/grouping/group.ts';
 
 /** How many groups' members are loaded together. */
-const GROUPS_AHEAD = 64;
+const GROUPS_PER_FETCH = 64;
 
-/** Groups with more members than this are not loaded ahead. */
+/** The members of groups with more than this are not prefetched. */
 export const FEW_MEMBERS = 20;
 
 /**
- * Members that were loaded ahead. Groups found to be due will probably be asked for one after another, and many small
- * ones take no longer to load together than a single one. What was loaded is discarded as soon as it may have changed.
+ * Members that were loaded before they were asked for. Groups found to be due will probably be asked for one after
+ * another, and many small ones take no longer to load together than a single one. What was loaded is discarded as soon as
+ * it may have changed.
  */
-export class MembersAhead {
+export class PrefetchedMembers {
   /** Due groups that were not loaded yet, in the order in which they will be asked for. */
   #due: readonly string[] = [];
   readonly #loaded = new Map<string, AlertInGroup[]>();
@@ -29,8 +30,8 @@ export class MembersAhead {
   take(groupKey: string): readonly string[] {
     const first = this.#loaded.has(groupKey) ? -1 : this.#due.indexOf(groupKey);
     if (first === -1) return [];
-    const taken = this.#due.slice(first, first + GROUPS_AHEAD);
-    this.#due = this.#due.slice(first + GROUPS_AHEAD);
+    const taken = this.#due.slice(first, first + GROUPS_PER_FETCH);
+    this.#due = this.#due.slice(first + GROUPS_PER_FETCH);
     return taken;
   }
 

@@ -3,7 +3,7 @@ import type { TemplateVariables } from '../../templates/variables.ts';
 import type { Readable } from './digest-view.ts';
 import { templateVariables } from './template-variables.ts';
 
-interface Filled<Name extends string> {
+interface RenderedTexts<Name extends string> {
   /** What the templates made; a text is missing if there is no template or it failed. */
   readonly texts: Readonly<Partial<Record<Name, string>>>;
   /** Says to people that a built-in text replaces theirs. A JSON text that was left with gaps says so itself. */
@@ -17,12 +17,12 @@ interface Filled<Name extends string> {
  * template is tried again with empty values first, since its reader knows no other form. All templates of a message
  * share one `limit`, since they are rendered in one turn of the event loop.
  */
-export function filled<Name extends string>(
+export function renderTexts<Name extends string>(
   templates: Readonly<Partial<Record<Name, Template | undefined>>>,
   notification: Readable,
   externalUrl: string,
   limit = processorLimit(),
-): Filled<Name> {
+): RenderedTexts<Name> {
   const given = (Object.entries(templates) as [Name, Template | undefined][]).filter(([, one]) => one);
   const texts: Partial<Record<Name, string>> = {};
   // Templates are written for alerts, not for digests.
