@@ -62,7 +62,7 @@ export const emailShape = z
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
-    'Mails with a text and an HTML part, each under 30 kB; one thread per group. All mails of a thread have the same subject, with `Re:` from the second on. Only the last one, when everything is resolved, has a note in brackets before the subject; Gmail and other programs ignore that when they build threads.',
+    'Mails with a text and an HTML part, each under 30 kB; one thread per group. All mails of a thread have the same subject, with `Re:` from the second on; the first line of the text says how things stand.',
   );
 
 export const emailGlobalShape = {

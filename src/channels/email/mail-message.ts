@@ -72,8 +72,7 @@ export function mailMessage(
   }
   const { view, part, error } = mail;
   return {
-    subject:
-      plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification, view.headline),
+    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
     topic: notification.kind === 'digest' ? digestSubject(notification) : topicOf(notification),
     text: part('text') ?? emailText(view),
     html: part('html') ?? emailHtml(view),
@@ -104,6 +103,6 @@ function withNotices(part: Part, text: string, notices: readonly string[]): stri
   return `${text.slice(0, at)}\n${paragraphs}${text.slice(at)}`;
 }
 
-function subjectOf(notification: Readable, headline: string): string {
-  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification, headline);
+function subjectOf(notification: Readable): string {
+  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification);
 }

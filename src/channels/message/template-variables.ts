@@ -17,7 +17,7 @@ export function templateVariables(notification: GroupNotification, externalUrl: 
     title: view.headline,
     context: view.context,
     message: manyLines((view.message.join('\n') || view.clusters[0]?.cause) ?? '', MESSAGE_CODE_POINTS),
-    subject: mailSubject(notification, view.headline),
+    subject: mailSubject(notification),
     receiver: body.receiver,
     groupKey: body.groupKey,
     groupLabels: body.groupLabels,

@@ -253,7 +253,7 @@ describe('a mail with templates', () => {
   test('an empty subject or header is not sent', () => {
     const empty = liquid('{% if resolved.size > 0 %}x{% endif %}');
     const mail = message({ subject: empty, headers: { 'X-Empty': empty } });
-    expect(mail.subject).toBe('[nestwatch] EU · Marketing: Flight failed');
+    expect(mail.subject).toBe('[nestwatch] EU · Marketing: FlightFailed');
     expect(mail.headers).toEqual({});
   });
 });

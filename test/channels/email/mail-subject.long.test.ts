@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { amountOf } from '../../cases.ts';
-import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { anyGroupNotification } from '../any-notification.ts';
 import { alert, group, NOW_US } from '../sample-notifications.ts';
 
@@ -19,14 +18,14 @@ const other = (bird: string, changes: Parameters<typeof alert>[0] = {}) =>
 
 describe('the subject says where and what, by the labels of the group', () => {
   test.each([
-    [BIRD, '[nestwatch] EU · Marketing / Translate blog: Flight failed'],
-    [NEST, '[nestwatch] EU · Marketing: Flight failed'],
-    [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] US: Region down'],
+    [BIRD, '[nestwatch] EU · Marketing / Translate blog: FlightFailed'],
+    [NEST, '[nestwatch] EU · Marketing: FlightFailed'],
+    [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] US: RegionDown'],
     [{ alertname: 'Ours' }, '[nestwatch] Ours'],
     [{ region: 'eu', nest_id: '682' }, '[nestwatch] EU · Nest 682'],
     [
       { alertname: 'FlightFailed', severity: 'critical', team: 'loc' },
-      '[nestwatch] Flight failed (critical, loc)',
+      '[nestwatch] FlightFailed (critical, loc)',
     ],
     [{ severity: 'critical' }, '[nestwatch] Alerts (critical)'],
     [{}, '[nestwatch] Alerts for ops'],
@@ -63,50 +62,36 @@ test('whatever a group has in common, its subject says more than that there are 
   );
 });
 
-describe('the subject of a later mail', () => {
+describe('the subject of a later mail is the first one with Re:', () => {
   const still = [other('d'), other('e'), other('f')].map((one) => ({ ...one, events: [] }));
 
   test.each<[string, Partial<GroupNotification>]>([
     ['more of the same', { reason: 'new_events' }],
     ['a reminder', { reason: 'repeat' }],
     ['one of several is over', { reason: 'resolved', alerts: [over, ...still], resolvedTotal: 1 }],
+    ['everything is over', { reason: 'resolved', alerts: [over], status: 'resolved', resolvedTotal: 1 }],
     [
       'new ones among several',
       { reason: 'new_alerts', alerts: [other('a', { isNew: true }), ...still], newTotal: 1 },
     ],
-  ])('is the same while something fires: %s', (_, changes) => {
+  ])('%s', (_, changes) => {
     for (const groupLabels of [BIRD, NEST]) {
       const later = subject(group({ groupLabels, threadPosition: 2, ...changes }));
       expect(later).toBe(`Re: ${subject(group({ groupLabels }))}`);
     }
   });
-
-  test('says so once it is resolved', () => {
-    const end = { threadPosition: 2, reason: 'resolved', alerts: [over], status: 'resolved' } as const;
-    expect(subject(group({ groupLabels: BIRD, ...end }))).toBe(
-      `Re: [nestwatch] [${WORDS.FlightFailed.over}] EU · Marketing / Translate blog: Flight failed`,
-    );
-    expect(subject(group({ groupLabels: NEST, ...end }))).toBe(
-      `Re: [nestwatch] [${WORDS.FlightFailed.over}: Translate blog] EU · Marketing: Flight failed`,
-    );
-  });
 });
 
-test('no name can add a line, brackets or an endless subject', () => {
+test('no name can add a line or an endless subject', () => {
   const bird = `A] x [\r\nBcc: b@c\u202E${'y'.repeat(5_000)}`;
-  const alerts = [other(bird, { status: 'resolved', ending: 'over', endsAtUs: NOW_US })];
-  const end = { alerts, status: 'resolved', reason: 'resolved' } as const;
-  const long = subject(group({ ...end, groupLabels: { alertname: `A\r\n${bird}`, nest: 'z'.repeat(900) } }));
+  const long = subject(group({ groupLabels: { alertname: `A\r\n${bird}`, nest: 'z'.repeat(900) } }));
   expect(long).not.toMatch(/[\r\n\u202E]/);
   expect([...long].length).toBeLessThanOrEqual(240);
-  expect(long).toMatch(/^\[nestwatch\] \[Recovered: A\) x \( Bcc/);
+  expect(long).toMatch(/^\[nestwatch\] z+…?: A A\] x \[ Bcc/);
 });
 
-/**
- * Gmail: neither `Re:` nor brackets at the beginning start another conversation; the rest of the subject must be the
- * same.
- */
-const gmail = (text: string) => text.replace(/^(\s*(re:|fwd?:|\[[^[\]]*\]))+\s*/i, '');
+/** Gmail: `Re:` does not start another conversation; the rest of the subject must be the same. */
+const gmail = (text: string) => text.replace(/^(\s*(re:|fwd?:))+\s*/i, '');
 
 /** RFC 5256, 2.1: without `Re:`, `Fwd:` and brackets before them or before the rest, as long as something is left. */
 function baseSubject(text: string): string {

@@ -183,7 +183,7 @@ describe('test-receiver', () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
     expect([exit, posts, mails]).toEqual([0, [], []]);
-    expect(stdout).toContain('Subject: [nestwatch] EU · Sample Nest / Sample Bird: Flight failed');
+    expect(stdout).toContain('Subject: [nestwatch] EU · Sample Nest / Sample Bird: FlightFailed');
     expect(stdout).toContain(`"t": "${WORDS.FlightFailed.firing}: Sample Bird"`);
     expect(stdout).toContain('"routing_key": "[secret]"');
     expect(stdout).toContain('"error": "This is a sample: the provider answered # … <retry later>"');
