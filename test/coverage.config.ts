@@ -29,6 +29,7 @@ const intake = [
   'schedule/waitlist',
   'schedule/poll-value',
   'schedule/bird-turns',
+  'schedule/regular-turns',
   'schedule/fair-limits',
   'schedule/recall',
 ].map((name) => `src/intake/${name}.ts`);

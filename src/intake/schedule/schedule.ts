@@ -35,6 +35,7 @@ import { type Column, type Columns, createColumns } from '../columns.ts';
 import { BirdTurns, type Row } from './bird-turns.ts';
 import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
+import { type Regular, RegularTurns } from './regular-turns.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
 
 export interface ScheduleOptions {
@@ -116,12 +117,6 @@ interface StreamAge {
   readonly isLate: boolean;
 }
 
-interface Regular {
-  intervalMs: number;
-  readonly mayLag: boolean;
-  readonly account: Account;
-}
-
 /** The stream whose turn it is. */
 interface Turn {
   readonly row: Row;
@@ -161,7 +156,7 @@ export class Schedule {
   /** When a timed or regular stream is due. */
   readonly #readyMs: Column;
   readonly #values: PollValues;
-  readonly #regulars = new Map<Row, Regular>();
+  readonly #regulars: RegularTurns;
   /** Streams that no poll has read completely. */
   readonly #unread = new Set<Row>();
   /** Streams whose last successful poll left something to read. */
@@ -188,13 +183,18 @@ export class Schedule {
     );
     this.#timedAccount = this.#shares.open(TIMED_SHARE);
     this.#backlogAccount = this.#shares.open(BACKLOG_SHARE);
+    this.#regulars = new RegularTurns({
+      values: this.#values,
+      shares: this.#shares,
+      readyMsOf: (row) => (this.#states[row] === 'taken' ? undefined : this.#readyMs.get(row)),
+    });
     this.#birds = new BirdTurns({
       ...options,
       values: this.#values,
       lastMsOf: (row) => (WAITING.has(this.#states[row]!) ? this.#lastMs.get(row) : undefined),
       isFresh: (row) => this.#states[row] === 'fresh',
-      regularPerSecond: () => this.#regularPerSecond(),
-      regularTakesPerSecond: () => this.#regularPerSecond(options.allowedPerSecond()),
+      regularPerSecond: () => this.#regulars.perSecond(),
+      regularTakesPerSecond: () => this.#regulars.perSecond(options.allowedPerSecond()),
     });
   }
 
@@ -210,8 +210,7 @@ export class Schedule {
   add(stream: Stream, nowMs: number): void {
     const known = this.#rowOf.get(stream.name);
     if (known !== undefined) {
-      const regular = this.#regulars.get(known);
-      if (regular && 'share' in stream) regular.intervalMs = stream.intervalMs;
+      if ('share' in stream) this.#regulars.setInterval(known, stream.intervalMs);
       return;
     }
     const row = this.#columns.addRow();
@@ -222,8 +221,7 @@ export class Schedule {
     this.#unread.add(row);
     if ('share' in stream) {
       this.#values.add(row, stream.name);
-      const { intervalMs, share, mayLag = false } = stream;
-      this.#regulars.set(row, { intervalMs, mayLag, account: this.#shares.open(share) });
+      this.#regulars.add(row, { mayLag: false, ...stream });
       return;
     }
     this.#values.add(row, stream.feed);
@@ -243,13 +241,7 @@ export class Schedule {
     this.#behind.delete(row);
     this.#hinted.delete(row);
     this.#payers.delete(row);
-    const regular = this.#regulars.get(row);
-    if (regular) {
-      this.#regulars.delete(row);
-      this.#shares.close(regular.account);
-    } else {
-      this.#birds.remove(row);
-    }
+    if (!this.#regulars.remove(row)) this.#birds.remove(row);
     this.#states[row] = 'gone';
     this.#columns.removeRow(row);
   }
@@ -263,7 +255,7 @@ export class Schedule {
     if (turn === undefined) return { waitMs: this.#nextMs(except) - nowMs };
     const { row, payer } = turn;
     if (payer) this.#payers.set(row, payer);
-    if (!this.#regulars.has(row)) this.#birds.take(row);
+    if (!this.#regulars.of(row)) this.#birds.take(row);
     this.#states[row] = 'taken';
     this.#lastMs.set(row, nowMs);
     this.#shares.begin(payer, this.#values.cost(row));
@@ -286,7 +278,7 @@ export class Schedule {
     }
     this.#payers.delete(row);
     const isHinted = this.#hinted.delete(row);
-    const regular = this.#regulars.get(row);
+    const regular = this.#regulars.of(row);
     const { delayMs } = polled;
     const beganMs = this.#lastMs.get(row);
     if (!regular && delayMs === undefined) {
@@ -326,7 +318,7 @@ export class Schedule {
     let oldest: Row | undefined;
     let streams = 0;
     for (const row of this.#rowOf.values()) {
-      if (nowMs - this.#readMs.get(row) <= this.#lagFromMs(this.#regulars.get(row))) continue;
+      if (nowMs - this.#readMs.get(row) <= this.#lagFromMs(this.#regulars.of(row))) continue;
       streams += 1;
       if (oldest === undefined || this.#readMs.get(row) < this.#readMs.get(oldest)) oldest = row;
     }
@@ -342,7 +334,7 @@ export class Schedule {
   eachAge(nowMs: number, seen: (age: StreamAge) => void): void {
     const age = { name: '', ageMs: 0, isUnread: false, isUntried: false, isLate: false };
     for (const row of this.#rowOf.values()) {
-      const lagFromMs = this.#lagFromMs(this.#regulars.get(row));
+      const lagFromMs = this.#lagFromMs(this.#regulars.of(row));
       if (lagFromMs === Number.POSITIVE_INFINITY) continue;
       age.name = this.#names[row]!;
       age.ageMs = nowMs - this.#readMs.get(row);
@@ -365,30 +357,7 @@ export class Schedule {
 
   /** The requests per second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
-    return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();
-  }
-
-  /**
-   * The requests per second that regular streams need to keep their intervals; with `allowedPerSecond`, none counts
-   * for more than its share of it.
-   */
-  #regularPerSecond(allowedPerSecond: number = Number.POSITIVE_INFINITY): number {
-    let perSecond = 0;
-    for (const [row, { intervalMs, account }] of this.#regulars) {
-      const needed = (this.#values.cost(row) * 1000) / intervalMs;
-      perSecond += Math.min(needed, account.share * allowedPerSecond);
-    }
-    return perSecond;
-  }
-
-  /** Among the due regular streams that fit, the one that has been due longest. */
-  #dueRegular(nowMs: number, fits: (row: Row, regular: Regular) => boolean): Row | undefined {
-    let first: Row | undefined;
-    for (const [row, regular] of this.#regulars) {
-      if (this.#states[row] === 'taken' || this.#readyMs.get(row) > nowMs || !fits(row, regular)) continue;
-      if (first === undefined || this.#readyMs.get(row) < this.#readyMs.get(first)) first = row;
-    }
-    return first;
+    return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regulars.perSecond();
   }
 
   /**
@@ -396,8 +365,8 @@ export class Schedule {
    * held back.
    */
   #choose(nowMs: number, except: string | undefined): Turn | undefined {
-    const regular = this.#dueRegular(nowMs, (_, { account }) => account.debt === 0);
-    if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
+    const regular = this.#regulars.due(nowMs, (_, { account }) => account.debt === 0);
+    if (regular !== undefined) return { row: regular, payer: this.#regulars.of(regular)!.account };
     const pressing = this.#birds.pressing(nowMs, except);
     const isShared = pressing !== undefined || this.#birds.hasFresh(except);
     const next = this.#firstTimed(nowMs, except);
@@ -406,10 +375,10 @@ export class Schedule {
     }
     if (pressing !== undefined) return { row: pressing, payer: undefined };
     if (this.#backlogAccount.debt === 0) {
-      const backlog = this.#dueRegular(nowMs, (row) => this.#behind.has(row));
+      const backlog = this.#regulars.due(nowMs, (row) => this.#behind.has(row));
       if (backlog !== undefined) return { row: backlog, payer: this.#backlogAccount };
     }
-    const row = this.#birds.best(nowMs, except) ?? this.#dueRegular(nowMs, () => true);
+    const row = this.#birds.best(nowMs, except) ?? this.#regulars.due(nowMs, () => true);
     return row === undefined ? undefined : { row, payer: undefined };
   }
 
@@ -426,11 +395,7 @@ export class Schedule {
   /** The earliest instant at which another stream may be polled. */
   #nextMs(except: string | undefined): number {
     const timedMs = this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY;
-    let earliestMs = Math.min(timedMs, this.#birds.nextMs(except));
-    for (const row of this.#regulars.keys()) {
-      if (this.#states[row] !== 'taken') earliestMs = Math.min(earliestMs, this.#readyMs.get(row));
-    }
-    return earliestMs;
+    return Math.min(timedMs, this.#birds.nextMs(except), this.#regulars.nextMs());
   }
 
   /** Learns what a poll took and found. */
@@ -440,7 +405,7 @@ export class Schedule {
     const before = this.#values.cost(row);
     const beganMs = this.#lastMs.get(row);
     this.#values.learn(row, { beganMs, nowMs, requests, newEntries, complete, historyMs });
-    if (!this.#regulars.has(row)) this.#birds.costChanged(row, this.#values.cost(row) - before);
+    if (!this.#regulars.of(row)) this.#birds.costChanged(row, this.#values.cost(row) - before);
   }
 
   /** The age of the last complete poll from which on a stream lags. */
@@ -454,6 +419,6 @@ export class Schedule {
   #setTimed(row: Row, dueMs: number): void {
     this.#states[row] = 'timed';
     this.#readyMs.set(row, dueMs);
-    if (!this.#regulars.has(row) && dueMs < Number.POSITIVE_INFINITY) this.#timed.add(row, dueMs);
+    if (!this.#regulars.of(row) && dueMs < Number.POSITIVE_INFINITY) this.#timed.add(row, dueMs);
   }
 }
