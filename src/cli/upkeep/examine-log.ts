@@ -28,11 +28,11 @@ const LOOKED_AT = 10;
 
 export async function* examineLog({ ask, name }: NamedStream, poll: PollConfig): AsyncGenerator<Finding> {
   const sizes = await examinePageSize(ask, LARGEST_PAGE);
-  const wanted = `poll.page_size is ${poll.pageSize}; a size that is refused is learned`;
+  const wanted = `poll.page_size is ${poll.pageSize}; a smaller one is used once it is refused`;
   const beyond =
     sizes.beyond === 'none'
-      ? `pages of ${sizes.largest} are given`
-      : `pages of up to ${sizes.largest} are given, larger ones are ${sizes.beyond}`;
+      ? `pages of ${sizes.largest} are returned`
+      : `pages of up to ${sizes.largest} are returned, larger ones are ${sizes.beyond}`;
   yield sizes.largest >= poll.pageSize
     ? fine('page_size', beyond, wanted)
     : note('page_size', beyond, wanted, `Set poll.page_size: ${sizes.largest}.`);
@@ -40,7 +40,7 @@ export async function* examineLog({ ask, name }: NamedStream, poll: PollConfig):
   const pageSize = Math.min(poll.pageSize, sizes.largest);
   const entries = entriesOf(await ask({ page: 0, pageSize, ascending: false }));
   if (entries.length === 0) {
-    yield unknown('bounds', 'no stream has an entry yet', 'bounds and precision may be any');
+    yield unknown('bounds', 'no stream has an entry yet', 'any bounds and any precision will do');
     return;
   }
   const precision = shownPrecision(entries);
@@ -50,11 +50,11 @@ export async function* examineLog({ ask, name }: NamedStream, poll: PollConfig):
     'they are kept as they are shown',
   );
   const bounds = await examineBounds(ask, pageSize, entries);
-  const anyBounds = 'sweeps begin 1.1 s earlier, so that bounds and precision may be any';
+  const anyBounds = 'sweeps begin 1.1 s earlier, so any bounds and any precision will do';
   if (bounds === 'ignored') {
     yield bad(
       'bounds',
-      `from and to filter nothing (${name})`,
+      `from and to are ignored (${name})`,
       anyBounds,
       'Report it to the service: what is new cannot be asked for.',
     );

@@ -127,7 +127,7 @@ async function rightsOf(client: ServiceClient, nests: readonly Nest[]) {
   const assumed = 'the token reads every Nest that is watched';
   if (nests.length === 0) {
     const advice = 'Use a token of an organisation admin, of the organisation that is to be watched.';
-    return { birds, finding: bad('token', 'it is accepted and sees no Nest', assumed, advice) };
+    return { birds, finding: bad('token', 'it is accepted, but sees no Nest', assumed, advice) };
   }
   if (closed.length === 0) return { birds, finding: fine('token', seen, assumed) };
   const advice = 'Use a token of an organisation admin, or leave these out by nests.exclude.';
@@ -144,7 +144,7 @@ function skewOf(serverUs: number | null, nowUs: number): Finding {
   const words = durationWords(Math.abs(aheadUs) / 1000, 'one unit');
   if (Math.abs(aheadUs) < NOTABLE_SKEW_US) return fine('clock', 'both clocks agree within seconds', assumed);
   const found = `the service's clock is ${words} ${aheadUs > 0 ? 'ahead of' : 'behind'} this one`;
-  const advice = 'Have this machine keep its clock by NTP.';
+  const advice = 'Synchronise the clock of this machine by NTP.';
   return Math.abs(aheadUs) < MOST_SKEW_US
     ? note('clock', found, assumed, advice)
     : bad('clock', found, assumed, advice);
@@ -190,7 +190,7 @@ async function examineRate(
   refused: () => number,
 ): Promise<Finding> {
   const { requestsPerSecond } = region;
-  const assumed = `up to ${requestsPerSecond} requests a second (requests_per_second), fewer as soon as it is refused`;
+  const assumed = `up to ${requestsPerSecond} requests a second (requests_per_second), fewer once requests are refused`;
   const before = refused();
   const requests = Math.min(100, Math.max(10, Math.round(requestsPerSecond * 8)));
   const tries = Array.from({ length: requests }, () =>
@@ -205,7 +205,7 @@ async function examineRate(
   if (times === 0 && answered === requests) {
     return fine('rate', `${howMany(requests, 'request')} in a row, none refused`, assumed);
   }
-  const found = `${howMany(times, 'refusal')} (429) among ${howMany(requests, 'request')}; then ${rate} a second were taken`;
+  const found = `${howMany(times, 'refusal')} (429) among ${howMany(requests, 'request')}; then ${rate} a second were accepted`;
   return note('rate', found, assumed, `Set requests_per_second: ${Math.max(0.1, rate)} if it goes on.`);
 }
 
