@@ -2,7 +2,10 @@ import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
+import type { GroupMember } from '../domain/grouping/group.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
+import { fallbackGroup, fallbackKey, fallbackMember } from '../domain/grouping/sorts/fallback-sort.ts';
+import type { Route } from '../domain/routing/route.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import {
@@ -14,7 +17,7 @@ import {
   queue,
   takesParts,
 } from './destination.ts';
-import { lendIncident } from './incidents.ts';
+import { membersFor, OWN_SORTS } from './flush/gathered-groups.ts';
 import { setDeliveryAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
@@ -23,8 +26,8 @@ const BATCH = 50;
 
 /**
  * Gives what a receiver did not accept for too long to its fallback as well, and says so there. The original is still
- * retried. What a fallback does not accept goes no further. A delivery that cannot be given to the fallback is tried
- * again later, and holds up no other.
+ * retried. What a fallback does not accept goes no further. A group of sort `fallback` notes what it was told fires, and
+ * tells it the end. A delivery that cannot be given to the fallback is tried again later, and holds up no other.
  *
  * One flush may make several notifications: with and without resolved alerts, in parts, or one for each incident. Of
  * all of them together, the fallback's programs get each alert and each event once, its people get one message for what
@@ -70,16 +73,19 @@ async function fallBackOne(
   const tally: Tally = { queued: 0, happenings: [] };
   const fallback = fallbackOf(receivers, route.receiver, delivery);
   if (!fallback || notification.kind !== 'group') return tally;
+  const news = await withoutKnownEnds(tx, fallback.name, notification);
+  if (news.alerts.length === 0 && notification.alerts.length > 0) return tally;
+  const queued = new Map<Audience, GroupNotification>();
   let most = 0;
   for (const [audience, to] of audiencesOf(fallback)) {
     const base = baseOf(fallback, audience, notification);
     const copied = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
     copies.set(base, copied);
     const isBrief = audience !== 'programs';
-    const whole = isBrief ? inBrief(notification) : notification;
+    const whole = isBrief ? inBrief(news) : news;
     const alerts = withoutCopied(whole.alerts, copied);
     // Another integration of the same receiver may have failed too, and its delivery been given to the fallback before.
-    const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, copied));
+    const isCovered = alerts.length === 0 || (isBrief && isCounted(news, copied));
     if (copied.length > 0 && isCovered) continue;
     const id = copyId(base, copied.length);
     const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
@@ -91,13 +97,64 @@ async function fallBackOne(
     copied.push(copy);
     tally.queued += wanted.length;
     most = Math.max(most, alerts.length);
-    const isOpened = audience === 'incidents' && copy.status === 'firing';
-    if (isOpened) tally.queued += await lendIncident(tx, fallback, copy, nowUs);
+    queued.set(audience, copy);
   }
+  const copy = queued.get('people') ?? queued.values().next().value;
+  if (copy) await noteKnown(tx, fallback, news, copy, route, nowUs);
   const { groupKey } = notification;
   const happening = { receiver: fallback.name, groupKey, alerts: most };
   if (most > 0) tally.happenings.push({ what: 'notified', reason: 'fallback', ...happening });
   return tally;
+}
+
+/** The notification without the ends that the fallback knows already (`sorts/fallback-sort.ts`). */
+async function withoutKnownEnds(
+  tx: Transaction,
+  fallback: string,
+  notification: GroupNotification,
+): Promise<GroupNotification> {
+  const isEnd = ({ status, events, eventsOmitted }: NotifiedAlert) =>
+    status === 'resolved' && events.length + eventsOmitted === 0;
+  const ended = notification.alerts.filter(isEnd).map(({ id }) => id);
+  const members = ended.length > 0 ? await membersFor(tx, fallback, ended, ['fallback']) : [];
+  const known = new Set(
+    members.flatMap(({ alertId, notifiedState }) => (notifiedState === 'resolved' ? [alertId] : [])),
+  );
+  return { ...notification, alerts: notification.alerts.filter((one) => !isEnd(one) || !known.has(one.id)) };
+}
+
+/**
+ * Notes what the fallback now knows as firing, so that it is notified of the end, and which ends it knows now. What it
+ * is also notified of as a receiver of its own is left out, with its end.
+ */
+async function noteKnown(
+  tx: Transaction,
+  { name: receiver, integrations }: Receiver,
+  { alerts, groupKey }: GroupNotification,
+  copy: GroupNotification,
+  root: Route,
+  nowUs: number,
+): Promise<void> {
+  const key = fallbackKey(receiver, groupKey);
+  const [before] = await tx.groups.list([key]);
+  const group = fallbackGroup(before, copy, root, nowUs);
+  const ids = alerts.map(({ id }) => id);
+  const own = new Set((await membersFor(tx, receiver, ids, OWN_SORTS)).map(({ alertId }) => alertId));
+  const members: GroupMember[] = [];
+  for (const { id, status } of alerts) {
+    const alert = own.has(id) ? undefined : await tx.alerts.find(id);
+    if (alert) members.push(fallbackMember(group, alert, status));
+  }
+  if (members.length === 0) return;
+  await tx.groups.put([group]);
+  await tx.groups.putMembers(members);
+  // A service that keeps incidents has one for each group, and must hear the end for each.
+  if (destinationsOf(integrations).some(keepsIncidents)) return;
+  const ended = new Map(
+    members.flatMap((one) => (one.notifiedState === 'resolved' ? [[one.alertId, one]] : [])),
+  );
+  const others = await membersFor(tx, receiver, [...ended.keys()], ['fallback']);
+  await tx.groups.putMembers(others.map((one) => ({ ...ended.get(one.alertId)!, groupKey: one.groupKey })));
 }
 
 /**
@@ -220,7 +277,7 @@ function baseOf(
 }
 
 function copyId(base: string, index: number): string {
-  return index === 0 ? base : `${base}-${index + 1}`;
+  return index === 0 ? base : `${base}-copy${index + 1}`;
 }
 
 function whyNot({ state, lastError }: ClaimedDelivery['delivery']): string {

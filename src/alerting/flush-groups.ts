@@ -27,6 +27,7 @@ import { loadMuting } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
+import { withoutOtherEnds } from './flush/fallback-ends.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
@@ -144,7 +145,7 @@ async function flushEach(
 async function flushGroup(context: FlushContext, group: Group): Promise<number> {
   const loaded = await loadGroup(context, await notifyFormerReceiver(context, group));
   if (loaded.route === undefined) return loaded.inGroup.length;
-  const muted = await muteAlerts(context, loaded);
+  const muted = await withoutOtherEnds(context, await muteAlerts(context, loaded));
   const flushed = await decideFlush(context, muted);
   const notified = await notify(context, muted, flushed);
   await settleGroup(context, muted, flushed, notified);

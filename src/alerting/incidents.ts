@@ -1,12 +1,11 @@
 /**
  * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges an incident once everything
- * that fires in it is acknowledged, and resolves those that a fallback opened. Both are ordinary deliveries in the
- * group's lane, so that nothing overtakes and a restart repeats nothing.
+ * that fires in it is acknowledged, and resolves it if no notification does. Both are ordinary deliveries in the group's
+ * lane, so that nothing overtakes and a restart repeats nothing.
  */
 
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Alert } from '../domain/alert/alert.ts';
-import { hash64 } from '../domain/alert/fingerprint.ts';
 import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';
 import type { AlertInGroup, Group } from '../domain/grouping/group.ts';
 import {
@@ -16,7 +15,7 @@ import {
   isAcknowledged,
   isInIncident,
 } from '../domain/grouping/incident.ts';
-import type { GroupNotification } from '../domain/grouping/notification.ts';
+import { keyForReceiver } from '../domain/grouping/sorts/fallback-sort.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import { acknowledgementsByAlert } from '../domain/muting/silence.ts';
 import type { Transaction } from '../store/store.ts';
@@ -66,20 +65,19 @@ export async function acknowledgeIncidents(
     if (group.acknowledged || SORTS[group.sort].gathers) continue;
     const inGroup = await tx.groups.members(group.key);
     if (!isAcknowledged(inGroup, acknowledgements, nowUs)) continue;
-    const who = [group.receiver, ...(group.elsewhere ?? [])];
     const known = inGroup.filter(isInIncident);
-    queued += await notifyIncidents(tx, receivers, who, group, known, nowUs);
+    queued += await notifyIncident(tx, receivers, group, known, nowUs);
     await tx.groups.put([{ ...group, acknowledged: true }]);
   }
   return queued;
 }
 
 /**
- * Returns the group as it is to be written after a flush. If nothing fires in it any more, this resolves the incidents
- * that other receivers opened in place of its own. It also resolves the own receiver's incident if the end of its
- * alerts is muted, so that no notification resolves it: resolving it alerts nobody, and nothing else would ever do so.
+ * Returns the group as it is to be written after a flush. If nothing fires in it any more and the end of its alerts is
+ * muted, so that no notification resolves the incident, this does: resolving it alerts nobody, and nothing else would
+ * ever do so.
  */
-export async function settleIncidents(
+export async function settleIncident(
   tx: Transaction,
   receivers: readonly Receiver[],
   { group, before, flushed, waiting }: Flushed,
@@ -88,8 +86,7 @@ export async function settleIncidents(
   const after = afterFlush(group, flushed, waiting);
   if (flushed.firingTotal > 0 || waiting.length > 0) return { group: after, queued: 0 };
   const isUnnoticed = flushed.reason === null && hasIncident(before) && !SORTS[group.sort].gathers;
-  const who = [...(isUnnoticed ? [group.receiver] : []), ...(group.elsewhere ?? [])];
-  return { group: after, queued: await notifyIncidents(tx, receivers, who, group, [], nowUs) };
+  return { group: after, queued: isUnnoticed ? await notifyIncident(tx, receivers, group, [], nowUs) : 0 };
 }
 
 interface Flushed {
@@ -111,32 +108,7 @@ export async function abandonIncident(
   nowUs: number,
 ): Promise<number> {
   const isOpen = hasIncident(inGroup) && !SORTS[group.sort].gathers;
-  const who = [...(isOpen ? [group.receiver] : []), ...(group.elsewhere ?? [])];
-  return notifyIncidents(tx, receivers, who, group, [], nowUs);
-}
-
-/**
- * Notes that a fallback opened an incident for a group: the first flush that leaves nothing firing in the group
- * resolves it. If the group no longer exists, the resolving delivery is queued at once, behind the one that opened the
- * incident.
- */
-export async function lendIncident(
-  tx: Transaction,
-  receiver: Receiver,
-  opened: GroupNotification,
-  nowUs: number,
-): Promise<number> {
-  if (incidentsOf(receiver.integrations, true).length === 0) return 0;
-  const [group] = await tx.groups.list([opened.groupKey]);
-  if (group) {
-    await tx.groups.put([{ ...group, elsewhere: [...new Set([...(group.elsewhere ?? []), receiver.name])] }]);
-    return 0;
-  }
-  const id = `${opened.id}-over`;
-  const over = { ...opened, id, status: 'resolved', alerts: [], firingTotal: 0 } as const;
-  const deliveries = deliveriesOf(over, incidentsOf(receiver.integrations, true), nowUs);
-  await queue(tx, over, receiver.integrations, deliveries);
-  return deliveries.length;
+  return isOpen ? notifyIncident(tx, receivers, group, [], nowUs) : 0;
 }
 
 /**
@@ -149,55 +121,44 @@ function incidentsOf(integrations: readonly Integration[], isOver: boolean): Des
 }
 
 /**
- * Queues deliveries to these receivers' services that keep incidents, and to no other integration. They say that all
- * that fires, the alerts of `known`, is acknowledged; if `known` is empty, that nothing fires any more.
+ * Queues deliveries to the services of the group's receiver that keep incidents, and to no other integration. They say
+ * that all that fires, the alerts of `known`, is acknowledged; if `known` is empty, that nothing fires any more.
  */
-async function notifyIncidents(
+async function notifyIncident(
   tx: Transaction,
   receivers: readonly Receiver[],
-  names: readonly string[],
   group: Group,
   known: readonly AlertInGroup[],
   nowUs: number,
 ): Promise<number> {
   const isOver = known.length === 0;
   const change = isOver ? 'over' : 'acknowledged';
+  const { integrations = [] } = receivers.find(({ name }) => name === group.receiver) ?? {};
+  const destinations = incidentsOf(integrations, isOver);
+  const id = `${group.thread}-${change}-${nowUs.toString(36)}`;
+  if (destinations.length === 0 || (await tx.outbox.find(`${id}-${destinations[0]![0]}`))) return 0;
   const listed = known
     .slice(0, MAX_ALERTS)
     .map(({ alert }) => ({ alert, status: 'firing', newEvents: 0, afterSeq: alert.lastSeq }) as const);
-  let queued = 0;
-  for (const { name, integrations } of receivers.filter((one) => names.includes(one.name))) {
-    const destinations = incidentsOf(integrations, isOver);
-    const id = `${group.thread}-${change}-${nowUs.toString(36)}${name === group.receiver ? '' : `-${hash64([name])}`}`;
-    if (destinations.length === 0 || (await tx.outbox.find(`${id}-${destinations[0]![0]}`))) continue;
-    const plain = notificationOf(
-      {
-        reason: isOver ? 'resolved' : 'repeat',
-        group: { ...group, receiver: name, notifiedAtUs: nowUs },
-        thread: group.thread,
-        threadPosition: group.notifications,
-        members: [],
-        listed,
-        truncatedAlerts: 0,
-        firingTotal: listed.length,
-        newTotal: 0,
-        resolvedTotal: 0,
-      },
-      new Map(),
-      id,
-    );
-    const notification = { ...plain, ...(!isOver && { acknowledged: true as const }) };
-    await queue(tx, notification, integrations, deliveriesOf(notification, destinations, nowUs));
-    queued += destinations.length;
-  }
-  return queued;
-}
-
-/** Deliveries without a fallback, since a fallback has no such incident. */
-function deliveriesOf(
-  notification: Parameters<typeof newDelivery>[0],
-  destinations: readonly Destination[],
-  nowUs: number,
-) {
-  return destinations.map((destination) => newDelivery(notification, destination, nowUs));
+  const plain = notificationOf(
+    {
+      reason: isOver ? 'resolved' : 'repeat',
+      group: { ...group, key: keyForReceiver(group), notifiedAtUs: nowUs },
+      thread: group.thread,
+      threadPosition: group.notifications,
+      members: [],
+      listed,
+      truncatedAlerts: 0,
+      firingTotal: listed.length,
+      newTotal: 0,
+      resolvedTotal: 0,
+    },
+    new Map(),
+    id,
+  );
+  const notification = { ...plain, ...(!isOver && { acknowledged: true as const }) };
+  // Without a fallback, which has no such incident.
+  const deliveries = destinations.map((destination) => newDelivery(notification, destination, nowUs));
+  await queue(tx, notification, integrations, deliveries);
+  return deliveries.length;
 }

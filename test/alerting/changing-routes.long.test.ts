@@ -2,8 +2,9 @@
  * Random stories in which the route tree, receivers, caps and folding change while alerts fire, are acknowledged or
  * muted, and end, and while receivers accept nothing. At the end of each story everything fails, and later succeeds.
  * Whoever the last routes lead to must be notified of both, and nothing may be set aside. Unless an end was muted or a
- * receiver was removed meanwhile, none may be left with an alert that it believes to fire. Where all routes lead to one
- * receiver, no event may reach it twice. Where nothing is muted or lost with a receiver, each must reach somebody.
+ * receiver was removed meanwhile, none may be left with an alert that it believes to fire, and no fallback may be told
+ * of an end twice. Where all routes lead to one receiver, no event may reach it twice. Where nothing is muted or lost with
+ * a receiver, each must reach somebody.
  */
 import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -94,11 +95,13 @@ interface StoryOptions {
   readonly isInhibited: boolean;
   /** Whether receivers accept nothing at times. */
   readonly areAway: boolean;
+  /** Whether receivers may have a fallback, to which no route leads. */
+  readonly areBackedUp: boolean;
 }
 
 /** Tells the story of this seed; resolves to what went wrong. */
 async function tell(seed: number, options: StoryOptions): Promise<readonly string[]> {
-  const { trees, isCapped, hasOldNews, hasMutes, isInhibited, areAway } = options;
+  const { trees, isCapped, hasOldNews, hasMutes, isInhibited, areAway, areBackedUp } = options;
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
   const grow = () => tree(node('', BY_KIND, pick(trees)));
@@ -110,7 +113,9 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
     for (const name of left) removed.add(name);
     const caps = isCapped ? CAPS : [{}];
     const present = ALL.filter((name) => !left.includes(name));
-    receivers.splice(0, receivers.length, ...present.map((name) => hook(name, pick(caps))));
+    const fallback = () => (areBackedUp && random() < 0.7 ? { fallback: 'backup' } : {});
+    const own = present.map((name) => hook(name, { ...pick(caps), ...fallback() }));
+    receivers.splice(0, receivers.length, ...own, ...(areBackedUp ? [hook('backup')] : []));
   };
   let route = grow();
   setReceivers(route);
@@ -123,7 +128,7 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
   await desk.pass(1);
   for (let steps = 6 + Math.floor(random() * 14); steps > 0; steps -= 1) {
     if (hasMutes && random() < 0.2) await mutes(desk, sky, pick);
-    else if (areAway && random() < 0.1) comesOrGoes(sky, pick(ALL));
+    else if (areAway && random() < 0.1) comesOrGoes(sky, pick(areBackedUp ? [...ALL, 'backup'] : ALL));
     else await happens(desk, random, pick, options);
     if (random() > 0.15) continue;
     route = grow();
@@ -140,12 +145,13 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
   await desk.pass(SETTLED_MINUTES);
   const fire = isInhibited ? ['B', 'C'] : BIRDS;
   const wrong = notLastToldOf('firing', fire, desk, route);
-  const heard = ALL.filter((name) => !removed.has(name));
+  const heard = [...ALL, 'backup'].filter((name) => !removed.has(name));
   if (!hasMutes && !isInhibited) wrong.push(...stillFiring(desk, unreached(route, heard)));
   await desk.succeeds(...BIRDS);
   await desk.pass(SETTLED_MINUTES);
   wrong.push(...notLastToldOf('resolved', fire, desk, route));
   if (!hasMutes) wrong.push(...stillFiring(desk, heard));
+  if (areBackedUp) wrong.push(...endedTwice(desk, 'backup'));
   if (trees === OF_ONE_RECEIVER || trees === OF_ONE_AT_NIGHT) wrong.push(...toldTwice(desk));
   if (!hasMutes && !isInhibited && !areAway && !hasOldNews) wrong.push(...(await untold(desk)));
   wrong.push(...desk.happenings.filter(({ what }) => what === 'set_aside').map((one) => JSON.stringify(one)));
@@ -232,6 +238,22 @@ function stillFiring(desk: Desk, receivers: readonly string[]): string[] {
   );
 }
 
+/** The ends that this receiver was told more than once, without anything new. */
+function endedTwice({ received }: Desk, receiver: string): string[] {
+  const told = received
+    .filter((one) => one.receiver === receiver && !one.again)
+    .flatMap(({ body }) => body.alerts);
+  return BIRDS.flatMap((bird) => {
+    const ofBird = told.filter(({ labels }) => labels.bird === bird);
+    return ofBird
+      .filter(
+        ({ status, events }, at) =>
+          status === 'resolved' && events.length === 0 && ofBird[at - 1]?.status === 'resolved',
+      )
+      .map(() => `${receiver} was told twice that ${bird} ended`);
+  });
+}
+
 /** The failures of which nobody was told. Summaries of old news only count them. */
 async function untold({ store, received }: Desk): Promise<string[]> {
   const query = { region: 'eu', type: 'flight.failed', limit: 1_000 };
@@ -259,8 +281,22 @@ const C_INHIBITS_A = {
   equal: [],
 };
 
-const PLAIN = { isCapped: false, hasOldNews: false, hasMutes: false, isInhibited: false, areAway: false };
-const ALL_OF_IT = { isCapped: true, hasOldNews: true, hasMutes: true, isInhibited: true, areAway: true };
+const PLAIN = {
+  isCapped: false,
+  hasOldNews: false,
+  hasMutes: false,
+  isInhibited: false,
+  areAway: false,
+  areBackedUp: false,
+};
+const ALL_OF_IT = {
+  isCapped: true,
+  hasOldNews: true,
+  hasMutes: true,
+  isInhibited: true,
+  areAway: true,
+  areBackedUp: false,
+};
 
 describe.each<[string, StoryOptions]>([
   ['one receiver', { ...PLAIN, trees: OF_ONE_RECEIVER, hasOldNews: true }],
@@ -268,7 +304,12 @@ describe.each<[string, StoryOptions]>([
   ['one receiver, with all of this,', { ...ALL_OF_IT, trees: OF_ONE_AT_NIGHT }],
   ['several receivers', { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, isInhibited: true }],
   ['several capped receivers', { ...PLAIN, trees: OF_SEVERAL, isCapped: true }],
-  ['several receivers, with all of this,', { ...ALL_OF_IT, trees: OF_SEVERAL_AT_NIGHT }],
+  ['one receiver with a fallback', { ...PLAIN, trees: OF_ONE_RECEIVER, areAway: true, areBackedUp: true }],
+  [
+    'several receivers with a fallback',
+    { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, areAway: true, areBackedUp: true },
+  ],
+  ['several receivers, with all of this,', { ...ALL_OF_IT, trees: OF_SEVERAL_AT_NIGHT, areBackedUp: true }],
 ])('routes to %s that change while alerts fire', (_, options) => {
   test('leave nobody with a wrong belief', async () => {
     for (let seed = 1; seed <= STORIES; seed += 1)

@@ -273,15 +273,21 @@ describe('an incident that a fallback opened', () => {
   });
 });
 
-test('what was held back, and then not accepted, opens an incident at the fallback that ends at once', async () => {
-  const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 ? 503 : 200);
+test('what was held back, and then not accepted, opens an incident at the fallback that lasts until all of it ends', async () => {
+  const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 && minute < 62 ? 503 : 200);
   const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
   const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
   await desk.fails('A');
   await desk.pass(1);
   await desk.fails('B', 'C');
   await desk.pass(62);
-  expect(actions(desk)).toEqual(['trigger', 'resolve']);
+  await desk.succeeds('B');
+  await desk.pass(125);
+  const ofThese = () => desk.pages.filter(({ dedup_key }) => dedup_key === desk.pages[0]!.dedup_key);
+  expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger']);
+  await desk.succeeds('C');
+  await desk.pass(125);
+  expect(ofThese().map((one) => one.event_action)).toEqual(['trigger', 'trigger', 'resolve']);
 });
 
 test('what some integrations send as one message and others by incident is given to a fallback once', async () => {

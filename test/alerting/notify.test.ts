@@ -915,6 +915,93 @@ describe('a fallback', () => {
     }
   });
 
+  describe('that was notified of what fires', () => {
+    const people = (name: string): Receiver => ({
+      name,
+      integrations: [...hook(name).integrations, email()],
+    });
+    const ofFlights = (received: readonly string[]) => received.filter((line) => !line.includes('ops'));
+    const mailsOf = (desk: Desk) =>
+      desk.mails
+        .map(({ notification }) => notification)
+        .filter(({ groupLabels }) => groupLabels.alertname === 'FlightFailed');
+    const endsOf = (desk: Desk) => mailsOf(desk).map(({ status }) => status);
+
+    test('is notified of the end once, although its receiver accepts again', async () => {
+      const desk = await open({
+        receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
+        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+      });
+      await desk.fails('A', 'B');
+      await desk.pass(20);
+      await desk.fails('C');
+      await desk.pass(20);
+      await desk.succeeds('B', 'C');
+      await desk.pass(20);
+      await desk.succeeds('A');
+      await desk.pass(120);
+      await desk.fails('A');
+      await desk.pass(20);
+      await desk.succeeds('A');
+      await desk.pass(20);
+      expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+        'backup firing: A firing +1; B firing +1',
+        'backup firing: A firing +0; B resolved +0',
+        'backup resolved: A resolved +0',
+      ]);
+      expect(endsOf(desk)).toEqual(['firing', 'firing', 'resolved']);
+      const [first, ...later] = mailsOf(desk);
+      expect(later.map(({ thread, threadPosition }) => [thread, threadPosition])).toEqual([
+        [first!.thread, 1],
+        [first!.thread, 2],
+      ]);
+    });
+
+    test.each([
+      ['before its receiver accepts again', 60],
+      ['of which its receiver accepts nothing', 600],
+      ['just as its receiver accepts again', 24],
+    ])('is notified once of an end %s', async (_, upAt) => {
+      const desk = await open({
+        receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
+        answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
+      });
+      await desk.fails('A');
+      await desk.pass(20);
+      await desk.succeeds('A');
+      await desk.pass(200);
+      expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+        'backup firing: A firing +1',
+        'backup resolved: A resolved +0',
+      ]);
+      expect(endsOf(desk)).toEqual(['firing', 'resolved']);
+    });
+
+    test('is notified of the end in whatever way its receiver is: held back, moved, or no more', async () => {
+      const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
+        [{ maxNotificationsPerHour: 1 }, {}],
+        [{}, { groupBy: ['bird'] }],
+        [{}, { receiver: 'other' }],
+      ];
+      for (const [settings, later] of ways) {
+        const desk = await open({
+          receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
+          answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+        });
+        await desk.fails('A');
+        await desk.pass(10);
+        await desk.restart(later);
+        await desk.pass(10);
+        await desk.succeeds('A');
+        await desk.pass(120);
+        expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+          'backup firing: A firing +1',
+          'backup resolved: A resolved +0',
+        ]);
+      }
+    });
+  });
+
   test('is not notified of what is accepted in time', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],

@@ -58,7 +58,10 @@ export async function draftMessages(
   nowUs: number,
 ): Promise<Draft[]> {
   const flushId = flushIdOf(flushed);
-  const destinations = destinationsOf(receiver?.integrations);
+  // A fallback stands in for a receiver, not for the members of Nests.
+  const isReached = (one: Destination) =>
+    flushed.group.sort !== 'fallback' || besideMembers(one)?.length !== 0;
+  const destinations = destinationsOf(receiver?.integrations).filter(isReached);
   const { gathers } = SORTS[flushed.group.sort];
   const isApart = (one: Destination) => keepsIncidents(one) && (gathers || flushed.incidentLasts === true);
   const drafts: Draft[] = [];
@@ -102,7 +105,8 @@ function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination
 async function draftsFor(tx: Transaction, { id, what, to }: Audience): Promise<Draft[]> {
   if (to.length === 0) return [];
   const drafts: Draft[] = [];
-  const alike = to.filter((one) => !besideMembers(one) && !takesEvents(one));
+  const isSplit = (one: Destination) => what.group.sort !== 'fallback' && besideMembers(one) !== undefined;
+  const alike = to.filter((one) => !isSplit(one) && !takesEvents(one));
   for (const [limit, some] of Map.groupBy(alike, (one) => Math.min(limitOf(one), what.listed.length))) {
     const left = what.listed.slice(limit);
     drafts.push(
@@ -110,7 +114,7 @@ async function draftsFor(tx: Transaction, { id, what, to }: Audience): Promise<D
     );
   }
   drafts.push(...(await batches(tx, `${id}-events`, what, to.filter(takesEvents))));
-  const members = to.filter(besideMembers);
+  const members = to.filter(isSplit);
   for (const nest of members.length > 0 ? await byNest(tx, id, what) : []) {
     for (const destination of members) drafts.push(forMembers(nest, destination));
   }

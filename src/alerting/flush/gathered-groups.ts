@@ -211,7 +211,7 @@ export function receiverOf(root: Route, group: Group): string {
 }
 
 /** The sorts of groups that gather nothing. What is held back comes from these. */
-const OWN_SORTS: readonly GroupSort[] = ['route', 'escalation'];
+export const OWN_SORTS: readonly GroupSort[] = ['route', 'escalation'];
 
 /** The members of these alerts in the receiver's groups of these sorts. */
 export async function membersFor(

@@ -9,6 +9,7 @@ import { commonLabels } from '../../domain/alert/labels.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
+import { keyForReceiver } from '../../domain/grouping/sorts/fallback-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
@@ -43,6 +44,11 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
     await tx.groups.putMembers(escalation.members);
   }
   const receiver = config.receivers.find((one) => one.name === route.receiver);
+  if (group.sort === 'fallback') {
+    const known = { ...notifying, group: { ...notifying.group, key: keyForReceiver(group) } };
+    await enqueueFor(context, group, [[withoutFallback(receiver), known]], []);
+    return done;
+  }
   const { freeAtUs, notices } = await admit(context, receiver, flushed);
   if (freeAtUs !== null && SORTS[group.sort].gathers) {
     return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
@@ -95,12 +101,22 @@ async function enqueueForAll(
   receiver: Receiver | undefined,
   notices: readonly string[],
 ): Promise<void> {
-  const { config, tally } = context;
+  const { config } = context;
   const others = standIns(config.receivers, notifying);
   // Stand-ins need not get the same once more as its fallback.
   const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
   const own = isCovered ? withoutFallback(receiver) : receiver;
-  for (const [to, what] of [[own, notifying] as const, ...others]) {
+  await enqueueFor(context, group, [[own, notifying], ...others], notices);
+}
+
+async function enqueueFor(
+  context: FlushContext,
+  group: Group,
+  all: readonly (readonly [receiver: Receiver | undefined, what: NotifyingFlush])[],
+  notices: readonly string[],
+): Promise<void> {
+  const { tally } = context;
+  for (const [to, what] of all) {
     const { queued, suppressed } = await enqueueMessages(context, what, to, group.receiver, notices);
     tally.queued += queued;
     if (queued > 0) {
@@ -108,7 +124,7 @@ async function enqueueForAll(
         what: 'notified',
         receiver: what.group.receiver,
         groupKey: group.key,
-        reason: notifying.reason,
+        reason: what.reason,
         alerts: what.listed.length,
       });
     }

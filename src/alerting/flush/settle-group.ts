@@ -3,7 +3,7 @@ import { type AlertInGroup, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { isToEscalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import type { Transaction } from '../../store/store.ts';
-import { settleIncidents } from '../incidents.ts';
+import { settleIncident } from '../incidents.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { continueAfterSummary } from './gathered-groups.ts';
 import type { Notified } from './notify.ts';
@@ -26,7 +26,7 @@ export async function settleGroup(
   // A spent group is kept only for alerts that are still muted.
   if (isSpent && waiting.length === 0) return tx.groups.delete([group.key]);
   const change = { group: notified.group, before: inGroup, flushed, waiting };
-  const settled = await settleIncidents(tx, config.receivers, change, nowUs);
+  const settled = await settleIncident(tx, config.receivers, change, nowUs);
   tally.queued += settled.queued;
   await tx.groups.put([settled.group]);
   if (isSpent) await tx.groups.deleteMembers(open.map(({ member }) => member));

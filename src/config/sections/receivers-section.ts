@@ -26,7 +26,7 @@ const receiverShape = z.strictObject({
   fallback: words
     .optional()
     .describe(
-      'Another receiver. It is notified once of each message that this one has not accepted after 3 attempts or 5 minutes.',
+      'Another receiver. It is notified once of each message that this one has not accepted after 3 attempts or 5 minutes, and of the end of what it was told fires.',
     ),
   max_notifications_per_hour: z
     .int()

@@ -23,12 +23,13 @@ import { isForgettable } from '../alert/lifecycle.ts';
  *
  * - `route`: alerts of one route with the same values of its `group_by` labels.
  * - `escalation`: alerts that one flush notified as firing for the first time, for the route's second receiver.
+ * - `fallback`: alerts of which a fallback was notified as firing in place of another receiver.
  * - `held_back`: alerts of which a throttled receiver is notified later, all in one.
  * - `catch_up`: alerts whose news was old when it was read, for one summary per receiver.
  *
- * The alerts of the last three also stay members of their groups of sort `route`.
+ * The alerts of the last four also stay members of their groups of sort `route`.
  */
-export type GroupSort = 'route' | 'escalation' | 'held_back' | 'catch_up';
+export type GroupSort = 'route' | 'escalation' | 'fallback' | 'held_back' | 'catch_up';
 
 /** What one notification is about. */
 export interface Group {
@@ -56,8 +57,6 @@ export interface Group {
   readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
   /** Set if its incident was acknowledged, because everything that fires in the group is (`incident.ts`). */
   readonly acknowledged?: true;
-  /** Receivers that opened an incident for it in place of its own. */
-  readonly elsewhere?: readonly string[];
 }
 
 /** What a group has notified of one of its alerts. */

@@ -283,7 +283,7 @@ const ALERTED = `
   CREATE TABLE group_member (
     alert_group INTEGER NOT NULL,
     alert INTEGER NOT NULL,
-    -- The sort of its group: route, escalation, held_back or catch_up.
+    -- The sort of its group: route, escalation, fallback, held_back or catch_up.
     sort TEXT NOT NULL,
     notified_seq INTEGER NOT NULL,
     notified_state TEXT NOT NULL,

@@ -110,6 +110,11 @@ export function describePrune(run: Run): void {
         [notified('{}:a', 60), notified('escalation:1:{}:a', 3, 'firing', 'escalation')],
         41,
       ],
+      [
+        'its newest where a fallback was notified of it',
+        [notified('{}:a', 60), notified('fallback:1:{}:a', 3, 'firing', 'fallback')],
+        41,
+      ],
     ] as const)('keeps for a firing alert %s', async (_, members, firstLeft) => {
       const events = Array.from({ length: 60 }, (_, index) => old(`e${index + 1}`, 60 - index));
       const fires = alert('f', { eventsTotal: 60, lastSeq: 60 });

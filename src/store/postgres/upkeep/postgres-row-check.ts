@@ -72,7 +72,7 @@ function areTexts(value: unknown): boolean {
   );
 }
 
-const SORTS = ['route', 'escalation', 'held_back', 'catch_up'];
+const SORTS = ['route', 'escalation', 'fallback', 'held_back', 'catch_up'];
 const NOTIFIED = ['none', 'hidden', 'summary', 'firing', 'resolved'];
 const OPERATORS = ['=', '!=', '=~', '!~'];
 const JOIN_AGAIN = `INSERT INTO changed_alert (alert) SELECT alert FROM group_member

@@ -23,7 +23,8 @@ const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 /**
  * Whether a firing alert keeps an event: it is one of the alert's newest, for people to look at, or a group has not
  * notified of it yet. If the alert is about to be routed, or no group of the route tree contains it, all its events
- * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events.
+ * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events,
+ * and neither does what a fallback was notified of.
  */
 const IS_KEPT = `EXISTS (
   SELECT 1 FROM alert_event JOIN alert USING (alert)
@@ -32,7 +33,8 @@ const IS_KEPT = `EXISTS (
     OR alert_event.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
     OR alert_event.seq > coalesce((
       SELECT min(notified_seq) FROM group_member
-      WHERE group_member.alert = alert.alert AND NOT (sort = 'escalation' AND notified_state <> 'none')
+      WHERE group_member.alert = alert.alert AND sort <> 'fallback'
+        AND NOT (sort = 'escalation' AND notified_state <> 'none')
       HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0)))`;
 
 /** What refers to events, then the events themselves. */

@@ -46,7 +46,7 @@ function oneOf(value: string, words: readonly string[]): string {
   return `${value} IN (${words.map((word) => `'${word}'`).join(', ')})`;
 }
 
-const SORTS = ['route', 'escalation', 'held_back', 'catch_up'];
+const SORTS = ['route', 'escalation', 'fallback', 'held_back', 'catch_up'];
 const JOIN_AGAIN = 'INSERT OR IGNORE INTO changed_alert (alert) SELECT alert FROM group_member WHERE';
 const GROUP = '(SELECT alert_group FROM alert_group WHERE key = ?1)';
 const MEMBER = "alert_group || ' ' || alert";
