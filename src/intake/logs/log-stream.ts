@@ -203,8 +203,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
 
   /** `aheadTimes`: how often in this poll the cursor was found to be later than the service's clock. */
   async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
-    const { source, reader, clock, report, overlapUs, firstFromUs } = this.#feed;
-    const { region, feed } = source;
+    const { reader, clock, overlapUs, firstFromUs } = this.#feed;
     const stream = await this.#open();
     const lateFromUs = Math.min(this.#cursorUs - overlapUs(), this.#unsettledUs ?? Number.POSITIVE_INFINITY);
     const fromUs = this.#cursorUs > 0 ? lateFromUs : firstFromUs(this.#birdId);
@@ -250,32 +249,47 @@ class PagedStream<T extends LogEntry> implements LogStream {
       };
       const page = this.#sort(read.answer.value.items, observedAtUs);
       sweep = listedOn(unsettled(sweep, page, serviceNowUs - overlapUs()), read);
-      const candidates = await this.#withoutStored(page.candidates);
       at = nextPosition(read.at, viewOf(read.answer.value, read.pageSize));
       // Without order a page's newest instant says nothing about later pages, so the cursor waits for the end.
       heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
       const inOrder = at === 'end' || at.ordered;
       const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
-      let duplicates = page.duplicates + page.candidates.length;
-      const { quarantined } = page;
-      if (candidates.length > 0 || quarantined.length > 0 || reachedUs > 0) {
-        const batch = { events: candidates, quarantined, cursorUs: reachedUs };
-        const inserted = await this.#commitInParts(stream, batch);
-        for (const event of inserted) fresh.push(event);
-        duplicates -= inserted.length;
-        this.#learnLateness(inserted, sweep, serviceNowUs);
-        this.#committed(page, reachedUs);
-      }
-      if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
+      const inserted = await this.#commitPage(stream, page, reachedUs);
+      for (const event of inserted) fresh.push(event);
+      this.#learnLateness(inserted, sweep, serviceNowUs);
     }
     // At least one page was read.
-    const { fromUs: sweptFromUs, atUs, cursorUs, unsettledUs, listed, total } = sweep!;
-    this.#unsettledUs = unsettledUs < this.#cursorUs - overlapUs() ? unsettledUs : undefined;
-    this.#sweptFromUs = sweptFromUs;
+    const historyMs = this.#endSweep(sweep!);
+    return { more: false, fresh, requests: count, historyMs };
+  }
+
+  /** Notes a sweep that reached the end. Returns the length of the time that it covered, if it began without a cursor. */
+  #endSweep({ fromUs, atUs, cursorUs, unsettledUs, listed, total }: Sweep): number | undefined {
+    this.#unsettledUs = unsettledUs < this.#cursorUs - this.#feed.overlapUs() ? unsettledUs : undefined;
+    this.#sweptFromUs = fromUs;
     this.#sweptAtUs = atUs;
     this.#isShort = listed < total;
-    const historyMs = cursorUs === 0 ? (atUs - sweptFromUs) / 1000 : undefined;
-    return { more: false, fresh, requests: count, historyMs };
+    return cursorUs === 0 ? (atUs - fromUs) / 1000 : undefined;
+  }
+
+  /**
+   * Commits what a page brought, with the cursor that it justifies (0 for none), and remembers it. Resolves to the new
+   * events.
+   */
+  async #commitPage(stream: number, page: SortedPage, cursorUs: number): Promise<readonly Event[]> {
+    const { source, report } = this.#feed;
+    const { region, feed } = source;
+    const { quarantined, ids } = page;
+    const events = await this.#withoutStored(page.candidates);
+    const isNews = events.length > 0 || quarantined.length > 0 || cursorUs > 0;
+    const inserted = isNews ? await this.#commitInParts(stream, { events, quarantined, cursorUs }) : [];
+    const duplicates = page.duplicates + page.candidates.length - inserted.length;
+    if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
+    if (!isNews) return inserted;
+    if (cursorUs > 0) this.#cursorUs = cursorUs;
+    for (const [id, createdAtUs] of ids) this.#remember(id, createdAtUs);
+    this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
+    return inserted;
   }
 
   /**
@@ -298,13 +312,6 @@ class PagedStream<T extends LogEntry> implements LogStream {
     const rest = { events: events.slice(from), quarantined, cursorUs };
     for (const event of await commit({ region, stream: { stream, feed }, ...rest })) inserted.push(event);
     return inserted;
-  }
-
-  /** Remembers what was committed of a page, and the cursor that it justifies (0 for none). */
-  #committed({ ids }: SortedPage, cursorUs: number): void {
-    if (cursorUs > 0) this.#cursorUs = cursorUs;
-    for (const [id, createdAtUs] of ids) this.#remember(id, createdAtUs);
-    this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
   }
 
   /** Resolves to the stream's number. The first call loads what the store knows about the stream. */
