@@ -1,6 +1,8 @@
 /** Finds what a person means by an id of any kind, or by a link to a page: for the search and for `explain`. */
+
 import { idOfPath } from '../http/page-path.ts';
 import type { Transaction } from '../store/store.ts';
+import { foldedGuid } from '../text/guid.ts';
 
 export type Reference =
   | { readonly kind: 'event'; readonly key: string }
@@ -18,15 +20,16 @@ export async function findReference(
   const id = idOfLink(text.trim());
   const [event] = await tx.events.withShortId(id);
   if (event) return { kind: 'event', key: event.key };
-  if (await tx.events.find(id)) return { kind: 'event', key: id };
+  for (const key of [id, id.split('/').map(foldedGuid).join('/')]) {
+    if (await tx.events.find(key)) return { kind: 'event', key };
+  }
   if ((await tx.alerts.find(id)) || (await tx.alerts.episodes(id, 1)).length > 0)
     return { kind: 'alert', id };
   if (await tx.outbox.find(id)) return { kind: 'delivery', id };
   for (const region of regions) {
     const own = id.startsWith(`${region}/`) ? id.slice(region.length + 1) : id;
-    if (await tx.birds.findFlight(region, own.toLowerCase())) {
-      return { kind: 'flight', region, id: own.toLowerCase() };
-    }
+    const flight = await tx.birds.findFlight(region, own);
+    if (flight) return { kind: 'flight', region, id: flight.flightId };
     if (await tx.birds.find(region, own)) return { kind: 'bird', region, id: own };
   }
   return undefined;

@@ -6,6 +6,7 @@
  * numbers, unknown values and extra keys all pass. An entry is malformed only if it is not an object, has no usable id,
  * or (if it is ordered by time) has no readable `createdAt`. Then its raw JSON is handed on.
  */
+import { foldedGuid } from '../text/guid.ts';
 import type { Instant } from '../time/instant.ts';
 import {
   bool,
@@ -199,7 +200,7 @@ export function readBird(value: unknown, within: Within): Parsed<Bird> {
 
 export function readFlight(value: unknown, within: Within): Parsed<Flight> {
   if (!isRecord(value)) return malformed(value, 'not an object');
-  const flightId = id(value.id).toLowerCase();
+  const flightId = foldedGuid(id(value.id));
   if (flightId === '') return malformed(value, 'no usable id');
   return {
     ok: true,
@@ -272,7 +273,7 @@ export function readFlightLogEntry(value: unknown, within: Within): Parsed<Fligh
       id: ownId,
       createdAt,
       nestId: id(fields.workspaceId) || (within.nestId ?? ''),
-      flightId: id(fields.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
+      flightId: foldedGuid(id(fields.flowInstanceId) || (within.flightId ?? '')),
       initiator: name(fields.initiator, within),
       message: message(fields.message, within),
       eventType: number(fields.eventType) ?? word(fields.eventType, within),

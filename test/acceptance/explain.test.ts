@@ -89,6 +89,14 @@ async function silence(change: { readonly endsInMs: number }): Promise<void> {
   );
 }
 
+test('an event is found by its key with the id of the Flight in either case', async () => {
+  const { minutesPass } = await curtain();
+  const key = fails();
+  await minutesPass(1);
+  const [, , id] = key.split('/');
+  expect(await explain(key.replace(id!, id!.toUpperCase()))).toMatchObject({ status: 200, event: { key } });
+});
+
 describe('an event that was notified', () => {
   test('is explained step by step: seen, rule, alert, group, each delivery, forwarded', async () => {
     const { minutesPass } = await curtain();

@@ -87,7 +87,7 @@ describe('flights', () => {
     expect(stdout.split('\n')[1]).toMatch(
       /^2026-07-02 11:00:00 UTC +failed +1 min +eu +Marketing +Translate blog +f0 +translate +Translation failed/,
     );
-    const one = await run('flights', 'show', 'F0');
+    const one = await run('flights', 'show', 'f0');
     expect(one.exit).toBe(0);
     expect(one.stdout).toContain('f0: failed in eu / Marketing / Translate blog');
     expect(one.stdout).toContain('step       translate');

@@ -89,7 +89,7 @@ describe('resources as the specification writes them', () => {
       id: 'e2',
       createdAt: AT.text,
       workspaceId: 682,
-      flowInstanceId: 'AB-CD',
+      flowInstanceId: 'ab-cd',
       eventType: 5,
       stepId: 's1',
       scope: 'loop',
@@ -216,6 +216,21 @@ describe('tolerance', () => {
     const bird = entryOf(readBird({ id: '1', status: ' Suspended ', triggerType: 'WebHook' }, {}));
     expect(bird).toMatchObject({ status: 'suspended', triggerType: 'webhook' });
     expect(entryOf(readFlight({ id: '1', status: 'Waiting' }, {})).status).toBe('waiting');
+  });
+
+  test("a Flight's id is in lower case if it is a GUID, and as the service writes it otherwise", () => {
+    const guid = '0190A1B2-C3D4-7E5F-8A9B-0C1D2E3F4A5B';
+    for (const [written, kept] of [
+      [guid, guid.toLowerCase()],
+      ['F-1', 'F-1'],
+    ] as const) {
+      expect(entryOf(readFlight({ id: written }, {})).id).toBe(kept);
+      const entry = { id: 'x', createdAt: AT.text, flowInstanceId: written };
+      expect(entryOf(readFlightLogEntry(entry, {})).flightId).toBe(kept);
+      expect(
+        entryOf(readFlightLogEntry({ ...entry, flowInstanceId: null }, { flightId: written })).flightId,
+      ).toBe(kept);
+    }
   });
 
   test('a Bird without a published flag counts as published unless its status denies it', () => {

@@ -136,7 +136,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
           { alertId: 'of 10', seq: 1, event: ends[1]! },
         ]);
       });
-      expect(await shown({ flight: 'F-1' })).toEqual(['of 1']);
+      expect(await shown({ flight: 'f-1' })).toEqual(['of 1']);
       expect(await shown({ flight: 'f-10' })).toEqual(['of 10']);
       expect(await shown({ flight: 'F' })).toEqual([]);
     });

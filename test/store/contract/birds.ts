@@ -181,7 +181,7 @@ export function describeBirds(run: Run): void {
 
     test('are filtered by a Flight, by firing alerts, and by when they had Flights', async () => {
       await flyAndFire();
-      expect(await ids({ flight: 'F-OLD' })).toEqual(['10']);
+      expect(await ids({ flight: 'f-old' })).toEqual(['10']);
       expect(await ids({ flight: 'none' })).toEqual([]);
       expect(await ids({ severity: 'warning' })).toEqual(['20']);
       // A resolved alert no longer counts.
@@ -322,7 +322,7 @@ export function describeBirds(run: Run): void {
         ...{ eventKey: '', message: '', step: '' },
       };
       expect(await flightPage()).toEqual({ flights: [active, failed] });
-      expect(await run((tx) => tx.birds.findFlight('eu', 'F'))).toEqual(failed);
+      expect(await run((tx) => tx.birds.findFlight('eu', 'f'))).toEqual(failed);
       expect(await run((tx) => tx.birds.findFlight('us', 'f'))).toBeUndefined();
       expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
       expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5))).toEqual([active, failed]);
@@ -354,7 +354,7 @@ export function describeBirds(run: Run): void {
       expect(await flightIds({ status: 'failed', bird: 'blog' })).toEqual(['a3', 'a0']);
       expect(await flightIds({ nest: 'sales' })).toEqual(['c', 'b']);
       expect(await flightIds({ regions: ['us'] })).toEqual(['d']);
-      expect(await flightIds({ flight: 'B' })).toEqual(['b']);
+      expect(await flightIds({ flight: 'b' })).toEqual(['b']);
       expect(await flightIds({ text: 'error 3' })).toEqual(['a3']);
       expect(await flightIds({ sinceUs: NOW_US + 1, untilUs: NOW_US + 3 })).toEqual(['b', 'a2', 'a1']);
       expect(await flightIds({ bird: 'unknown' })).toEqual([]);
@@ -367,6 +367,27 @@ export function describeBirds(run: Run): void {
           cursor = next;
         } while (cursor !== undefined);
         expect(seen).toEqual(await flightIds(query));
+      }
+    });
+
+    test('are found by a GUID in either case, and by any other id exactly', async () => {
+      const guid = '0190a1b2-c3d4-7e5f-8a9b-0c1d2e3f4a5b';
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing')]);
+        await tx.inventory.putBirds([bird('7', { name: 'Blog' })]);
+        await flew(tx, '7', guid, 'failed', {});
+        await flew(tx, '7', 'F-1', 'failed', { startedAtUs: NOW_US + 1 });
+      });
+      for (const [asked, found] of [
+        [guid.toUpperCase(), [guid]],
+        ['F-1', ['F-1']],
+        ['f-1', []],
+      ] as const) {
+        expect(await flightIds({ flight: asked })).toEqual(found);
+        expect((await run((tx) => tx.birds.findFlight('eu', asked)))?.flightId).toBe(found[0]);
+        expect(await ids({ flight: asked })).toEqual(found.map(() => '7'));
+        const { events } = await run((tx) => tx.events.page({ flight: asked, limit: 9 }));
+        expect(events).toHaveLength(found.length);
       }
     });
 

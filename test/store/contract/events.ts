@@ -366,7 +366,7 @@ export function describeEvents(run: Run): void {
         [{ bird: 'nobody' }, []],
         [{ nest: 'market' }, ['f1/failed', 'b1']],
         [{ nest: '683' }, ['b2']],
-        [{ flight: 'F1' }, ['f1/failed']],
+        [{ flight: 'f1' }, ['f1/failed']],
         [{ flight: 'f' }, []],
         [{ text: 'quota 100%' }, ['f1/failed']],
         [{ text: 'phrase' }, ['b2']],

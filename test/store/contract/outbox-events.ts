@@ -114,7 +114,7 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
         [{ bird: '7', region: 'eu', severity: 'critical' }, ['1']],
         [{ bird: '8' }, []],
         [{ name: 'flightfailed' }, ['1']],
-        [{ flight: 'F1' }, ['1']],
+        [{ flight: 'f1' }, ['1']],
         [{ text: 'http 503 busy' }, ['1']],
         [{ sinceUs: NOW_US + 5 }, ['2']],
         [{ untilUs: NOW_US + 5 }, ['1']],

@@ -93,7 +93,7 @@ test('GET /api/v1/flights returns the latest first, filtered, in pages', async (
   expect((await flights('')).slice(0, 3)).toEqual(['now', 'n0', 'f0']);
   expect(await flights('?bird=translate%20blog&status=failed')).toEqual(['f0', 'f2', 'f4', 'f6']);
   expect(await flights('?bird=148890&status=failed&since=4h')).toEqual(['f0', 'f2']);
-  expect(await flights('?flight=F4')).toEqual(['f4']);
+  expect(await flights('?flight=f4')).toEqual(['f4']);
   expect(await flights('?text=too%20many&limit=1')).toEqual(['f0']);
   const { next } = (await ask<Flights>('/api/v1/flights?bird=148890&limit=7')).json;
   expect(await flights(`?bird=148890&limit=7&cursor=${next}`)).toEqual(['f7']);
@@ -105,7 +105,7 @@ test('GET /api/v1/flights/{region}/{id} returns its whole error, its alerts and 
     const event = await tx.events.find('eu/flight/f0/failed');
     await tx.outbox.enqueue(groupNotification('n', [event!]), [aDelivery({ id: 'd', notificationId: 'n' })]);
   });
-  expect((await ask('/api/v1/flights/eu/F0')).json).toMatchObject({
+  expect((await ask('/api/v1/flights/eu/f0')).json).toMatchObject({
     ...{ region: 'eu', nest: 'Marketing', bird: 'Translate blog', flight_id: 'f0', status: 'failed' },
     ...{ started_at: '2026-07-02T11:00:00.000000Z', ended_at: '2026-07-02T11:01:00.000000Z' },
     ...{ duration_seconds: 60, step_id: 'translate', event: 'eu/flight/f0/failed' },

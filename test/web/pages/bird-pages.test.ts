@@ -181,7 +181,7 @@ describe('/flights/{region}/{id}', () => {
       { id: 'now', status: 'active', startedAtUs: NOW_US - 5 * MINUTE_US },
       { id: 'odd', status: 'a new status', startedAtUs: NOW_US - 9 * MINUTE_US },
     ]);
-    const { text } = await page('/flights/eu/NOW');
+    const { text } = await page('/flights/eu/now');
     expect(text).toContain('Flight active: Post news');
     expect(text).toContain('Took 5 min, so far');
     expect(text).not.toContain('Who was notified');

@@ -1,4 +1,5 @@
 /** Reads Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
+import { foldedGuid } from '../../../text/guid.ts';
 import {
   type BirdOverview,
   type BirdQuery,
@@ -57,7 +58,7 @@ function addKept(
     where.add(
       `(bird.region, bird.bird_id) IN (
          SELECT stream.region, stream.bird_id FROM flight JOIN stream USING (stream) WHERE flight.id = ?)`,
-      flight.toLowerCase(),
+      foldedGuid(flight),
     );
   }
   if (severity !== undefined) {

@@ -1,5 +1,6 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
+import { foldedGuid } from '../../../text/guid.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
@@ -169,7 +170,7 @@ export class PostgresEvents implements EventStore {
        WHERE flight.id = $1 AND occurred_us >= started_us
          AND substr(event.id, 1, length(flight.id) + 1) = flight.id || '/'
        ORDER BY event`,
-      flightId.toLowerCase(),
+      foldedGuid(flightId),
     );
     return rows.map(({ event }) => event);
   }

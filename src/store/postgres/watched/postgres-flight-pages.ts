@@ -1,4 +1,5 @@
 /** Reads Flights in pages by start, latest first. If few of many match, a page examines a limited number. */
+import { foldedGuid } from '../../../text/guid.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import { readBody } from '../../rows/event-row.ts';
 import {
@@ -50,7 +51,7 @@ export class PostgresFlightPages {
   async find(region: string, flightId: string): Promise<FlightOverview | undefined> {
     const row = await this.#statements.first<FlightRow>(
       `${FLIGHT} WHERE flight.id = $1 AND stream.region = $2 ${ORDER} LIMIT 1`,
-      flightId.toLowerCase(),
+      foldedGuid(flightId),
       region,
     );
     return row && overviewOf(row);
@@ -79,7 +80,7 @@ export class PostgresFlightPages {
   async page(query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const within = withinTime(query);
-    if (query.flight !== undefined) within.add('flight.id = ?', query.flight.toLowerCase());
+    if (query.flight !== undefined) within.add('flight.id = ?', foldedGuid(query.flight));
     addStreams(within, query);
     const end = await this.#lastLookedAt(within, query);
     if (end) within.add(`${KEY} >= ${GIVEN}`, ...flightPlaceOf(end));

@@ -2,6 +2,7 @@
  * Reads Flights in pages by start, latest first. If few Birds are requested, each one's Flights are read from its own
  * stream. Otherwise all Flights are scanned; active and ended ones are in two separate indexes.
  */
+import { foldedGuid } from '../../../text/guid.ts';
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
 import {
   type FlightOverviewRow,
@@ -74,7 +75,7 @@ export class FlightPages {
   }
 
   find(region: string, flightId: string): FlightOverview | undefined {
-    const row = this.#byId.get(flightId.toLowerCase(), textList([region]), 1);
+    const row = this.#byId.get(foldedGuid(flightId), textList([region]), 1);
     return row && overviewOf(row);
   }
 
@@ -112,7 +113,7 @@ export class FlightPages {
   #sources(query: FlightQuery): Source[] {
     const within = withinTime(query);
     if (query.flight !== undefined) {
-      const where = within.add('flight.id = ?', query.flight.toLowerCase());
+      const where = within.add('flight.id = ?', foldedGuid(query.flight));
       return [{ from: 'flight INDEXED BY flight_by_id', where }];
     }
     const streams = this.#streamsOf(query);

@@ -1,5 +1,6 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
+import { foldedGuid } from '../../../text/guid.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
@@ -88,7 +89,7 @@ export class SqliteEvents implements EventStore {
 
   /** The numbers of the events of Flights with this id, in any region. */
   numbersOfFlight(flightId: string): number[] {
-    return this.#sql.ofFlight.all(flightId.toLowerCase()).map(({ event }) => event);
+    return this.#sql.ofFlight.all(foldedGuid(flightId)).map(({ event }) => event);
   }
 
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {

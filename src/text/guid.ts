@@ -1,0 +1,6 @@
+const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
+
+/** The form in which ids are kept and compared: a GUID means the same in either case, any other id may not. */
+export function foldedGuid(id: string): string {
+  return GUID.test(id) ? id.toLowerCase() : id;
+}
