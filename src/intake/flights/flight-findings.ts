@@ -178,9 +178,10 @@ export class FlightFinder {
     // If our or the service's clock is behind, the Flight must still not end before it started.
     const seenUs = Math.max(rows.serverTimeUs ?? observedAtUs, next.startedAtUs);
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
-    // A known Flight may also have ended while its Bird was not watched. Otherwise its end is news, since a stated
-    // duration may be wrong.
-    const mayBeBefore = !record || (!next.open && !!given && this.#isResumed(reading, given.us));
+    // A known Flight may also have ended while its Bird was not watched, or before its status was first given.
+    // Otherwise its end is news, since a stated duration may be wrong.
+    const mayHaveEnded = (us: number) => record?.status === '' || this.#isResumed(reading, us);
+    const mayBeBefore = !record || (!next.open && !!given && mayHaveEnded(given.us));
     const isBefore = (us: number) => mayBeBefore && us < this.#options.watchedSinceUs(birdId);
     // The service does not say when a Flight that was never seen before has ended. Then its start decides whether it
     // is history, or else the earliest instant since which it can have been visible.

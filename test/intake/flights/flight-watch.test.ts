@@ -369,6 +369,18 @@ describe('a failed Flight', () => {
     expect(history).toEqual([true, true, true, true]);
   });
 
+  test('from before the watch is history by its end even if its status was missing at first', async () => {
+    stage.show('before', 900, { status: '' });
+    stage.show('since', 900, { status: '' });
+    await stage.poll();
+    await stage.pass(60);
+    stage.ends('before', { status: 'failed', errorMessages: 'No quota', durationSeconds: 600 });
+    stage.ends('since', { status: 'failed', errorMessages: 'No quota', durationSeconds: 930 });
+    expect(await stage.poll()).toEqual(['flight.failed before', 'flight.failed since']);
+    const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    expect(history).toEqual([true, false]);
+  });
+
   test('without any instant is news if only later ones were requested', async () => {
     await stage.pass(300);
     stage.show('dated', 10, { status: 'succeeded', durationSeconds: 5 });
