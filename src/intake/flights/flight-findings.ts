@@ -8,6 +8,7 @@ import type { EventCandidate } from '../commit.ts';
 import { flightEvent, type Names } from '../entry-event.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { markPast } from '../mark-past.ts';
+import { ActiveAgain } from './active-again.ts';
 import type { ReadFailureLog } from './failure-log.ts';
 import type { FlightRows } from './flight-rows.ts';
 
@@ -77,6 +78,7 @@ export class FlightFinder {
   readonly #readFailureLog: ReadFailureLog;
   readonly #region: string;
   readonly #names: Names;
+  readonly #activeAgain = new ActiveAgain();
 
   constructor(options: FlightFinderOptions, readFailureLog: ReadFailureLog) {
     this.#options = options;
@@ -101,7 +103,8 @@ export class FlightFinder {
     }
     // An answer without a status says nothing about a known Flight, which then does not change.
     const isSame = flight.status === '' || (record?.status === flight.status && record.open === !ended);
-    if (record && isSame) {
+    if (ended) this.#activeAgain.ended(flight.id);
+    if (record && (isSame || this.#isDoubtful(flight, record, reading))) {
       found.duplicates += 1;
       return;
     }
@@ -118,6 +121,12 @@ export class FlightFinder {
     };
     if (flight.status === 'active' || flight.status === '') found.changes.push(next);
     else await this.#addStatus(flight, record, next, reading, found);
+  }
+
+  /** Whether the Flight is shown as active after its end, and that is not believed yet. */
+  #isDoubtful({ id, status, startedAt }: Flight, { open, status: before }: FlightRecord, reading: Reading) {
+    const isAgain = !open && ENDED.has(before) && !ENDED.has(status);
+    return isAgain && !this.#activeAgain.isBelieved(id, startedAt?.us ?? 0, reading);
   }
 
   /**

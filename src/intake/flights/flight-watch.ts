@@ -4,7 +4,7 @@
  *
  * The states of a Flight:
  *
- *   unknown → open (seen active) → ended (its event is committed) → open again (seen active after its end)
+ *   unknown → open (seen active) → ended (its event is committed) → open again (seen active for a minute after its end)
  *
  * The event of a second end has `#2` in its key. A failed Flight whose reason is not known yet, neither from its error
  * message nor from its log, stays open for a while. It is stored as failed with the instant at which that was first

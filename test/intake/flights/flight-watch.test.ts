@@ -62,14 +62,32 @@ describe('a Flight', () => {
     }
   });
 
-  test('that is active again and ends again is reported again', async () => {
+  test('that is active again for a minute and ends again is reported again', async () => {
     stage.show('a', 20, { status: 'succeeded', durationSeconds: 10 });
     await stage.watch.poll();
     stage.ends('a', { status: 'active', durationSeconds: null });
     expect(await stage.poll()).toEqual([]);
-    stage.ends('a', { status: 'cancelled', durationSeconds: 15 });
+    await stage.pass(60);
+    expect(await stage.poll()).toEqual([]);
+    stage.ends('a', { status: 'cancelled', durationSeconds: 75 });
     const { fresh } = await stage.watch.poll();
     expect(fresh.map(({ key }) => stage.named(key))).toEqual(['eu/flight/a/cancelled#2']);
+  });
+
+  test('whose end only some of the answers show in the first minute is reported once', async () => {
+    stage.show('a', 20, { status: 'active' });
+    await stage.poll();
+    const types: string[] = [];
+    for (let times = 0; times < 5; times += 1) {
+      stage.ends('a', { status: 'failed', durationSeconds: 20, errorMessages: 'No quota' });
+      types.push(...(await stage.poll()));
+      await stage.pass(10);
+      stage.ends('a', { status: 'active', durationSeconds: null });
+      types.push(...(await stage.poll()));
+      await stage.pass(10);
+    }
+    expect(types).toEqual(['flight.failed a']);
+    expect(stage.watch.openCount()).toBe(0);
   });
 
   test('of an unknown status is reported once, at its start, and still watched', async () => {
