@@ -10,6 +10,7 @@ import { removerOf, type Secret } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { FailingAlone, type Sent } from './failing-alone.ts';
+import { ForbiddenRequests } from './forbidden.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { type Outcome, Pace } from './pace.ts';
 
@@ -46,6 +47,9 @@ const FIRST_BACKOFF_MS = 500;
  */
 const SKIPPED_ANSWER_MS = 1;
 
+/** When a request about a Nest that was answered 403 is sent again: a rate limit may allow it by then. */
+const FORBIDDEN_PAUSE_MS = 2_000;
+
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
@@ -61,6 +65,7 @@ export class Exchange {
   readonly #closing = new AbortController();
   readonly pace: Pace;
   readonly #failing = new FailingAlone();
+  readonly #forbidden = new ForbiddenRequests();
   #refusedToken: string | undefined;
   /** Removes the token of the last answer from texts. */
   #cleaned = { token: '', clean: removerOf([]) };
@@ -94,7 +99,8 @@ export class Exchange {
     const target = targetOf(operation, parameters);
     const once = () => this.#attempt(operation, target, body, read);
     if (operation.writes) return once();
-    return pRetry(once, {
+    let forbiddenMs: number | undefined;
+    const value = await pRetry(once, {
       retries: RETRIES,
       // We do all waiting ourselves, on our clock.
       minTimeout: 0,
@@ -103,18 +109,22 @@ export class Exchange {
         // time. So it is read again and tried once more.
         if (!(error instanceof NestwatchError) || error.facts.isAlone || this.#skippedFor(operation, target))
           return false;
-        const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized';
+        const isForbidden = error.code === 'forbidden' && isOfNest(operation);
+        if (isForbidden && forbiddenMs !== undefined) this.#forbidden.again(target);
+        const mayBeLimit = isForbidden && this.#forbidden.mayBeLimit(target);
+        const mayHelp = error.retryable || outcomeOf(error).met === 'unauthorized' || mayBeLimit;
         const isWorthIt = mayHelp && this.pace.health().health === 'up';
         if (!isWorthIt || !this.pace.takeRetry()) return false;
-        await sleep(
-          this.#clock,
-          this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1),
-          this.#closing.signal,
-        );
+        if (mayBeLimit) forbiddenMs = this.#clock.monotonicMs();
+        const backoffMs = this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1);
+        await sleep(this.#clock, mayBeLimit ? FORBIDDEN_PAUSE_MS : backoffMs, this.#closing.signal);
         // If the region has gone down meanwhile, a retry would only meet the open breaker: the first failure says more.
         return this.pace.health().health === 'up';
       },
     });
+    const isLimitFound = this.#forbidden.answered(target, forbiddenMs !== undefined);
+    if (isLimitFound) this.pace.wasLimited(forbiddenMs!);
+    return value;
   }
 
   /** Removes the token from an answer: a service that repeats it must not bring it into the store, mails and pages. */
@@ -186,9 +196,10 @@ export class Exchange {
         else this.#refusedToken = token;
       }
       // A 403 about one Nest says nothing about the token, which may have no rights there. For a probe it is an answer.
-      const isOfNest = operation.path.includes('{nestId}');
       const isUp = this.pace.health().health === 'up';
-      if (outcome.met === 'forbidden' && isOfNest && isUp) outcome = { met: 'nothing' };
+      if (outcome.met === 'forbidden' && isOfNest(operation) && isUp) {
+        outcome = { met: this.#forbidden.isLimit(target) ? 'refusal' : 'nothing' };
+      }
       const isAlone = this.#failsAlone(sent, outcome, error) && isUp;
       if (isAlone) outcome = { met: 'nothing' };
       permit.settle(outcome);
@@ -240,6 +251,10 @@ export class Exchange {
     if (body === undefined) return { ...common, headers };
     return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
   }
+}
+
+function isOfNest({ path }: Operation): boolean {
+  return path.includes('{nestId}');
 }
 
 /** The same error, marked as that of a request that fails alone. */

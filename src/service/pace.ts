@@ -133,6 +133,12 @@ export class Pace {
     return true;
   }
 
+  /** A request that was sent then was refused because of the rate, which showed only later. */
+  wasLimited(sentAtMs: number): void {
+    this.#rate.refused(sentAtMs, undefined, this.#clock.monotonicMs());
+    this.#reportRate();
+  }
+
   /** The requests a second that are allowed now. */
   rate(): number {
     return this.#rate.level();

@@ -140,6 +140,32 @@ test.each(casesOf('refused readings: how an operation is refused', refusals, one
   },
 );
 
+test('a service that limits the rate by 403 is watched as fast as it allows', async () => {
+  const birdIds: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    behaviours: { eu: { requestsPerSecond: 1 } },
+    before(world) {
+      const nest = world.addNest({ name: 'Legal' });
+      for (let at = 0; at < 5; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Bird ${at}`, triggerType: 'manual' }).id);
+      }
+    },
+    between: (service) => ({
+      ...service,
+      async send(request) {
+        const response = await service.send(request);
+        return response.status === 429 ? answered(403) : response;
+      },
+    }),
+  });
+  await stage.minutesPass(5);
+  await expectFailuresWithin(1, birdIds);
+  const { total, byStatus } = stage.worlds.eu!.requests();
+  expect(byStatus['429']).toBeLessThan(total / 4);
+  expect(healthsOf(stage)).toEqual(['up']);
+});
+
 test.each([401, 403, 429, 500, 503])(
   'if only the list of Nests keeps being answered %i, it is reported that nothing is watched',
   async (status) => {

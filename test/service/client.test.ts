@@ -324,6 +324,33 @@ describe('rate limits', () => {
     await ends(client.searchNests());
     expect(client.health().health).toBe('up');
   });
+
+  test('a 403 about a Nest may be a limit: if the same request is answered a little later, the rate falls', async () => {
+    const at: number[] = [];
+    const { client, clock, ends } = openRegion((_request, number) => {
+      at.push(clock.monotonicMs());
+      return number === 2 ? { status: 403 } : { body: '[]' };
+    });
+    await ends(client.searchNests());
+    const rate = client.rate();
+    await ends(client.searchBirds('682'));
+    expect(at[2]! - at[1]!).toBeGreaterThanOrEqual(2_000);
+    expect(client.rate()).toBeLessThan(rate * 0.8);
+  });
+
+  test('a 403 about a Nest that comes again is no limit, and is not sent twice from then on', async () => {
+    const isClosed = (url: string) => url.includes('/682/');
+    const { client, sent, ends } = openRegion(({ url }) =>
+      isClosed(url) ? { status: 403 } : { body: '[]' },
+    );
+    const rate = client.rate();
+    for (let times = 0; times < 5; times += 1) {
+      await expect(ends(client.searchBirds('682'))).rejects.toEqual(failsWith('forbidden'));
+      await ends(client.searchBirds('683'));
+    }
+    expect(sent.filter(({ url }) => isClosed(url))).toHaveLength(6);
+    expect(client.rate()).toBeGreaterThanOrEqual(rate);
+  });
 });
 
 test('an operation that is refused while others are answered is paused, and the others are not', async () => {
