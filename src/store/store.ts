@@ -3,7 +3,7 @@
  * transactions. What a transaction writes is durable when its promise resolves, and has not happened at all when it
  * rejects. Transactions take effect as if they ran one after another, in the order in which they were requested.
  * Those that wait at the same moment may share one durable commit, but each is still all-or-nothing on its own. What
- * a store keeps comes back exactly: every text, and every instant to the microsecond. Each room of a transaction
+ * a store keeps comes back exactly: every text, and every instant to the microsecond. Each repository of a transaction
  * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
 
@@ -91,7 +91,7 @@ export type Attempted<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown };
 
-/** The rooms of the store, in the order in which an entry of the service passes through them. */
+/** The repositories of the store, in the order in which an entry of the service passes through them. */
 export interface Transaction {
   // What is watched, and what was read of it.
   readonly inventory: InventoryStore;

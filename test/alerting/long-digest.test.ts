@@ -37,13 +37,13 @@ test('other work goes on while Flights with long messages are counted', async ()
       return false;
     },
   }));
-  const rooms = {
+  const repositories = {
     arrivals: async () => ({ before: 0, last: FLIGHTS }),
     endedFlights: async (from: number, upTo: number) => flights.slice(from, upTo),
   };
   const store: Store = {
     ...inner,
-    transaction: (work) => inner.transaction((tx) => work(changed(tx, { digests: rooms }))),
+    transaction: (work) => inner.transaction((tx) => work(changed(tx, { digests: repositories }))),
   };
   const daily = { name: 'd', cron: '* * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false };
   const reported: Happening[] = [];

@@ -1,7 +1,7 @@
 import type { Transaction } from '../../src/store/store.ts';
 
 /** Methods, by part of the transaction, that replace its own. */
-export type ChangedRooms = {
+export type ChangedRepositories = {
   readonly [Room in Exclude<keyof Transaction, 'attempt' | 'pause'>]?: Partial<Transaction[Room]>;
 };
 
@@ -9,15 +9,18 @@ export type ChangedRooms = {
  * The transaction with these methods replacing its own. The parts may be instances of classes, so a plain copy would
  * lack their methods.
  */
-export function changed(tx: Transaction, rooms: ChangedRooms): Transaction {
-  const replaced = Object.entries(rooms).map(([name, methods]) => {
-    const room = tx[name as keyof ChangedRooms];
-    return [name, new Proxy(room, { get: (_, method) => own(methods, method) ?? own(room, method) })];
+export function changed(tx: Transaction, repositories: ChangedRepositories): Transaction {
+  const replaced = Object.entries(repositories).map(([name, methods]) => {
+    const repository = tx[name as keyof ChangedRepositories];
+    return [
+      name,
+      new Proxy(repository, { get: (_, method) => own(methods, method) ?? own(repository, method) }),
+    ];
   });
   return { ...tx, ...Object.fromEntries(replaced) };
 }
 
-function own(room: object, name: string | symbol): unknown {
-  const method: unknown = Reflect.get(room, name);
-  return typeof method === 'function' ? method.bind(room) : method;
+function own(repository: object, name: string | symbol): unknown {
+  const method: unknown = Reflect.get(repository, name);
+  return typeof method === 'function' ? method.bind(repository) : method;
 }

@@ -30,7 +30,7 @@ import { describeWrites } from './contract/writes.ts';
 export function describeStore(
   name: string,
   open: () => Promise<Subject>,
-  rooms: 'all' | 'some' = 'all',
+  repositories: 'all' | 'some' = 'all',
 ): void {
   describe(name, () => {
     let subject: Subject;
@@ -48,7 +48,7 @@ export function describeStore(
     describeSuppressions(run);
     describeForwards(run);
     describeOwnership(run);
-    if (rooms === 'some') return;
+    if (repositories === 'some') return;
     describeStreams(run);
     describeEvents(run);
     describeFlights(run);

@@ -1,9 +1,9 @@
 /**
  * Defines a store's content as rows of tables, for copying it between engines and checking it.
  *
- * Why rows, rather than the rooms of a transaction: stored records refer to each other by numbers (an alert to its
- * events, a notification to both) that no room exposes, and each of the nineteen rooms would need a way to list and
- * to import everything. Tables and columns with the same name mean the same on each engine, so they need not be
+ * Why rows, rather than the repositories of a transaction: stored records refer to each other by numbers (an alert to
+ * its events, a notification to both) that no repository exposes, and each of the nineteen repositories would need a way
+ * to list and to import everything. Tables and columns with the same name mean the same on each engine, so they need not be
  * listed anywhere: a column added to both schemas is copied. `matchTables` refuses to copy if one store has a table
  * or column that the other lacks, and a test checks that earlier.
  */

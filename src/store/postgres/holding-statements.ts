@@ -2,12 +2,12 @@ import { type Held, HeldWrites } from '../rows/held-writes.ts';
 import type { Parameter, Statements } from './statements.ts';
 
 /**
- * Writes what a room holds, by these statements and no others: those of the room would wait for this very write. It
- * may not read what another room holds back.
+ * Writes what a repository holds, by these statements and no others: those of the repository would wait for this very
+ * write. It may not read what another repository holds back.
  */
 type Write = (statements: Statements) => Promise<void>;
 
-/** Runs the statements of rooms, each after those held writes that it could see. */
+/** Runs the statements of repositories, each after those held writes that it could see. */
 export class HoldingStatements implements Statements {
   readonly #statements: Statements;
   readonly #held = new HeldWrites<Write>();
@@ -22,7 +22,7 @@ export class HoldingStatements implements Statements {
     this.#statements = statements;
   }
 
-  /** Registers what a room may hold back. The room calls the returned function when it holds something. */
+  /** Registers what a repository may hold back. The repository calls the returned function when it holds something. */
   hold(held: Held<Write>): () => void {
     return this.#held.add(held);
   }

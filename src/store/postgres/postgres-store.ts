@@ -10,8 +10,8 @@
  * not SQL (what a row's text holds, how it becomes a record, how people find it, which writes are held back until
  * they could be seen, what is read ahead) is shared, and one contract test covers both.
  *
- * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most rooms read, let the domain decide, and write
- * back. Some decisions span rows (whose turn it is in a lane, which alerts wait to be routed), and no weaker level
+ * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most repositories read, let the domain decide, and
+ * write back. Some decisions span rows (whose turn it is in a lane, which alerts wait to be routed), and no weaker level
  * detects that two of them conflict. One of the two is then retried from its beginning. What that level does not
  * cover:
  *
@@ -30,9 +30,9 @@
  *   postgres-wakes.ts  how replicas wake each other
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   tables.ts          the schema in steps; migrate.ts runs those that are missing
- *   statements.ts      what rooms run; many rows are sent as one list per column. holding-statements.ts first runs
- *                      the writes held back that a statement could see
- *   watched/ alerted/ queued/ upkeep/   the rooms, as in SQLite
+ *   statements.ts      what repositories run; many rows are sent as one list per column. holding-statements.ts first
+ *                      runs the writes held back that a statement could see
+ *   watched/ alerted/ queued/ upkeep/   the repositories, as in SQLite
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
@@ -108,9 +108,9 @@ export async function openPostgresStore({
   });
   try {
     await session.ready();
-    const rooms = createRooms(session, clock);
-    forget = rooms.rolledBack;
-    const inner = createStore(session, clock, rooms, isShared);
+    const repositories = createRepositories(session, clock);
+    forget = repositories.rolledBack;
+    const inner = createStore(session, clock, repositories, isShared);
     const askedMs = clock.monotonicMs();
     if (isShared) storeClock.heard((await inner.transaction((tx) => tx.ownership.view())).nowUs, askedMs);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
@@ -132,8 +132,8 @@ export async function openPostgresStore({
 function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
   const again = (statements: Statements) => refuseNewer(statements, place.schema, place.shown);
   const session = new Session({ place, clock, isShared: true, prepare: again, again });
-  const rooms = createRooms(session, clock);
-  const { transaction, close } = createStore(session, clock, rooms, false);
+  const repositories = createRepositories(session, clock);
+  const { transaction, close } = createStore(session, clock, repositories, false);
   let last: Promise<unknown> = Promise.resolve();
   function inTurn<T>(ask: () => Promise<T>): Promise<T> {
     const answered = last.then(ask);
@@ -145,12 +145,12 @@ function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 
     await session.ready();
     session.forget();
     try {
-      return await ask(rooms.all.ownership);
+      return await ask(repositories.all.ownership);
     } catch (error) {
       // A newer replica has just changed the tables.
       if (!isWorthAnotherTry(error)) throw error;
       session.forget();
-      return ask(rooms.all.ownership);
+      return ask(repositories.all.ownership);
     }
   }
   return {
@@ -161,25 +161,25 @@ function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 
   };
 }
 
-function createStore(session: Session, clock: Clock, rooms: Rooms, isShared: boolean): Store {
-  const mend = createRowMending(rooms.all.faults, clock);
+function createStore(session: Session, clock: Clock, repositories: Repositories, isShared: boolean): Store {
+  const mend = createRowMending(repositories.all.faults, clock);
   const tx: Transaction = {
-    ...rooms.all,
+    ...repositories.all,
     async attempt(part) {
-      const first = await attempt(session, rooms, part);
-      return first.ok || !(await mend(first.error)) ? first : attempt(session, rooms, part);
+      const first = await attempt(session, repositories, part);
+      return first.ok || !(await mend(first.error)) ? first : attempt(session, repositories, part);
     },
     // Much work may follow on what was read, so the event loop turns between two statements.
     pause: () => turnOfEventLoop(),
   };
-  const queue = createPostgresQueue({ session, clock, isShared, rolledBack: rooms.rolledBack });
+  const queue = createPostgresQueue({ session, clock, isShared, rolledBack: repositories.rolledBack });
   let closed: Promise<void> | undefined;
 
   const run = <T>(work: (tx: Transaction) => Promise<T>) =>
     queue.run(async () => {
-      rooms.begin();
+      repositories.begin();
       const result = await work(tx);
-      await rooms.end();
+      await repositories.end();
       return result;
     });
 
@@ -251,14 +251,18 @@ function createRowMending(faults: PostgresFaults, clock: Clock): (error: unknown
 }
 
 /** Runs a part of a transaction in its own savepoint. */
-async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>): Promise<Attempted<T>> {
+async function attempt<T>(
+  session: Session,
+  repositories: Repositories,
+  part: () => Promise<T>,
+): Promise<Attempted<T>> {
   // Writes held back so far belong to the transaction: they must not be rolled back with the part.
-  await rooms.end();
+  await repositories.end();
   await session.exec('SAVEPOINT part');
   try {
     const value = await part();
     if (session.failure() !== undefined) throw session.failure();
-    await rooms.end();
+    await repositories.end();
     await session.exec('RELEASE part');
     return { ok: true, value };
   } catch (error) {
@@ -267,22 +271,22 @@ async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>
     if (isStoreFailure(failure) || isWorthAnotherTry(failure)) throw failure;
     await session.exec('ROLLBACK TO part; RELEASE part');
     session.forget();
-    rooms.rolledBack();
+    repositories.rolledBack();
     return { ok: false, error: failure };
   }
 }
 
-interface Rooms {
+interface Repositories {
   readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: PostgresFaults };
   /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
-  /** Ends the transaction's work: writes what the rooms hold back until its end. */
+  /** Ends the transaction's work: writes what the repositories hold back until its end. */
   end(): Promise<void>;
   /** Called when something that was written was rolled back. */
   rolledBack(): void;
 }
 
-function createRooms(session: Session, clock: Clock): Rooms {
+function createRepositories(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
   const streams = new PostgresStreams(statements);
   const events = new PostgresEvents(statements, streams);

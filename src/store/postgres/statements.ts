@@ -1,4 +1,4 @@
-/** What rooms use to run statements in the current transaction, with `$1`, `$2` … for values. */
+/** What repositories use to run statements in the current transaction, with `$1`, `$2` … for values. */
 
 export type Value = string | number | boolean | null | Uint8Array;
 /** A list is sent as one parameter: `unnest($1::text[])`, `= ANY($1::bigint[])`. */

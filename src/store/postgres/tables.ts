@@ -11,7 +11,7 @@
  * same transaction as the record that it was done. Replicas of an older version can keep running, and start, beside
  * one that has done a step, if the step's `oldest` allows it: that is, if all their statements still mean the same,
  * as after a new table or a new column with a default. Any other step waits until they are stopped. To add a column,
- * change three places of one room: a step here, the statement that writes it, and, if it is read, the row's type.
+ * change three places of one repository: a step here, the statement that writes it, and, if it is read, the row's type.
  */
 
 const WATCHED = `

@@ -4,7 +4,7 @@
  * transaction or a part of it ends.
  */
 
-/** What a room holds back, and when it must be written. */
+/** What a repository holds back, and when it must be written. */
 export interface Held<Write> {
   /** The tables it writes: any statement that reads or writes one of them comes after it. */
   readonly writes: readonly string[];
@@ -18,13 +18,13 @@ export interface Held<Write> {
 
 const NOTHING: readonly never[] = [];
 
-/** `Write` is what a store calls to write what a room holds: a statement in SQLite, a request to a server. */
+/** `Write` is what a store calls to write what a repository holds: a statement in SQLite, a request to a server. */
 export class HeldWrites<Write> {
   readonly #all: Held<Write>[] = [];
   /** Those that hold something. */
   readonly #waiting = new Set<Held<Write>>();
 
-  /** Registers what a room may hold back. The room calls the returned function when it holds something. */
+  /** Registers what a repository may hold back. The repository calls the returned function when it holds something. */
   add(held: Held<Write>): () => void {
     this.#all.push(held);
     return () => this.#waiting.add(held);
@@ -35,7 +35,7 @@ export class HeldWrites<Write> {
     let concerned: readonly Held<Write>[] | undefined;
     return () => {
       if (this.#waiting.size === 0) return NOTHING;
-      // Computed late, since rooms register after others have prepared their statements.
+      // Computed late, since repositories register after others have prepared their statements.
       concerned ??= this.#concernedBy(sql);
       return this.#take(concerned);
     };

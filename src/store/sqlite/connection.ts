@@ -33,7 +33,7 @@ export interface Connection {
   prepare<Row = unknown>(sql: string): Statement<Row>;
   /** Runs statements without results, exempt from the rule about failed transactions. */
   exec(sql: string): void;
-  /** Writes that rooms hold back until a statement of this connection could see them. */
+  /** Writes that repositories hold back until a statement of this connection could see them. */
   readonly held: HeldWrites<() => void>;
   isTransaction(): boolean;
   /** The first failure of a statement since `forget`. */

@@ -50,7 +50,7 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
   try {
     connection = openConnection(file);
     prepareSchema(connection, file);
-    // Checked before any room reads, so that every row they read is valid.
+    // Checked before any repository reads, so that every row they read is valid.
     connection.exec(FAULT_TABLE);
     // Nothing else is running yet that this could delay.
     await new SqliteFaults(connection, async () => {}).checkRows(
@@ -112,13 +112,13 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   // In memory nothing takes long, and code on a virtual clock must not wait for turns of the event loop.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
-  const rooms = createRooms(connection, clock, turn);
-  const mend = createRowMending(rooms.all.faults, clock);
+  const repositories = createRepositories(connection, clock, turn);
+  const mend = createRowMending(repositories.all.faults, clock);
   const tx: Transaction = {
-    ...rooms.all,
+    ...repositories.all,
     async attempt(part) {
-      const first = await attempt(connection, rooms, part);
-      return first.ok || !(await mend(first.error)) ? first : attempt(connection, rooms, part);
+      const first = await attempt(connection, repositories, part);
+      return first.ok || !(await mend(first.error)) ? first : attempt(connection, repositories, part);
     },
     pause: turn,
   };
@@ -127,15 +127,15 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
     clock,
     // A commit to disk is worth one turn of the event loop, in which answers that have arrived become transactions.
     gather: turn,
-    rolledBack: rooms.rolledBack,
+    rolledBack: repositories.rolledBack,
   });
   let closed: Promise<void> | undefined;
 
   const run = <T>(work: (tx: Transaction) => Promise<T>) =>
     queue.run(async () => {
-      rooms.begin();
+      repositories.begin();
       const result = await work(tx);
-      rooms.end();
+      repositories.end();
       return result;
     });
 
@@ -183,16 +183,16 @@ function createRowMending(faults: SqliteFaults, clock: Clock): (error: unknown) 
 /** Runs a part of a transaction in its own savepoint. */
 async function attempt<T>(
   connection: Connection,
-  rooms: Rooms,
+  repositories: Repositories,
   part: () => Promise<T>,
 ): Promise<Attempted<T>> {
   // Writes held back so far belong to the transaction: they must not be rolled back with the part.
-  rooms.end();
+  repositories.end();
   connection.exec('SAVEPOINT part');
   try {
     const value = await part();
     if (connection.failure() !== undefined) throw connection.failure();
-    rooms.end();
+    repositories.end();
     connection.exec('RELEASE part');
     return { ok: true, value };
   } catch (error) {
@@ -200,22 +200,22 @@ async function attempt<T>(
     if (isStoreFailure(failure) || !connection.isTransaction()) throw failure;
     connection.exec('ROLLBACK TO part; RELEASE part');
     connection.forget();
-    rooms.rolledBack();
+    repositories.rolledBack();
     return { ok: false, error: failure };
   }
 }
 
-interface Rooms {
+interface Repositories {
   readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: SqliteFaults };
   /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
-  /** Ends the transaction's work: writes what the rooms hold back until its end. */
+  /** Ends the transaction's work: writes what the repositories hold back until its end. */
   end(): void;
   /** Called when something that was written was rolled back. */
   rolledBack(): void;
 }
 
-function createRooms(connection: Connection, clock: Clock, turn: () => Promise<void>): Rooms {
+function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
   const streams = new SqliteStreams(connection);
   const events = new SqliteEvents(connection, streams);
   const counts = createDeliveryCounts(connection);

@@ -4,13 +4,13 @@ import type { DaemonParts } from '../../../src/daemon.ts';
 import { LOOK_EVERY_MS } from '../../../src/replicas/part.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import type { Clock } from '../../../src/time/clock.ts';
-import type { ChangedRooms } from '../../store/changed-transaction.ts';
+import type { ChangedRepositories } from '../../store/changed-transaction.ts';
 import type { Variant } from './variant.ts';
 import { withTransaction } from './wrap.ts';
 
 function withOwnership(
   parts: DaemonParts,
-  change: (tx: Transaction) => NonNullable<ChangedRooms['ownership']>,
+  change: (tx: Transaction) => NonNullable<ChangedRepositories['ownership']>,
 ): DaemonParts {
   return withTransaction(parts, (tx) => ({ ownership: change(tx) }));
 }

@@ -4,7 +4,7 @@ import type { OpenChannel, Outcome } from '../../../src/channels/channel.ts';
 import type { DaemonParts } from '../../../src/daemon.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../../src/http/transport.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import { type ChangedRooms, changed } from '../../store/changed-transaction.ts';
+import { type ChangedRepositories, changed } from '../../store/changed-transaction.ts';
 import { turnsBy } from '../../store/turns-by.ts';
 
 export function withStore(parts: DaemonParts, change: (store: Store) => Partial<Store>): DaemonParts {
@@ -12,7 +12,10 @@ export function withStore(parts: DaemonParts, change: (store: Store) => Partial<
 }
 
 /** Replaces methods of every transaction. */
-export function withTransaction(parts: DaemonParts, change: (tx: Transaction) => ChangedRooms): DaemonParts {
+export function withTransaction(
+  parts: DaemonParts,
+  change: (tx: Transaction) => ChangedRepositories,
+): DaemonParts {
   const { replica } = parts;
   const vary = (store: Pick<Store, 'transaction'>): Pick<Store, 'transaction'> => ({
     transaction: (work) => store.transaction((tx) => work(changed(tx, change(tx)))),

@@ -90,7 +90,7 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
 });
 
 if (inject('cases') === 'some') {
-  say('the contract on PostgreSQL: the rooms that show how it works; all: npm run test:long');
+  say('the contract on PostgreSQL: the repositories that show how it works; all: npm run test:long');
 }
 
 if (bin === undefined) {

@@ -42,7 +42,7 @@ async function withAlerts(groupBy: readonly string[]) {
     } as Alert;
   });
   const inner = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
-  const rooms = {
+  const repositories = {
     list: async () => alerts,
     async firing(after: { readonly id: string } | undefined, limit: number) {
       expect(limit).toBeLessThanOrEqual(MOST_READ);
@@ -53,7 +53,7 @@ async function withAlerts(groupBy: readonly string[]) {
   const store: Store = {
     ...inner,
     transaction: (work) =>
-      inner.transaction((tx) => work(changed(tx, { alerts: rooms as Partial<typeof tx.alerts> }))),
+      inner.transaction((tx) => work(changed(tx, { alerts: repositories as Partial<typeof tx.alerts> }))),
   };
   const { route, ...config } = anAlertingConfig();
   const served = await serve({ store, alerting: { ...config, route: { ...route, groupBy, routes: [] } } });

@@ -153,7 +153,7 @@ function emptyTables(): Table[] {
   }
 }
 
-/** For tables whose numbers are never reused; for others the rooms find out the last number. */
+/** For tables whose numbers are never reused; for others the repositories find out the last number. */
 function setLastNumbers(db: DatabaseSync, numbers: ReadonlyMap<string, bigint>): void {
   const never = db
     .prepare(`SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'`)

@@ -3,15 +3,15 @@ import type { FaultStore, Troubles, TroublesStore } from '../../fault-store.ts';
 import type { OutboxStore } from '../../outbox-store.ts';
 import type { SqliteStreams } from '../watched/sqlite-streams.ts';
 
-interface Rooms {
+interface Repositories {
   readonly outbox: OutboxStore;
   readonly digests: DigestStore;
   readonly faults: FaultStore;
   readonly streams: SqliteStreams;
 }
 
-/** Combines what the other rooms know; here that costs no round trips. */
-export function createTroubles({ outbox, digests, faults, streams }: Rooms): TroublesStore {
+/** Combines what the other repositories know; here that costs no round trips. */
+export function createTroubles({ outbox, digests, faults, streams }: Repositories): TroublesStore {
   return {
     async read({ deadAfterUs, quarantinedFromUs, nowUs }): Promise<Troubles> {
       const counts = await outbox.count();
