@@ -60,7 +60,7 @@ export interface Traits {
 
 /** How many deliveries of one integration may be under way. */
 export interface Pace {
-  /** Tries in flight at once. */
+  /** Attempts in flight at once. */
   readonly inFlight: number;
   /** Deliveries claimed at once, including those in flight: many if they are sent quickly. */
   readonly claimed: number;
@@ -74,7 +74,7 @@ export interface Preview {
 
 /** Tries whether a service can be reached, without sending a message. */
 export interface Probe {
-  /** The same for integrations that one try stands for. */
+  /** The same for integrations that one attempt stands for. */
   readonly key: string;
   /** What is tried, if several integrations usually share it; absent if it is the integration itself. */
   readonly server?: string;
@@ -104,7 +104,7 @@ export interface OpenChannel<I extends Integration = Integration> {
     /** The page's address without a trailing slash; links in the message begin with it. */
     externalUrl: string,
   ): Promise<Outcome>;
-  /** Closes connections. A try that is under way ends as `failed` or `unknown`. */
+  /** Closes connections. An attempt that is under way ends as `failed` or `unknown`. */
   close(): Promise<void>;
   /** Present if the service resolves an alert by itself unless it is sent again. */
   readonly repeats?: {
@@ -117,9 +117,9 @@ export interface OpenChannel<I extends Integration = Integration> {
 /** The open channels by kind. */
 export type OpenChannels = Readonly<Partial<Record<string, OpenChannel>>>;
 
-/** What a channel must know of the delivery that it tries. */
+/** What a channel must know of the delivery that it attempts. */
 export interface Attempt {
-  /** The same on every try. */
+  /** The same on every attempt. */
   readonly id: string;
   readonly receiver: string;
   /** Which of the receiver's integrations it is for (`integration-identity.ts`). */
@@ -133,7 +133,7 @@ export interface Attempt {
 /** What is sent of an alert that is repeated. */
 export type RepeatedAlert = Pick<NotifiedAlert, 'id' | 'labels' | 'annotations' | 'startsAtUs' | 'endsAtUs'>;
 
-/** How one try ended, for any channel. Texts are for people: cleaned, capped and free of secrets. */
+/** How one attempt ended, for any channel. Texts are for people: cleaned, capped and free of secrets. */
 export type Outcome =
   | {
       readonly kind: 'accepted';
@@ -154,7 +154,7 @@ export type Outcome =
       readonly error: string;
       /** How long the receiver asked us to wait. */
       readonly retryAfterMs?: number;
-      /** If some recipients have accepted it: the others, who alone get the next try. */
+      /** If some recipients have accepted it: the others, who alone get the next attempt. */
       readonly remaining?: readonly string[];
       /** Besides these, the recipients that refused it for good, each with the receiver's words. */
       readonly refused?: string;

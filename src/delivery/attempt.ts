@@ -92,7 +92,7 @@ export function integrationOf(
 
 /**
  * Adds to the first alerts that fire the link by which the reader may acknowledge them. It is added when the message is
- * sent, and not stored. It follows from the notification, so every try sends the same.
+ * sent, and not stored. It follows from the notification, so every attempt sends the same.
  */
 export function withAcknowledgeUrls(
   notification: Notification,

@@ -3,9 +3,9 @@
  * own network, resolver and secret files, so one of them may not reach a receiver that the others reach. What it leaves
  * to others for a moment, and then sends only if none of them has:
  *
- *   after one failed try              what it has tried itself
- *   after SUSPECT_AFTER in a row      also what nobody has tried; it gives back what it claimed and has not begun
- *   after a try that is accepted      nothing
+ *   after one failed attempt          what it has attempted itself
+ *   after SUSPECT_AFTER in a row      also what nobody has attempted; it gives back what it claimed and has not begun
+ *   after one that is accepted        nothing
  */
 import type { Delivery, LeftToOthers, Settlement } from '../store/outbox-store.ts';
 
@@ -15,17 +15,17 @@ import type { Delivery, LeftToOthers, Settlement } from '../store/outbox-store.t
  */
 const TRIED_LEFT_US = 5_000_000;
 const FRESH_LEFT_US = 2_000_000;
-/** So many failed tries in a row suggest that this replica does not reach the integration. */
+/** So many failed attempts in a row suggest that this replica does not reach the integration. */
 const SUSPECT_AFTER = 3;
 
 /** An integration of a receiver. */
 type At = Pick<Delivery, 'receiver' | 'position'>;
 
 export class ReplicaDeferral {
-  /** By integration: how many tries in a row it did not accept. Empty for those that accepted the last one. */
+  /** By integration: how many attempts in a row it did not accept. Empty for those that accepted the last one. */
   readonly #failed = new Map<string, number>();
 
-  /** Records how a try ended. */
+  /** Records how an attempt ended. */
   hear(at: At, { state, failed, remaining }: Settlement): void {
     const key = keyOf(at);
     // If some of several recipients accepted it, the integration can be reached.
@@ -33,7 +33,7 @@ export class ReplicaDeferral {
     else if (failed) this.#failed.set(key, (this.#failed.get(key) ?? 0) + 1);
   }
 
-  /** Whether what nobody has tried is left to others as well. */
+  /** Whether what nobody has attempted is left to others as well. */
   isSuspect(at: At): boolean {
     return (this.#failed.get(keyOf(at)) ?? 0) >= SUSPECT_AFTER;
   }

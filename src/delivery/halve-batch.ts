@@ -1,8 +1,8 @@
 /**
  * Splits a batch of forwarded events in halves if its receiver does not accept it but accepts others, and the halves
  * again. So in the end only those events are not delivered that the receiver does not accept. An event keeps its own
- * id. But each half is a message with an id of its own. So a batch is not split if any try of it may have been accepted
- * without an answer: its events would be sent twice.
+ * id. But each half is a message with an id of its own. So a batch is not split if any attempt of it may have been
+ * accepted without an answer: its events would be sent twice.
  */
 import type { ForwardNotification } from '../domain/grouping/notification.ts';
 import type { ClaimedDelivery, Delivery, Settlement } from '../store/outbox-store.ts';
@@ -42,12 +42,12 @@ export function halvesOf({ delivery, notification }: ClaimedDelivery, nowUs: num
   });
 }
 
-/** Knows the batches of which the receiver refused every try, so that nothing of them has arrived. */
+/** Knows the batches of which the receiver refused every attempt, so that nothing of them has arrived. */
 export class RefusedBatches {
-  /** By delivery id: how many of its tries were refused. */
+  /** By delivery id: how many of its attempts were refused. */
   readonly #refused = new Map<string, number>();
 
-  /** Records how a try ended. Returns whether it and all tries before it were refused. */
+  /** Records how an attempt ended. Returns whether it and all attempts before it were refused. */
   hear({ delivery, notification }: ClaimedDelivery, { state, refusals }: Settlement): boolean {
     if (notification.kind !== 'forward' || notification.events.length < 2) return false;
     const { id, attempts } = delivery;

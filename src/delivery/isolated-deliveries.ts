@@ -1,7 +1,8 @@
 /**
  * Keeps deliveries that fail alone (`isolated-failure.ts`) from holding up the others of their lane: such a delivery is
  * set aside as a fault and leaves its lane, and a batch of forwarded events is split in halves instead
- * (`halve-batch.ts`). That is decided when a try has ended, and written by the transaction that settles the try.
+ * (`halve-batch.ts`). That is decided when an attempt has ended, and written by the transaction that settles the
+ * attempt.
  */
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
@@ -29,7 +30,9 @@ export class IsolatedDeliveries {
     this.#options = options;
   }
 
-  /** Returns how a try is to be settled: differently if the delivery fails alone. To be called for each, in order. */
+  /**
+   * Returns how an attempt is to be settled: differently if the delivery fails alone. To be called for each, in order.
+   */
   judge(claimed: ClaimedDelivery, settlement: Settlement, nowUs: number): Settlement {
     const { delivery } = claimed;
     const { id, receiver, integration } = delivery;
@@ -59,8 +62,8 @@ export class IsolatedDeliveries {
   }
 
   /**
-   * Writes what was decided of these deliveries, after they were settled in the same transaction. Resolves to the faults
-   * that are new.
+   * Writes what was decided of these deliveries, after they were settled in the same transaction. Resolves to the
+   * faults that are new.
    */
   async write(tx: Transaction, settlements: readonly Settlement[], nowUs: number): Promise<Fault[]> {
     const faults = await this.#writeFaults(tx, settlements, nowUs);
@@ -89,7 +92,7 @@ export class IsolatedDeliveries {
     );
   }
 
-  /** Queues the halves of batches, unless another try of the whole batch was begun since: then that one counts. */
+  /** Queues the halves of batches, unless another attempt of the whole batch was begun since: then that one counts. */
   async #queueHalves(tx: Transaction, settlements: readonly Settlement[]): Promise<void> {
     for (const { id } of settlements) {
       const halves = this.#halves.get(id);

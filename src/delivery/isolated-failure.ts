@@ -25,7 +25,7 @@ const LATELY_US = 600_000_000;
  */
 const MAX_FAILING = 1_000;
 
-/** The tries of an integration that have ended, by outcome. */
+/** The attempts of an integration that have ended, by outcome. */
 interface Ended {
   readonly accepted: number;
   readonly failed: number;
@@ -35,9 +35,9 @@ interface Failing {
   /** When it first failed; after another was accepted since, when it failed next. */
   readonly sinceUs: number;
   readonly isAfterAnother: boolean;
-  /** Its own tries since then. */
-  readonly tries: number;
-  /** The integration's tries that had ended before these. */
+  /** Its own attempts since then. */
+  readonly attempts: number;
+  /** The integration's attempts that had ended before these. */
   readonly before: Ended;
 }
 
@@ -48,11 +48,11 @@ interface History {
   readonly failing: Map<string, Failing>;
 }
 
-/** What a try says about its delivery: that it now fails alone, or that it is settled after earlier tries. */
+/** What an attempt says about its delivery: that it now fails alone, or that it is settled after earlier attempts. */
 type Standing = 'isolated' | 'over' | undefined;
 
 export interface IsolatedFailures {
-  /** Records how a try ended; to be called for each, in order. */
+  /** Records how an attempt ended; to be called for each, in order. */
   hear(delivery: Delivery, settlement: Settlement, nowUs: number): Standing;
   /** Whether its integration has accepted others lately. */
   acceptsOthers(delivery: Delivery, nowUs: number): boolean;
@@ -90,9 +90,9 @@ export function createIsolatedFailures(): IsolatedFailures {
       const known = history.failing.get(id);
       const isPassed = known !== undefined && history.acceptedAtUs > known.sinceUs;
       if (known ? isPassed && !known.isAfterAnother : history.failing.size < MAX_FAILING) {
-        history.failing.set(id, { sinceUs: nowUs, isAfterAnother: isPassed, tries: 1, before });
+        history.failing.set(id, { sinceUs: nowUs, isAfterAnother: isPassed, attempts: 1, before });
       } else if (known) {
-        const again = { ...known, tries: known.tries + 1 };
+        const again = { ...known, attempts: known.attempts + 1 };
         history.failing.set(id, again);
         const isLong = nowUs - known.sinceUs >= ALONE_AFTER_US;
         if (known.isAfterAnother && isPassed && isLong && chanceOf(again, history.ended) < LEAST_CHANCE)
@@ -105,9 +105,9 @@ export function createIsolatedFailures(): IsolatedFailures {
 }
 
 /** The probability that it failed each time if nothing sets it apart from the others. */
-function chanceOf({ tries, before }: Failing, ended: Ended): number {
+function chanceOf({ attempts, before }: Failing, ended: Ended): number {
   const accepted = ended.accepted - before.accepted;
-  const failed = ended.failed - before.failed - tries;
-  // Laplace's rule of succession, since few tries show little.
-  return ((failed + 1) / (accepted + failed + 2)) ** tries;
+  const failed = ended.failed - before.failed - attempts;
+  // Laplace's rule of succession, since few attempts show little.
+  return ((failed + 1) / (accepted + failed + 2)) ** attempts;
 }

@@ -1,20 +1,20 @@
 /**
- * Sends the deliveries of one integration, in turns. A turn is one transaction: it settles the tries that have ended,
- * and claims as many deliveries again.
+ * Sends the deliveries of one integration, in turns. A turn is one transaction: it settles the attempts that have
+ * ended, and claims as many deliveries again.
  *
  * A commit costs as much as a few deliveries, so turns are few, and sending never waits for one. A line claims more
  * deliveries than it has in flight. It takes the next turn when half of what it holds has ended, or a moment after the
  * first of them has.
  *
- * First tries go before retries, both in claiming and in sending, and some places are for first tries alone. Otherwise
- * messages that a receiver lets time out would fill all places, and new ones would wait behind them.
+ * First attempts go before retries, both in claiming and in sending, and some places are for first attempts alone.
+ * Otherwise messages that a receiver lets time out would fill all places, and new ones would wait behind them.
  */
 import type { Pace } from '../channels/channel.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 
-/** How long a try that has ended may wait to be settled. The next delivery of its lane waits for that. */
+/** How long an attempt that has ended may wait to be settled. The next delivery of its lane waits for that. */
 const SETTLED_WITHIN_MS = 50;
 /** The same while other claimed deliveries wait to be sent: a commit for only a few would cost more than they do. */
 const SETTLED_WITHIN_BUSY_MS = 100;
@@ -25,16 +25,17 @@ export const STORE_PAUSE_MS = 1_000;
 export interface Room {
   readonly all: number;
   /**
-   * How many of those may be retries, after first tries have been claimed; undefined if first tries need no precedence.
+   * How many of those may be retries, after first attempts have been claimed; undefined if first attempts need no
+   * precedence.
    */
-  readonly tried: number | undefined;
+  readonly retries: number | undefined;
 }
 
 interface LineOptions {
   readonly pace: Pace;
   readonly clock: Clock;
   readonly report: Report;
-  /** Settles these tries and claims more, in one transaction. */
+  /** Settles these attempts and claims more, in one transaction. */
   readonly turn: (settlements: readonly Settlement[], room: Room) => Promise<readonly ClaimedDelivery[]>;
   /** Tries once; never rejects. */
   readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
@@ -44,16 +45,16 @@ interface LineOptions {
 
 export class Line {
   readonly #options: LineOptions;
-  /** Rung when a try ended, or when more is due. */
+  /** Rung when an attempt ended, or when more is due. */
   readonly #bell: ReturnType<typeof createBell>;
-  /** Claimed and not begun: first tries, and retries. */
+  /** Claimed and not begun: first attempts, and retries. */
   readonly #fresh: ClaimedDelivery[] = [];
-  readonly #tried: ClaimedDelivery[] = [];
+  readonly #retries: ClaimedDelivery[] = [];
   readonly #ended: Settlement[] = [];
   #endedSinceMs = 0;
   #inFlight = 0;
   /** How many of those are retries. */
-  #triedInFlight = 0;
+  #retriesInFlight = 0;
   #isWanted = false;
 
   constructor(options: LineOptions) {
@@ -81,7 +82,7 @@ export class Line {
       const claimed = await this.#takeTurn(isStopping);
       if (claimed) {
         hasWorked ||= claimed.length > 0;
-        for (const one of claimed) (isFresh(one) ? this.#fresh : this.#tried).push(one);
+        for (const one of claimed) (isFresh(one) ? this.#fresh : this.#retries).push(one);
         this.#fill();
         if (this.#isEmpty()) return hasWorked;
         await this.#untilTurn(isStopping);
@@ -96,15 +97,15 @@ export class Line {
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
     const { turn, report, signal } = this.#options;
     const nowUs = this.#options.clock.nowUs();
-    const left = isStopping ? [...this.#fresh.splice(0), ...this.#tried.splice(0)] : [];
+    const left = isStopping ? [...this.#fresh.splice(0), ...this.#retries.splice(0)] : [];
     this.#ended.push(...left.map((one) => putBack(one, nowUs)));
-    const room = isStopping ? { all: 0, tried: undefined } : this.#room();
+    const room = isStopping ? { all: 0, retries: undefined } : this.#room();
     const settlements = this.#ended.splice(0);
     this.#isWanted = false;
     try {
       return await turn(settlements, room);
     } catch (error) {
-      // The tries are settled by a later turn. If none comes, the deliveries are still leased at the next start, and
+      // The attempts are settled by a later turn. If none comes, the deliveries are still leased at the next start, and
       // repeated.
       report({ what: 'trouble', stage: 'delivery', error });
       this.#ended.unshift(...settlements);
@@ -115,31 +116,32 @@ export class Line {
 
   #room(): Room {
     const { claimed } = this.#options.pace;
-    const tried = this.#triedInFlight + this.#tried.length;
+    const retries = this.#retriesInFlight + this.#retries.length;
     const most = claimed - placesOfFresh(claimed);
     return {
       all: claimed - this.#inFlight - this.#waiting(),
-      tried: tried > 0 ? Math.max(0, most - tried) : undefined,
+      retries: retries > 0 ? Math.max(0, most - retries) : undefined,
     };
   }
 
   #fill(): void {
     const { pace, attempt, clock, signal } = this.#options;
     while (this.#inFlight < pace.inFlight && !signal?.aborted) {
-      const mayTry = this.#triedInFlight < pace.inFlight - placesOfFresh(pace.inFlight);
-      const next = this.#fresh.shift() ?? (mayTry ? this.#tried.shift() : undefined);
+      const mayRetry = this.#retriesInFlight < pace.inFlight - placesOfFresh(pace.inFlight);
+      const next = this.#fresh.shift() ?? (mayRetry ? this.#retries.shift() : undefined);
       if (!next) return;
-      const tried = isFresh(next) ? 0 : 1;
+      const retries = isFresh(next) ? 0 : 1;
       this.#inFlight += 1;
-      this.#triedInFlight += tried;
+      this.#retriesInFlight += retries;
       void attempt(next).then((settlement) => {
         this.#inFlight -= 1;
-        this.#triedInFlight -= tried;
+        this.#retriesInFlight -= retries;
         const isFirst = this.#ended.length === 0;
         if (isFirst) this.#endedSinceMs = clock.monotonicMs();
         this.#ended.push(settlement);
         this.#fill();
-        // `#untilTurn` knows how long to wait. Waking it for each of hundreds of tries costs more than the tries do.
+        // `#untilTurn` knows how long to wait. Waking it for each of hundreds of attempts costs more than the attempts
+        // do.
         if (isFirst || this.#waiting() === 0 || this.#isTurn(false)) this.#bell.ring();
       });
     }
@@ -147,7 +149,7 @@ export class Line {
 
   /** How many are claimed and not begun. */
   #waiting(): number {
-    return this.#fresh.length + this.#tried.length;
+    return this.#fresh.length + this.#retries.length;
   }
 
   #isEmpty(): boolean {
@@ -179,7 +181,7 @@ export class Line {
 
 const isFresh = ({ delivery }: ClaimedDelivery) => delivery.attempts === 1;
 
-/** How many of so many places are for first tries alone; a single place is for all. */
+/** How many of so many places are for first attempts alone; a single place is for all. */
 function placesOfFresh(places: number): number {
   return places === 1 ? 0 : Math.max(1, Math.floor(places / 4));
 }

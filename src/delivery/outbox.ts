@@ -8,14 +8,14 @@
  *                        ▼ │
  *                 retry, ambiguous      claimed again when they are due
  *
- * - *At least once.* A claim, with its attempt counted, is committed before the first byte is sent. Every try carries
- *   the same id, by which a receiver can drop repeats. What a process had leased when it died may have been sent: it
- *   becomes ambiguous at the next start.
+ * - *At least once.* A claim, with its attempt counted, is committed before the first byte is sent. Every attempt
+ *   carries the same id, by which a receiver can drop repeats. What a process had leased when it died may have been
+ *   sent: it becomes ambiguous at the next start.
  * - *Independently.* Each integration of each receiver has its own line (`line.ts`), so a slow or dead one delays no
  *   other.
  * - *In order.* Deliveries of one lane are sent one after another: the store lets only the first of a lane be claimed.
  *   A delivery that fails while its integration accepts others leaves its lane, or is split (`isolated-deliveries.ts`).
- * - *By any replica.* Where several replicas send, one whose tries fail leaves deliveries to the others
+ * - *By any replica.* Where several replicas send, one whose attempts fail leaves deliveries to the others
  *   (`defer-to-replicas.ts`).
  */
 
@@ -41,7 +41,7 @@ interface Delivery {
   /** Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Tries once everything that is due now. Resolves to how many tries were not accepted; rejects if the store fails.
+   * Tries once everything that is due now. Resolves to how many attempts were not accepted; rejects if the store fails.
    */
   drain(): Promise<number>;
 }
@@ -64,7 +64,7 @@ export interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
   /** Required if the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
-  /** What tries have shown of the integrations, if that is to outlast this stage. */
+  /** What attempts have shown of the integrations, if that is to outlast this stage. */
   readonly learned?: Learned | undefined;
   /** The replica that this stage belongs to, if several share the store. */
   readonly senders?: Senders | undefined;
@@ -72,7 +72,7 @@ export interface DeliveryOptions extends AttemptOptions {
   readonly lookEveryMs?: number | undefined;
   /** Called after a commit that leaves deliveries for other replicas to claim. */
   readonly leftOver?: () => void;
-  /** Called after a commit that settled a failed try. */
+  /** Called after a commit that settled a failed attempt. */
   readonly failed?: () => void;
 }
 
@@ -80,7 +80,7 @@ export interface DeliveryOptions extends AttemptOptions {
 interface Senders {
   /** The number under which deliveries are claimed; undefined while none may be. */
   holder(): number | undefined;
-  /** Whether a try may be begun, because it will have ended when another replica may repeat it. */
+  /** Whether an attempt may be begun, because it will have ended when another replica may repeat it. */
   mayBegin(): boolean;
   /** Whether others send as well. */
   hasOthers(): boolean;
@@ -102,7 +102,7 @@ export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
   };
 }
 
-/** What the tries of this process have shown of the integrations, under whatever configuration. */
+/** What the attempts of this process have shown of the integrations, under whatever configuration. */
 export interface Learned {
   readonly isolatedFailures: IsolatedFailures;
   readonly deferral: ReplicaDeferral;
@@ -137,10 +137,10 @@ class Outbox implements Delivery {
   /** Claimed although left to others first: none of them has sent it. */
   readonly #claimedAnyway = new WeakSet<ClaimedDelivery>();
   readonly #recovery: LeaseRecovery;
-  /** Tries in flight, by delivery id. */
+  /** Attempts in flight, by delivery id. */
   readonly #underWay = new Map<string, Promise<Settlement>>();
-  /** Tries of this stage that were not accepted. */
-  #failedTries = 0;
+  /** Attempts of this stage that were not accepted. */
+  #failedAttempts = 0;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
@@ -185,14 +185,14 @@ class Outbox implements Delivery {
   async drain(): Promise<number> {
     await this.#recovery();
     const dueUs = this.#options.clock.nowUs();
-    const failedBefore = this.#failedTries;
+    const failedBefore = this.#failedAttempts;
     let isWorking = true;
     while (isWorking) {
       const { due } = await this.#options.store.transaction((tx) => tx.outbox.due(dueUs));
       const worked = await Promise.all(due.map((at) => this.#lineOf(at, () => dueUs).work()));
       isWorking = worked.includes(true);
     }
-    return this.#failedTries - failedBefore;
+    return this.#failedAttempts - failedBefore;
   }
 
   /** Starts lines for what is due. Resolves to how long nothing else will be due, in milliseconds. */
@@ -246,7 +246,7 @@ class Outbox implements Delivery {
   }
 
   /**
-   * Whether it is to be left to others although it was claimed: only since then have tries shown that they may do
+   * Whether it is to be left to others although it was claimed: only since then have attempts shown that they may do
    * better.
    */
   #isLeftToOthers(claimed: ClaimedDelivery): boolean {
@@ -280,19 +280,19 @@ class Outbox implements Delivery {
     if (senders && this.#mayBeKnownToOthers(claimed))
       return putBack(claimed, clock.nowUs() + LEFT_TO_OTHERS_US);
     if (this.#isLeftToOthers(claimed)) return putBack(claimed, clock.nowUs());
-    const ended = await this.#try(claimed);
+    const ended = await this.#attemptOnce(claimed);
     this.#deferral.hear(claimed.delivery, ended);
-    if (ended.failed) this.#failedTries += 1;
+    if (ended.failed) this.#failedAttempts += 1;
     const settlement = this.#isolated.judge(claimed, ended, clock.nowUs());
-    // If this replica was presumed dead in the meantime, another one tries too. The store decides which try counts.
+    // If this replica was presumed dead in the meantime, another one tries too. The store decides which attempt counts.
     return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 
   /**
-   * Tries once. A replica that was presumed dead and has joined again may claim what it is still sending. Then the try
-   * in flight counts as the new one.
+   * Tries once. A replica that was presumed dead and has joined again may claim what it is still sending. Then the
+   * attempt in flight counts as the new one.
    */
-  #try(claimed: ClaimedDelivery): Promise<Settlement> {
+  #attemptOnce(claimed: ClaimedDelivery): Promise<Settlement> {
     const { id } = claimed.delivery;
     const before = this.#underWay.get(id);
     if (before) return before;
@@ -320,8 +320,8 @@ class Outbox implements Delivery {
       const left = this.#left({ receiver, position });
       const claim = (limit: number, isFresh: boolean) =>
         tx.outbox.claim(receiver, position, dueUs, limit, holder, { left, isFresh });
-      const fresh = room.tried === undefined ? [] : await claim(room.all, true);
-      const others = Math.min(room.all - fresh.length, room.tried ?? room.all);
+      const fresh = room.retries === undefined ? [] : await claim(room.all, true);
+      const others = Math.min(room.all - fresh.length, room.retries ?? room.all);
       const more = others > 0 ? [...fresh, ...(await claim(others, false))] : fresh;
       if (left && left.freshUs > 0) for (const one of more) this.#claimedAnyway.add(one);
       await this.#latency.prepare(

@@ -1,12 +1,12 @@
 /**
- * Decides what becomes of a delivery after one try. Pure: nothing here sends, waits or stores.
+ * Decides what becomes of a delivery after one attempt. Pure: nothing here sends, waits or stores.
  *
  *   accepted → delivered
  *   nothing  → suppressed
  *   failed   → retry with exponential backoff, until 72 h after its creation; then dead
  *   unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
  *   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
- *              A try that fails in another way starts the count of refusals again
+ *              An attempt that fails in another way starts the count of refusals again
  */
 
 import type { Outcome } from '../channels/channel.ts';
@@ -27,7 +27,7 @@ export interface Verdict {
   readonly reason?: FailureReason;
 }
 
-/** Judges the outcome of a try. `delivery` is as claimed, so its `attempts` counts this try. */
+/** Judges the outcome of an attempt. `delivery` is as claimed, so its `attempts` counts this attempt. */
 export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, random: Random): Verdict {
   const final = (state: 'delivered' | 'dead' | 'suppressed', lastError: string): Settlement => ({
     id: delivery.id,
@@ -84,7 +84,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
         settlement: {
           id: delivery.id,
           state: outcome.kind === 'unknown' ? 'ambiguous' : 'retry',
-          // The last try comes exactly at the end, however long the receiver asked us to wait.
+          // The last attempt comes exactly at the end, however long the receiver asked us to wait.
           nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
           lastError: inFull(outcome.error),
           ...failure,
