@@ -6,6 +6,7 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
+import { node, tree } from '../domain/route-tree.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 /** Closed when the test ends. */
@@ -424,6 +425,19 @@ describe('what is notified together with other groups', () => {
       'trigger',
     ]);
     expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(2);
+  });
+
+  test('opens no incident of a group that the alert has left, which nothing would end', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.failedLongAgo('A');
+    await desk.pass(0.5);
+    await desk.restart(tree(node('', {}, [node('region="eu"', {})])));
+    await desk.pass(10);
+    expect(actions(desk)).toEqual(['trigger']);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(actions(desk)).toEqual(['trigger', 'resolve']);
+    expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(1);
   });
 
   test('still goes to other receivers as one message', async () => {

@@ -52,8 +52,11 @@ export function asIncident<F extends Flush>(
   nowUs: number,
 ): F | undefined {
   const { summary, ...rest } = flushed;
-  const own = new Set(inGroup.map(({ alert }) => alert.id));
-  const listed = rest.listed.filter(({ alert }) => own.has(alert.id));
+  const seqs = new Map(inGroup.map(({ alert, member }) => [alert.id, member.notifiedSeq]));
+  // What has left the group fires in another one.
+  const listed = rest.listed.filter(
+    ({ alert: { id }, status }) => seqs.has(id) && (status === 'resolved' || seqs.get(id) !== HAS_LEFT),
+  );
   const now = new Set(listed.filter(({ status }) => status === 'firing').map(({ alert }) => alert.id));
   const firing = inGroup.filter((one) => now.has(one.alert.id) || isInIncident(one));
   if (listed.length === 0 || (summary && now.size === 0)) return undefined;
