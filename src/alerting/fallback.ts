@@ -2,10 +2,7 @@ import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
-import type { GroupMember } from '../domain/grouping/group.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
-import { fallbackGroup, fallbackKey, fallbackMember } from '../domain/grouping/sorts/fallback-sort.ts';
-import type { Route } from '../domain/routing/route.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import {
@@ -17,7 +14,7 @@ import {
   queue,
   takesParts,
 } from './destination.ts';
-import { membersFor, OWN_SORTS } from './flush/gathered-groups.ts';
+import { noteKnown, withoutKnownEnds } from './known-to-fallback.ts';
 import { setDeliveryAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
@@ -100,61 +97,11 @@ async function fallBackOne(
     queued.set(audience, copy);
   }
   const copy = queued.get('people') ?? queued.values().next().value;
-  if (copy) await noteKnown(tx, fallback, news, copy, route, nowUs);
+  if (copy) tally.queued += await noteKnown(tx, fallback, news, copy, route, nowUs);
   const { groupKey } = notification;
   const happening = { receiver: fallback.name, groupKey, alerts: most };
   if (most > 0) tally.happenings.push({ what: 'notified', reason: 'fallback', ...happening });
   return tally;
-}
-
-/** The notification without the ends that the fallback knows already (`sorts/fallback-sort.ts`). */
-async function withoutKnownEnds(
-  tx: Transaction,
-  fallback: string,
-  notification: GroupNotification,
-): Promise<GroupNotification> {
-  const isEnd = ({ status, events, eventsOmitted }: NotifiedAlert) =>
-    status === 'resolved' && events.length + eventsOmitted === 0;
-  const ended = notification.alerts.filter(isEnd).map(({ id }) => id);
-  const members = ended.length > 0 ? await membersFor(tx, fallback, ended, ['fallback']) : [];
-  const known = new Set(
-    members.flatMap(({ alertId, notifiedState }) => (notifiedState === 'resolved' ? [alertId] : [])),
-  );
-  return { ...notification, alerts: notification.alerts.filter((one) => !isEnd(one) || !known.has(one.id)) };
-}
-
-/**
- * Notes what the fallback now knows as firing, so that it is notified of the end, and which ends it knows now. What it
- * is also notified of as a receiver of its own is left out, with its end.
- */
-async function noteKnown(
-  tx: Transaction,
-  { name: receiver, integrations }: Receiver,
-  { alerts, groupKey }: GroupNotification,
-  copy: GroupNotification,
-  root: Route,
-  nowUs: number,
-): Promise<void> {
-  const key = fallbackKey(receiver, groupKey);
-  const [before] = await tx.groups.list([key]);
-  const group = fallbackGroup(before, copy, root, nowUs);
-  const ids = alerts.map(({ id }) => id);
-  const own = new Set((await membersFor(tx, receiver, ids, OWN_SORTS)).map(({ alertId }) => alertId));
-  const members: GroupMember[] = [];
-  for (const { id, status } of alerts) {
-    const alert = own.has(id) ? undefined : await tx.alerts.find(id);
-    if (alert) members.push(fallbackMember(group, alert, status));
-  }
-  if (members.length === 0) return;
-  await tx.groups.put([group]);
-  await tx.groups.putMembers(members);
-  // A service that keeps incidents has one for each group, and must hear the end for each.
-  if (destinationsOf(integrations).some(keepsIncidents)) return;
-  const ended = new Map(
-    members.flatMap((one) => (one.notifiedState === 'resolved' ? [[one.alertId, one]] : [])),
-  );
-  const others = await membersFor(tx, receiver, [...ended.keys()], ['fallback']);
-  await tx.groups.putMembers(others.map((one) => ({ ...ended.get(one.alertId)!, groupKey: one.groupKey })));
 }
 
 /**

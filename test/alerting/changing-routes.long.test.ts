@@ -3,8 +3,8 @@
  * muted, and end, and while receivers accept nothing. At the end of each story everything fails, and later succeeds.
  * Whoever the last routes lead to must be notified of both, and nothing may be set aside. Unless an end was muted or a
  * receiver was removed meanwhile, none may be left with an alert that it believes to fire, and no fallback may be told
- * of an end twice. Where all routes lead to one receiver, no event may reach it twice. Where nothing is muted or lost with
- * a receiver, each must reach somebody.
+ * of an end twice. No incident may stay open. Where all routes lead to one receiver, no event may reach it twice. Where
+ * nothing is muted or lost with a receiver, each must reach somebody.
  */
 import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -14,7 +14,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Random } from '../../src/time/clock.ts';
 import { amountOf } from '../cases.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
-import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
+import { type Desk, hook, MINUTE_MS, openDesk, pagerduty } from './desk.ts';
 
 const BIRDS = ['A', 'B', 'C'];
 const SOME_BIRDS = [['A'], ['B'], ['C'], ['A', 'B'], BIRDS];
@@ -97,11 +97,13 @@ interface StoryOptions {
   readonly areAway: boolean;
   /** Whether receivers may have a fallback, to which no route leads. */
   readonly areBackedUp: boolean;
+  /** Whether all receivers also keep incidents. */
+  readonly haveIncidents: boolean;
 }
 
 /** Tells the story of this seed; resolves to what went wrong. */
 async function tell(seed: number, options: StoryOptions): Promise<readonly string[]> {
-  const { trees, isCapped, hasOldNews, hasMutes, isInhibited, areAway, areBackedUp } = options;
+  const { trees, isCapped, hasOldNews, hasMutes, isInhibited, areAway, areBackedUp, haveIncidents } = options;
   const random = seededRandom(seed);
   const pick = <T>(all: readonly T[]): T => all[Math.floor(random() * all.length)]!;
   const grow = () => tree(node('', BY_KIND, pick(trees)));
@@ -113,9 +115,13 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
     for (const name of left) removed.add(name);
     const caps = isCapped ? CAPS : [{}];
     const present = ALL.filter((name) => !left.includes(name));
+    const to = (name: string, settings: Partial<Receiver> = {}): Receiver => {
+      const own = hook(name, settings);
+      return haveIncidents ? { ...own, integrations: [...own.integrations, pagerduty()] } : own;
+    };
     const fallback = () => (areBackedUp && random() < 0.7 ? { fallback: 'backup' } : {});
-    const own = present.map((name) => hook(name, { ...pick(caps), ...fallback() }));
-    receivers.splice(0, receivers.length, ...own, ...(areBackedUp ? [hook('backup')] : []));
+    const own = present.map((name) => to(name, { ...pick(caps), ...fallback() }));
+    receivers.splice(0, receivers.length, ...own, ...(areBackedUp ? [to('backup')] : []));
   };
   let route = grow();
   setReceivers(route);
@@ -151,6 +157,7 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
   await desk.pass(SETTLED_MINUTES);
   wrong.push(...notLastToldOf('resolved', fire, desk, route));
   if (!hasMutes) wrong.push(...stillFiring(desk, heard));
+  wrong.push(...openIncidents(desk, heard));
   if (areBackedUp) wrong.push(...endedTwice(desk, 'backup'));
   if (trees === OF_ONE_RECEIVER || trees === OF_ONE_AT_NIGHT) wrong.push(...toldTwice(desk));
   if (!hasMutes && !isInhibited && !areAway && !hasOldNews) wrong.push(...(await untold(desk)));
@@ -238,6 +245,14 @@ function stillFiring(desk: Desk, receivers: readonly string[]): string[] {
   );
 }
 
+/** The incidents of these receivers that nothing has resolved. */
+function openIncidents({ pages }: Desk, receivers: readonly string[]): string[] {
+  const last = new Map(pages.map((page) => [`${page.receiver} ${page.dedup_key}`, page]));
+  return [...last.values()]
+    .filter(({ receiver, event_action }) => event_action !== 'resolve' && receivers.includes(receiver))
+    .map(({ receiver, payload }) => `${receiver} has an open incident: ${payload?.summary}`);
+}
+
 /** The ends that this receiver was told more than once, without anything new. */
 function endedTwice({ received }: Desk, receiver: string): string[] {
   const told = received
@@ -288,6 +303,7 @@ const PLAIN = {
   isInhibited: false,
   areAway: false,
   areBackedUp: false,
+  haveIncidents: false,
 };
 const ALL_OF_IT = {
   isCapped: true,
@@ -296,6 +312,7 @@ const ALL_OF_IT = {
   isInhibited: true,
   areAway: true,
   areBackedUp: false,
+  haveIncidents: false,
 };
 
 describe.each<[string, StoryOptions]>([
@@ -304,10 +321,13 @@ describe.each<[string, StoryOptions]>([
   ['one receiver, with all of this,', { ...ALL_OF_IT, trees: OF_ONE_AT_NIGHT }],
   ['several receivers', { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, isInhibited: true }],
   ['several capped receivers', { ...PLAIN, trees: OF_SEVERAL, isCapped: true }],
-  ['one receiver with a fallback', { ...PLAIN, trees: OF_ONE_RECEIVER, areAway: true, areBackedUp: true }],
+  [
+    'one receiver with a fallback',
+    { ...PLAIN, trees: OF_ONE_RECEIVER, areAway: true, areBackedUp: true, haveIncidents: true },
+  ],
   [
     'several receivers with a fallback',
-    { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, areAway: true, areBackedUp: true },
+    { ...PLAIN, trees: OF_SEVERAL, hasOldNews: true, areAway: true, areBackedUp: true, haveIncidents: true },
   ],
   ['several receivers, with all of this,', { ...ALL_OF_IT, trees: OF_SEVERAL_AT_NIGHT, areBackedUp: true }],
 ])('routes to %s that change while alerts fire', (_, options) => {

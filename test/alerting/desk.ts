@@ -130,6 +130,19 @@ export function hook(name: string, settings: Partial<Receiver> = {}): Receiver {
   return { name, integrations: [webhook({ url: secret(`http://${name}.example/`) })], ...settings };
 }
 
+/** An integration whose pages are in `pages`. */
+export function pagerduty(settings: Partial<PagerdutyIntegration> = {}): PagerdutyIntegration {
+  return {
+    kind: 'pagerduty',
+    url: secret('https://events.pagerduty.example/v2/enqueue'),
+    routingKey: secret('k'),
+    severity: null,
+    timeoutMs: 10_000,
+    sendResolved: true,
+    ...settings,
+  };
+}
+
 export async function openDesk(options: DeskOptions): Promise<Desk> {
   const clock = createVirtualClock();
   const startUs = clock.nowUs();

@@ -1,31 +1,17 @@
 /** What PagerDuty is told about its incidents, from the first message to the end, whoever sends it. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { PagerdutyIntegration } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { secret } from '../../src/secret.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
 import { node, tree } from '../domain/route-tree.ts';
-import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
+import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk, pagerduty } from './desk.ts';
 
 /** Closed when the test ends. */
 async function open(options: DeskOptions): Promise<Desk> {
   const desk = await openDesk(options);
   onTestFinished(desk.close);
   return desk;
-}
-
-function pagerduty(settings: Partial<PagerdutyIntegration> = {}): PagerdutyIntegration {
-  return {
-    kind: 'pagerduty',
-    url: secret('https://events.pagerduty.example/v2/enqueue'),
-    routingKey: secret('k'),
-    severity: null,
-    timeoutMs: 10_000,
-    sendResolved: true,
-    ...settings,
-  };
 }
 
 const pager = (name = 'ops', settings: Partial<Receiver> = {}): Receiver => ({
