@@ -72,6 +72,36 @@ describe.each(['first', 'second'])('where the %s of two replicas is cut off', (w
   });
 });
 
+test('a replica sends only as a member, and only what will have ended before another may repeat it', async () => {
+  const home = await world();
+  const joined = await home.store.transaction((tx) => tx.ownership.join('one', '1', 3_600_000_000));
+  let [holder, mayBegin]: [number | undefined, boolean] = [undefined, false];
+  const sent: string[] = [];
+  const senders = { holder: () => holder, mayBegin: () => mayBegin, hasOthers: () => false };
+  const send: Send = async ({ id }) => {
+    sent.push(id);
+    return accepted;
+  };
+  const one = stage(home, send, [OPS], { senders });
+  start(one);
+  await home.queue({ id: 'd-1' });
+  const stateNow = async () => {
+    one.wake();
+    await home.clock.advance(MINUTE_MS);
+    return (await home.stateOf('d-1')).state;
+  };
+  expect(await stateNow()).toBe('pending');
+  const removed = joined + 1;
+  holder = removed;
+  expect(await stateNow()).toBe('pending');
+  holder = joined;
+  await stateNow();
+  expect(sent).toEqual([]);
+  mayBegin = true;
+  expect(await stateNow()).toBe('delivered');
+  expect(sent).toEqual(['d-1']);
+});
+
 test('a receiver that is away for all is notified soon after it is back', async () => {
   const home = await world();
   let isBack = false;

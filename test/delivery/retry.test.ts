@@ -29,6 +29,11 @@ function story(
 }
 
 describe('the outcome of an attempt', () => {
+  test('accepted keeps the reference by which later messages of its lane update it', () => {
+    const { settlement } = judge(delivery(), { kind: 'accepted', reference: 'ts-1' }, NOW_US, Math.random);
+    expect(settlement).toMatchObject({ state: 'delivered', reference: 'ts-1' });
+  });
+
   test('accepted is delivered, with the recipients that refused it', () => {
     const { settlement, reason } = judge(
       delivery(),

@@ -1042,6 +1042,17 @@ test("a cursor ahead of the service's clock is corrected at once", async () => {
   expect(stage.watch.cursorUs()).toBe(TEST_START_US - 30 * SECOND_US);
 });
 
+test('a single answer with a wrong time does not move the cursor back', async () => {
+  stage.show('known', 30, { status: 'succeeded', durationSeconds: 1 });
+  await stage.poll();
+  let answered = 0;
+  const aheadUs = () => (answered++ === 0 ? -HOUR_US : 0);
+  Object.defineProperty(stage.answers, 'aheadUs', { get: aheadUs });
+  const { historyMs } = await stage.watch.poll();
+  expect([answered, historyMs]).toEqual([2, undefined]);
+  expect(stage.watch.cursorUs()).toBe(TEST_START_US - 30 * SECOND_US);
+});
+
 test('a Bird that is deleted during a poll shares its row with no other until the poll has ended', async () => {
   await stage.watch.poll();
   const lastPoll = stage.watch.poll();

@@ -56,11 +56,11 @@ function gapsOf(times: readonly number[]): number[] {
 }
 
 describe('a feed that is excluded from a turn', () => {
-  const schedule = scheduleOf();
-  schedule.add({ name: 'log', feed: 'bird_log' }, 0);
-  schedule.add({ name: 'retried', feed: 'bird_log' }, 0);
-  schedule.add({ name: 'flights', feed: 'flight' }, 0);
-  const names = (nowMs: number, except?: string) => {
+  const feeds = scheduleOf();
+  feeds.add({ name: 'log', feed: 'bird_log' }, 0);
+  feeds.add({ name: 'retried', feed: 'bird_log' }, 0);
+  feeds.add({ name: 'flights', feed: 'flight' }, 0);
+  const names = (nowMs: number, except?: string, schedule = feeds) => {
     const taken: string[] = [];
     for (;;) {
       const turn = schedule.take(nowMs, except);
@@ -72,15 +72,23 @@ describe('a feed that is excluded from a turn', () => {
   test('has none, whether its streams are fresh, timed or waiting, and the others wait for their own', () => {
     expect(names(0, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
     expect(names(0)).toEqual(['log', 'retried', Number.POSITIVE_INFINITY]);
-    schedule.done('retried', 100, { delayMs: 400 });
-    schedule.done('log', 100, QUIET);
-    schedule.done('flights', 100, QUIET);
+    feeds.done('retried', 100, { delayMs: 400 });
+    feeds.done('log', 100, QUIET);
+    feeds.done('flights', 100, QUIET);
     // The timed stream is postponed for a second.
     expect(names(600, 'bird_log')).toEqual([1_000]);
     expect(names(600)).toEqual([1_000]);
     expect(names(1_600)).toEqual(['retried', 28_400]);
     expect(names(40_000, 'bird_log')).toEqual(['flights', Number.POSITIVE_INFINITY]);
     expect(names(40_000)).toEqual(['log', Number.POSITIVE_INFINITY]);
+  });
+
+  test('does not hold up a timed stream of another feed', () => {
+    const schedule = scheduleOf();
+    schedule.add({ name: 'flights', feed: 'flight' }, 0);
+    expect(names(0, undefined, schedule)).toEqual(['flights', Number.POSITIVE_INFINITY]);
+    schedule.done('flights', 100, { delayMs: 400 });
+    expect(names(600, 'bird_log', schedule)).toEqual(['flights', Number.POSITIVE_INFINITY]);
   });
 });
 
