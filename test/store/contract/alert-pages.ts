@@ -121,7 +121,7 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       expect(await shown({ untilUs: NOW_US - 9 })).toEqual(['open', 'over']);
     });
 
-    test('are filtered by a Flight, whatever the case of its id', async () => {
+    test('are filtered by a Flight', async () => {
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'flight', '148890');
         const ends = [
