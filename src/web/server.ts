@@ -96,9 +96,12 @@ function throughGate(options: WebOptions): WebOptions {
 /** Whether it is HTTPS is fixed when the server starts; `tls` returns the current certificate. */
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
-  if (!first) return createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+  // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
+  const hostname = 'localhost';
+  if (!first) return createAdaptorServer({ fetch, hostname, serverOptions: CONNECTION_BOUNDS }) as Server;
   const server = createAdaptorServer({
     fetch,
+    hostname,
     createServer: createHttpsServer,
     serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(first) },
   }) as Server;

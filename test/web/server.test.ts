@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, get } from 'node:http';
 import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
@@ -47,6 +48,17 @@ describe('metrics and health', () => {
       body: 'Not healthy.\nThe store cannot be written.\n',
     });
   });
+
+  test.each(['/-/healthy', '/metrics'])(
+    '%s answers a program that speaks HTTP/1.0 and names no host',
+    async (path) => {
+      const { web } = await serve();
+      const { port } = new URL(web.url);
+      const socket = connect(Number(port), '127.0.0.1');
+      socket.end(`GET ${path} HTTP/1.0\r\n\r\n`);
+      expect(await text(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    },
+  );
 
   test.each(['/-/ready', '/readyz'])('%s waits for what is not ready', async (path) => {
     let isReady = false;

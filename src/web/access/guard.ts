@@ -12,9 +12,9 @@ export function allowedHosts(host: string, externalUrl: string): ReadonlySet<str
   return new Set(['localhost', '127.0.0.1', '::1', own, ...(external ? [bare(external)] : [])]);
 }
 
-/** Whether the `Host` header names one of them, with any port. */
+/** Whether the `Host` header names one of them, with any port. Only programs leave it out: a browser never does. */
 export function isAllowedHost(allowed: ReadonlySet<string>, header: string | undefined): boolean {
-  return header !== undefined && allowed.has(bare(header.replace(/:\d+$/, '')));
+  return header === undefined || allowed.has(bare(header.replace(/:\d+$/, '')));
 }
 
 const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
