@@ -453,14 +453,21 @@ describe('with any bounds, precision, page sizes, ties and deletions', () => {
   });
 });
 
-describe('an audit whose counts are not trusted', () => {
-  /** Like `world`, with a service that does not say how large its pages are. */
-  function silent(service: Entry[], stored: readonly Entry[]) {
-    const one = world(service, stored);
-    const ask = async (query: PageQuery) => ({ ...(await one.stream.ask(query)), pageSize: null });
-    return { ...one, stream: { ...one.stream, ask } };
-  }
+/** Like `world`, with a service that does not say how large its pages are. */
+function silent(service: Entry[], stored: readonly Entry[]) {
+  const one = world(service, stored);
+  const ask = async (query: PageQuery) => ({ ...(await one.stream.ask(query)), pageSize: null });
+  return { ...one, stream: { ...one.stream, ask } };
+}
 
+test('an audit takes one request if a page that does not say its size lists fewer entries than asked for', async () => {
+  const all = evenly(5);
+  const one = silent(all, all);
+  await run(one);
+  expect(one.queries).toHaveLength(1);
+});
+
+describe('an audit whose counts are not trusted', () => {
   test('reads the window to its end, past malformed entries, even if pages have no size', async () => {
     const all = evenly(35).map((entry, at) => ({ ...entry, isMalformed: at === 3 }));
     const one = silent(all, without(all, 3, 20));

@@ -472,6 +472,14 @@ describe('a page that the service refuses', () => {
     expect(await sizes()).toEqual([[100], 100]);
   });
 
+  test('of a Bird that no longer exists leaves nothing behind', async () => {
+    most = 30;
+    await poll();
+    expect(log.pageSize()).toBe(25);
+    log.gone();
+    expect(log.pageSize()).toBe(100);
+  });
+
   test('in smaller and smaller ones, and then in any, teaches nothing: the cause is an entry on it', async () => {
     for (let second = 300; second > 0; second -= 1) show(second);
     afterPage = () => {
