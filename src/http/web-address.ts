@@ -1,3 +1,5 @@
+const HOLDS_LOGIN = 'must not hold a user name or password';
+
 /** What is wrong with a URL for requests, without quoting it; undefined when it is valid. */
 export function mistakeInUrl(text: string): string | undefined {
   const url = URL.parse(text);
@@ -5,7 +7,13 @@ export function mistakeInUrl(text: string): string | undefined {
     return 'must be a URL that begins with http:// or https://';
   }
   if (/\{\{|\}\}/.test(text)) return 'must not hold `{{` or `}}`: an address takes no template';
-  return url.username || url.password ? 'must not hold a user name or password' : undefined;
+  return url.username || url.password ? HOLDS_LOGIN : undefined;
+}
+
+/** The same for an address that has an `http_config` beside it. */
+export function mistakeInHttpUrl(text: string): string | undefined {
+  const mistake = mistakeInUrl(text);
+  return mistake === HOLDS_LOGIN ? `${HOLDS_LOGIN}: use \`http_config.basic_auth\`` : mistake;
 }
 
 /** The same for a base URL, to which paths are appended. */

@@ -123,6 +123,13 @@ describe('receivers', () => {
       ['5:30: receivers[0].webhook_configs[0].url: must be a URL that begins with http:// or https://'],
     ],
     [
+      'an address with a password',
+      webhook('url: "http://me:s3cret@host/hook"'),
+      [
+        '5:30: receivers[0].webhook_configs[0].url: must not hold a user name or password: use `http_config.basic_auth`',
+      ],
+    ],
+    [
       'an address in a file that is none',
       webhook('url_file: /u'),
       [

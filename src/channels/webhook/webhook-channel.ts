@@ -6,7 +6,7 @@ import { readTemplate } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refused } from '../../document/refused-key.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
-import { mistakeInUrl } from '../../http/web-address.ts';
+import { mistakeInHttpUrl } from '../../http/web-address.ts';
 import { hostOf, probeAddress } from '../address.ts';
 import type { Channel } from '../channel.ts';
 import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-webhook.ts';
@@ -74,7 +74,7 @@ export const webhookChannel: Channel<WebhookIntegration> = {
 
 function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookIntegration | undefined {
   refuseTemplates(check, path, webhookShape, ['template']);
-  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
+  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInHttpUrl });
   const secret = check.secret(path, 'secret', {});
   const previousSecret = check.secret(path, 'secret_previous', {});
   if (previousSecret && !isGiven(check, path, 'secret')) {
