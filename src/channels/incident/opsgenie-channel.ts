@@ -1,7 +1,7 @@
 /** Opsgenie: an alert for each group, by its Alert API (https://docs.opsgenie.com/docs/alert-api). */
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { type HttpReader, httpReader } from '../../document/http-config.ts';
+import { httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -16,7 +16,15 @@ import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
-import { below, postKeys, refuseCap, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
+import {
+  below,
+  type EntryDefaults,
+  postKeys,
+  refuseCap,
+  refuseCredentials,
+  sharedSecret,
+  urlAt,
+} from '../post-config.ts';
 import { incidentAction, incidentKey } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://api.opsgenie.com/';
@@ -92,10 +100,10 @@ export const opsgenieChannel = postChannel<OpsgenieIntegration>({
     ...twins('opsgenie_api_key', 'Default API key for `opsgenie_configs`.'),
   },
   reader(check) {
-    const shared = urlAt(check, ['global', 'opsgenie_api_url']) ?? DEFAULT_URL;
+    const url = urlAt(check, ['global', 'opsgenie_api_url']) ?? DEFAULT_URL;
     const apiKey = sharedSecret(check, 'api_key', 'opsgenie_api_key');
     const readHttp = httpReader(check);
-    return (path) => readOpsgenie(check, path, { shared, apiKey, readHttp });
+    return (path) => readOpsgenie(check, path, { url, apiKey, readHttp });
   },
   request: opsgenieRequest,
 });
@@ -158,19 +166,13 @@ function listOf(text: string | undefined): string[] {
   return (text ?? '').split(',').flatMap((one) => one.trim() || []);
 }
 
-interface Shared {
-  readonly shared: string;
-  readonly apiKey: (path: Path) => Secret | undefined;
-  readonly readHttp: HttpReader;
-}
-
-function readOpsgenie(check: Check, path: Path, given: Shared): OpsgenieIntegration | undefined {
+function readOpsgenie(check: Check, path: Path, defaults: EntryDefaults): OpsgenieIntegration | undefined {
   refuseTemplates(check, path, opsgenieShape, ['message', 'description']);
-  const url = urlAt(check, [...path, 'api_url']) ?? given.shared;
-  const apiKey = given.apiKey(path);
+  const url = urlAt(check, [...path, 'api_url']) ?? defaults.url;
+  const apiKey = defaults.apiKey(path);
   const message = readTemplate(check, [...path, 'message'], 'text');
   const description = readTemplate(check, [...path, 'description'], 'text');
-  const http = given.readHttp(path);
+  const http = defaults.readHttp(path);
   const opsgenie = check.read(opsgenieShape, path);
   refuseCap(check, path, 'Opsgenie folds what belongs together itself');
   refuseCredentials(check, path, 'api_key', http);

@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { type HttpReader, httpReader } from '../../document/http-config.ts';
+import { httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -16,7 +16,7 @@ import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
-import { below, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
+import { below, type EntryDefaults, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
 import { incidentAction, incidentKey } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
@@ -76,10 +76,10 @@ export const victoropsChannel = postChannel<VictoropsIntegration>({
     ...twins('victorops_api_key', 'Default API key for `victorops_configs`.'),
   },
   reader(check) {
-    const shared = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;
+    const url = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;
     const apiKey = sharedSecret(check, 'api_key', 'victorops_api_key');
     const readHttp = httpReader(check);
-    return (path) => readVictorops(check, path, { shared, apiKey, readHttp });
+    return (path) => readVictorops(check, path, { url, apiKey, readHttp });
   },
   request: victoropsRequest,
 });
@@ -112,19 +112,13 @@ function victoropsRequest(
   };
 }
 
-interface Shared {
-  readonly shared: string;
-  readonly apiKey: (path: Path) => Secret | undefined;
-  readonly readHttp: HttpReader;
-}
-
-function readVictorops(check: Check, path: Path, given: Shared): VictoropsIntegration | undefined {
+function readVictorops(check: Check, path: Path, defaults: EntryDefaults): VictoropsIntegration | undefined {
   refuseTemplates(check, path, victoropsShape, ['entity_display_name', 'state_message']);
-  const url = urlAt(check, [...path, 'api_url']) ?? given.shared;
-  const apiKey = given.apiKey(path);
+  const url = urlAt(check, [...path, 'api_url']) ?? defaults.url;
+  const apiKey = defaults.apiKey(path);
   const name = readTemplate(check, [...path, 'entity_display_name'], 'text');
   const state = readTemplate(check, [...path, 'state_message'], 'text');
-  const http = given.readHttp(path);
+  const http = defaults.readHttp(path);
   const victorops = check.read(victoropsShape, path);
   refuseCap(check, path, 'VictorOps folds what belongs together itself');
   if (!victorops || !apiKey) return undefined;
