@@ -6,7 +6,7 @@ import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notifi
 import { fallbackGroup, fallbackKey, fallbackMember } from '../domain/grouping/sorts/fallback-sort.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
-import { membersFor, OWN_SORTS } from './flush/gathered-groups.ts';
+import { membersFor } from './flush/gathered-groups.ts';
 import { abandonIncident } from './incidents.ts';
 
 /** The notification without the ends that the fallback knows already. */
@@ -26,8 +26,8 @@ export async function withoutKnownEnds(
 }
 
 /**
- * Notes what the fallback now knows as firing, so that it is notified of the end, and which ends it knows now. What it
- * is also notified of as a receiver of its own is left out, with its end. Returns how many deliveries were queued.
+ * Notes what the fallback now knows as firing, so that it is notified of the end, and which ends it knows now. Returns
+ * how many deliveries were queued.
  */
 export async function noteKnown(
   tx: Transaction,
@@ -40,11 +40,9 @@ export async function noteKnown(
   const key = fallbackKey(fallback.name, groupKey);
   const [before] = await tx.groups.list([key]);
   const group = fallbackGroup(before, copy, root, nowUs);
-  const ids = alerts.map(({ id }) => id);
-  const own = new Set((await membersFor(tx, fallback.name, ids, OWN_SORTS)).map(({ alertId }) => alertId));
   const members: GroupMember[] = [];
   for (const { id, status } of alerts) {
-    const alert = own.has(id) ? undefined : await tx.alerts.find(id);
+    const alert = await tx.alerts.find(id);
     if (alert) members.push(fallbackMember(group, alert, status));
   }
   if (members.length === 0) return 0;

@@ -977,6 +977,40 @@ describe('a fallback', () => {
       expect(endsOf(desk)).toEqual(['firing', 'resolved']);
     });
 
+    test.each([
+      ['before', 20, ['firing: A firing +1', 'resolved: A resolved +0']],
+      ['after', 60, ['firing: A firing +1', 'firing: A firing +1', 'resolved: A resolved +0']],
+    ])('is notified of the end once, %s the alert would be escalated to it', async (_, endsAt, told) => {
+      const desk = await open({
+        receivers: [hook('ops', { fallback: 'boss' }), hook('boss')],
+        route: { escalation: { afterMs: 30 * MINUTE_MS, receiver: 'boss' } },
+        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+      });
+      await desk.fails('A');
+      await desk.pass(endsAt);
+      await desk.succeeds('A');
+      await desk.pass(60);
+      expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual(told);
+    });
+
+    test('is notified of the end once if it is also a receiver of its own', async () => {
+      const routes = ['ops', 'boss'].map((receiver): Node => node('', { receiver, continue: true }));
+      const desk = await open({
+        receivers: [hook('ops', { fallback: 'boss' }), hook('boss')],
+        route: tree(node('', {}, routes)),
+        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+      });
+      await desk.fails('A');
+      await desk.pass(20);
+      await desk.succeeds('A');
+      await desk.pass(60);
+      expect(ofFlights(desk.lines('boss')).map((line) => line.replace(/^boss@\d+ /, ''))).toEqual([
+        'firing: A firing +1',
+        'firing: A firing +1',
+        'resolved: A resolved +0',
+      ]);
+    });
+
     test('is notified of the end in whatever way its receiver is: held back, moved, or no more', async () => {
       const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
         [{ maxNotificationsPerHour: 1 }, {}],

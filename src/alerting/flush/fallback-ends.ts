@@ -1,7 +1,8 @@
-import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
+import type { Alert } from '../../domain/alert/alert.ts';
+import type { AlertInGroup, Group, GroupMember } from '../../domain/grouping/group.ts';
 import { keyForReceiver } from '../../domain/grouping/sorts/fallback-sort.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
-import { membersFor } from './gathered-groups.ts';
+import { membersFor, OWN_SORTS } from './gathered-groups.ts';
 
 /** The notifications of an alert among which its end is looked for. */
 const LAST_NOTIFICATIONS = 20;
@@ -29,23 +30,30 @@ export async function withoutOtherEnds(context: FlushContext, muted: MutedGroup)
   };
 }
 
-/** Ends that the fallback was notified of by another group: routes changed, or it stands in for several receivers. */
+/**
+ * Ends that the fallback was notified of by another group, or will be: routes changed, it stands in for several
+ * receivers, or the alert also reaches it by a route or an escalation of its own.
+ */
 async function knownEnds(
   { tx }: FlushContext,
   { key, receiver }: Group,
   ended: readonly AlertInGroup[],
 ): Promise<readonly AlertInGroup[]> {
   const ids = ended.map(({ alert }) => alert.id);
-  const others = (await membersFor(tx, receiver, ids, ['fallback'])).filter(
-    ({ groupKey }) => groupKey !== key,
+  const members = await membersFor(tx, receiver, ids, ['fallback', ...OWN_SORTS]);
+  const others = Map.groupBy(
+    members.filter(({ groupKey }) => groupKey !== key),
+    ({ alertId }) => alertId,
   );
-  const known = ended.filter(({ alert: { id, lastSeq } }) =>
-    others.some(
-      (one) => one.alertId === id && one.notifiedState === 'resolved' && one.notifiedSeq === lastSeq,
-    ),
-  );
+  const known = ended.filter(({ alert }) => others.get(alert.id)?.some((member) => isTold(member, alert)));
   await tx.groups.putMembers(known.map(({ member }) => ({ ...member, notifiedState: 'resolved' })));
   return known;
+}
+
+/** Whether this group has notified of the end of the alert, or will do so because it has shown it as firing. */
+function isTold({ sort, notifiedState, notifiedSeq }: GroupMember, { lastSeq }: Alert): boolean {
+  if (notifiedState === 'resolved') return notifiedSeq === lastSeq;
+  return sort !== 'fallback' && (notifiedState === 'firing' || notifiedState === 'hidden');
 }
 
 /**
