@@ -397,3 +397,24 @@ describe('a throttled receiver that routes no longer lead to', () => {
     ]);
   });
 });
+
+test('an alert whose group gets another receiver before it notified anybody reaches that one', async () => {
+  const byBird = (receiver: string) =>
+    tree(node('', {}, [node('region="eu"', { groupBy: ['bird'], receiver })]));
+  desk = await openDesk({
+    receivers: [hook('ops'), hook('other')],
+    route: tree(node('', {}, [node('bird="A"', {})])),
+  });
+  await desk.fails('A');
+  await desk.pass(6);
+  await desk.restart(byBird('ops'));
+  await desk.pass(0.1);
+  await desk.restart(byBird('other'));
+  await desk.pass(20);
+  expect(desk.happenings.filter(({ what }) => what === 'set_aside')).toEqual([]);
+  expect(desk.lines().map((line) => line.replace(/@\d+/, ''))).toEqual([
+    'ops firing: A firing +1',
+    'ops resolved: A resolved +0',
+    'other firing: A firing +1',
+  ]);
+});

@@ -103,9 +103,10 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   // What was held back may continue with news, in a group that starts with it. A group at rest has ended its thread, and
   // would repeat the ids of its messages.
   const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
+  // The receiver is part of it: a group that gets another one notifies both of them in the same instant.
   // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
   // each.
-  const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key])}` : group.thread;
+  const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key, route.receiver])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
   return {
     reason,
