@@ -97,7 +97,7 @@ async function fallBackOne(
     queued.set(audience, copy);
   }
   const copy = queued.get('people') ?? queued.values().next().value;
-  if (copy) tally.queued += await noteKnown(tx, fallback, news, copy, route, nowUs);
+  if (copy) tally.queued += await noteKnown(tx, fallback, { ...copy, alerts: news.alerts }, route, nowUs);
   const { groupKey } = notification;
   const happening = { receiver: fallback.name, groupKey, alerts: most };
   if (most > 0) tally.happenings.push({ what: 'notified', reason: 'fallback', ...happening });

@@ -25,6 +25,11 @@ export async function withoutKnownEnds(
   return { ...notification, alerts: notification.alerts.filter((one) => !isEnd(one) || !known.has(one.id)) };
 }
 
+/** What a fallback was notified of. */
+interface Known extends Pick<GroupNotification, 'groupKey' | 'groupLabels' | 'thread'> {
+  readonly alerts: readonly Pick<NotifiedAlert, 'id' | 'status'>[];
+}
+
 /**
  * Notes what the fallback now knows as firing, so that it is notified of the end, and which ends it knows now. Returns
  * how many deliveries were queued.
@@ -32,14 +37,14 @@ export async function withoutKnownEnds(
 export async function noteKnown(
   tx: Transaction,
   fallback: Receiver,
-  { alerts, groupKey }: GroupNotification,
-  copy: GroupNotification,
+  notified: Known,
   root: Route,
   nowUs: number,
 ): Promise<number> {
+  const { alerts, groupKey } = notified;
   const key = fallbackKey(fallback.name, groupKey);
   const [before] = await tx.groups.list([key]);
-  const group = fallbackGroup(before, copy, root, nowUs);
+  const group = fallbackGroup(before, { ...notified, receiver: fallback.name }, root, nowUs);
   const members: GroupMember[] = [];
   for (const { id, status } of alerts) {
     const alert = await tx.alerts.find(id);

@@ -1066,6 +1066,23 @@ describe('DeliveryFailing', () => {
     ]);
   });
 
+  test('notifies all of the end who were notified that it fires, also if the receiver has a fallback by then', async () => {
+    const receivers = [hook('ops'), hook('backup'), hook('boss')];
+    const desk = await open({ receivers, answer: down });
+    await desk.fails('A');
+    await desk.pass(30);
+    receivers[0] = hook('ops', { fallback: 'backup' });
+    await desk.restart();
+    await desk.pass(90);
+    for (const name of ['backup', 'boss']) {
+      const told = desk.lines(name).filter((line) => line.includes('ops'));
+      expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
+        'firing: ops firing +0',
+        'resolved: ops resolved +0',
+      ]);
+    }
+  });
+
   test('does not fire for a short trouble, nor for one that a restart only seems to begin anew', async () => {
     const desk = await open({
       receivers: [hook('ops'), hook('boss')],

@@ -15,6 +15,7 @@ import { throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
 import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
 import type { Route } from '../../domain/routing/route.ts';
+import { noteKnown } from '../known-to-fallback.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
@@ -101,12 +102,18 @@ async function enqueueForAll(
   receiver: Receiver | undefined,
   notices: readonly string[],
 ): Promise<void> {
-  const { config } = context;
+  const { tx, config, tally, nowUs } = context;
   const others = standIns(config.receivers, notifying);
   // Stand-ins need not get the same once more as its fallback.
   const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
   const own = isCovered ? withoutFallback(receiver) : receiver;
   await enqueueFor(context, group, [[own, notifying], ...others], notices);
+  // By the end another configuration may name others.
+  for (const [to, { listed, thread }] of others) {
+    const alerts = listed.map(({ alert: { id }, status }) => ({ id, status }));
+    const known = { alerts, groupKey: group.key, groupLabels: group.labels, thread: `${thread}-end` };
+    tally.queued += await noteKnown(tx, to, known, config.route, nowUs);
+  }
 }
 
 async function enqueueFor(

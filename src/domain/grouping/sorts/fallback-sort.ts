@@ -54,7 +54,7 @@ export function keyForReceiver({ key }: Pick<Group, 'key'>): string {
 /** The group of what a fallback was notified of by `copy`. `before`: the stored one. */
 export function fallbackGroup(
   before: Group | undefined,
-  copy: GroupNotification,
+  copy: Pick<GroupNotification, 'receiver' | 'groupKey' | 'groupLabels' | 'thread'>,
   root: Route,
   nowUs: number,
 ): Group {
