@@ -95,7 +95,7 @@ interface StoryOptions {
   readonly isInhibited: boolean;
   /** Whether receivers accept nothing at times. */
   readonly areAway: boolean;
-  /** Whether receivers may have a fallback, to which no route leads. */
+  /** Whether receivers may have a fallback: one to which no route leads, or another of them. */
   readonly areBackedUp: boolean;
   /** Whether all receivers also keep incidents. */
   readonly haveIncidents: boolean;
@@ -119,8 +119,11 @@ async function tell(seed: number, options: StoryOptions): Promise<readonly strin
       const own = hook(name, settings);
       return haveIncidents ? { ...own, integrations: [...own.integrations, pagerduty()] } : own;
     };
-    const fallback = () => (areBackedUp && random() < 0.7 ? { fallback: 'backup' } : {});
-    const own = present.map((name) => to(name, { ...pick(caps), ...fallback() }));
+    const fallback = (name: string) => {
+      const others = ['backup', ...present.filter((one) => one !== name)];
+      return areBackedUp && random() < 0.7 ? { fallback: pick(['backup', pick(others)]) } : {};
+    };
+    const own = present.map((name) => to(name, { ...pick(caps), ...fallback(name) }));
     receivers.splice(0, receivers.length, ...own, ...(areBackedUp ? [to('backup')] : []));
   };
   let route = grow();
