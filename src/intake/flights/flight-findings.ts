@@ -104,7 +104,7 @@ export class FlightFinder {
     // An answer without a status says nothing about a known Flight, which then does not change.
     const isSame = flight.status === '' || (record?.status === flight.status && record.open === !ended);
     if (ended) this.#activeAgain.ended(flight.id);
-    if (record && (isSame || this.#isDoubtful(flight, record, reading))) {
+    if (record && (isSame || this.#isDoubtful(flight, startedAtUs, record, reading))) {
       found.duplicates += 1;
       return;
     }
@@ -124,9 +124,14 @@ export class FlightFinder {
   }
 
   /** Whether the Flight is shown as active after its end, and that is not believed yet. */
-  #isDoubtful({ id, status, startedAt }: Flight, { open, status: before }: FlightRecord, reading: Reading) {
+  #isDoubtful(
+    { id, status }: Flight,
+    startedAtUs: number,
+    { open, status: before }: FlightRecord,
+    reading: Reading,
+  ): boolean {
     const isAgain = !open && ENDED.has(before) && !ENDED.has(status);
-    return isAgain && !this.#activeAgain.isBelieved(id, startedAt?.us ?? 0, reading);
+    return isAgain && !this.#activeAgain.isBelieved(id, startedAtUs, reading);
   }
 
   /**
