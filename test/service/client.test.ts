@@ -113,7 +113,7 @@ describe('answers', () => {
     expect(page.items[0]).toMatchObject({ ok: true, entry: { nestId: '682', birdId: '1' } });
     expect(page.items[1]).toMatchObject({ ok: false, reason: 'no usable id' });
     const { value: flight } = await ends(client.getFlight('682', '1', 'AB'));
-    expect(flight).toMatchObject({ ok: true, entry: { id: 'ab', birdId: '1', nestId: '682' } });
+    expect(flight).toMatchObject({ ok: true, entry: { id: 'AB', birdId: '1', nestId: '682' } });
   });
 
   test.each([
