@@ -1,5 +1,4 @@
 /** Finds what a person means by an id of any kind, or by a link to a page: for the search and for `explain`. */
-
 import { idOfPath } from '../http/page-path.ts';
 import type { Transaction } from '../store/store.ts';
 import { foldedGuid } from '../text/guid.ts';

@@ -3,6 +3,7 @@
  * still show a Flight as active after another has shown its end. If a single answer were believed, that end would be
  * reported a second time. So answers must have said so for a minute, without one that says otherwise.
  */
+
 /** The part of a poll's `Reading` that matters here. */
 interface Looked {
   readonly fromUs: number;
