@@ -67,3 +67,23 @@ test('whatever is added, set and released, each row keeps its own numbers', () =
     { numRuns: 40 },
   );
 });
+
+test('a rough number keeps seven digits, and infinity', () => {
+  const table = createColumns();
+  const column = table.addRough(Number.POSITIVE_INFINITY);
+  const row = table.addRow();
+  expect(column.get(row)).toBe(Number.POSITIVE_INFINITY);
+  column.set(row, 1_234_567.8);
+  expect(column.get(row)).toBeCloseTo(1_234_567.8, 0);
+});
+
+test('a choice is the same object that was set, and a row used again has the first one', () => {
+  const table = createColumns();
+  const choices = Array.from({ length: 256 }, (_, at) => ({ at }));
+  const column = table.addChoice(choices[0]!);
+  const rows = choices.map(() => table.addRow());
+  for (const [at, row] of rows.entries()) column.set(row, choices[at]!);
+  expect(rows.every((row, at) => column.get(row) === choices[at])).toBe(true);
+  table.removeRow(rows[9]!);
+  expect(column.get(table.addRow())).toBe(choices[0]);
+});

@@ -103,21 +103,21 @@ export class AuditRound {
   readonly #slots = new Map<string, Slot>();
   readonly #instants = createColumns();
   /** When each span is due, in the order of the spans. */
-  readonly #dueMs: readonly Column[];
+  readonly #dueMs: readonly Column<number>[];
   /** When the stream gets its turn: at the earliest of `#dueMs`, or later after a failure. */
-  readonly #readyMs: Column = this.#instants.add(0);
-  readonly #verifiedUs: Column = this.#instants.add(0);
+  readonly #readyMs: Column<number> = this.#instants.add(0);
+  readonly #verifiedUs: Column<number> = this.#instants.add(0);
   /** How much of that is stored. */
-  readonly #keptUs: Column = this.#instants.add(0);
+  readonly #keptUs: Column<number> = this.#instants.add(0);
   /** When its last sweep ran before its first audit since the start; 0 before. */
-  readonly #firstReadUs: Column = this.#instants.add(0);
+  readonly #firstReadUs: Column<number> = this.#instants.add(0);
   /** When the day and everything stored were audited, on the wall clock, so that it survives a restart. */
-  readonly #dayAuditedUs: Column = this.#instants.add(0);
-  readonly #wholeAuditedUs: Column = this.#instants.add(0);
+  readonly #dayAuditedUs: Column<number> = this.#instants.add(0);
+  readonly #wholeAuditedUs: Column<number> = this.#instants.add(0);
   /** Up to when an audit has read or counted everything; 0 if none is finished. */
-  readonly #auditedUs: Column = this.#instants.add(0);
+  readonly #auditedUs: Column<number> = this.#instants.add(0);
   /** When entries were last seen to be deleted, on the wall clock; 0 for never. */
-  readonly #deletedUs: Column = this.#instants.add(0);
+  readonly #deletedUs: Column<number> = this.#instants.add(0);
   /** The rows of streams removed since the last turn began. That turn may still write to them. */
   readonly #removedRows: number[] = [];
   readonly #queue: InstantQueue<Slot>;

@@ -59,13 +59,13 @@ const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 /** For all Birds of a region. There may be tens of thousands, so their instants are kept in columns. */
 export class FlightRescans {
   readonly #options: FlightRescanOptions;
-  readonly #dayDueMs: Column;
-  readonly #wholeDueMs: Column;
+  readonly #dayDueMs: Column<number>;
+  readonly #wholeDueMs: Column<number>;
   /** Infinity if all active Flights were read. */
-  readonly #activeDueMs: Column;
+  readonly #activeDueMs: Column<number>;
   /** When the last poll succeeded, on the service's clock; 0 before the first. */
-  readonly #serviceNowUs: Column;
-  readonly #verifiedUs: Column;
+  readonly #serviceNowUs: Column<number>;
+  readonly #verifiedUs: Column<number>;
   /** By row, until when each part is put off; only where one has failed. */
   readonly #putOff = new Map<number, { wholeMs: number; activeMs: number; dayMs: number }>();
 

@@ -100,7 +100,15 @@ interface RegionFlights {
   /** Each watch has a row in them. */
   readonly columns: Columns;
   /** Up to when the Bird's Flights were known, as last committed since the row was opened; 0 for never. */
-  readonly keptUs: Column;
+  readonly keptUs: Column<number>;
+  readonly cursorUs: Column<number>;
+  readonly lastPolledUs: Column<number>;
+  readonly readUs: Column<number>;
+  /**
+   * When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it was never seen
+   * published since the start.
+   */
+  readonly unpublishedMs: Column<number>;
   /** How far the service's clock was ahead of ours at the last poll. */
   aheadUs: number;
 }
@@ -123,6 +131,10 @@ export function createFlightWatches(
     rescans: new FlightRescans(options, columns),
     columns,
     keptUs: columns.add(0),
+    cursorUs: columns.add(0),
+    lastPolledUs: columns.add(0),
+    readUs: columns.add(0),
+    unpublishedMs: columns.add(Number.NEGATIVE_INFINITY),
     aheadUs: 0,
   };
   return (birdId) => new FlightWatch(birdId, flights);
@@ -140,18 +152,10 @@ export class FlightWatch {
   #known: Map<string, FlightRecord> | undefined;
   /** Failed Flights that wait for their reason and whose log did not show it. */
   #logsRead: Set<string> | undefined;
-  #cursorUs = 0;
   /** The store may have forgotten the ends of Flights that started up to here. */
   #prunedUs = 0;
   #polled = false;
   #openFlights = 0;
-  #lastPolledUs = 0;
-  #readUs = 0;
-  /**
-   * When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it was never seen
-   * published since the start.
-   */
-  #unpublishedMs = Number.NEGATIVE_INFINITY;
   #isPolling = false;
   #isGone = false;
 
@@ -164,7 +168,7 @@ export class FlightWatch {
 
   /** Up to which start Flights are known; 0 before the first. */
   cursorUs(): number {
-    return this.#cursorUs;
+    return this.#flights.cursorUs.get(this.row);
   }
 
   /** All Flights that started up to here are known, perhaps from an earlier run; 0 before that was checked. */
@@ -178,7 +182,7 @@ export class FlightWatch {
    * The service's clock counts because it dates the starts of Flights.
    */
   readUs(): number {
-    return this.#readUs;
+    return this.#flights.readUs.get(this.row);
   }
 
   /** The number of open Flights. */
@@ -192,14 +196,14 @@ export class FlightWatch {
    * Flight that started before could still become visible late. The daily reading must not be due.
    */
   mayRest(isPublished: boolean): boolean {
-    if (isPublished) this.#unpublishedMs = Number.POSITIVE_INFINITY;
-    else if (this.#unpublishedMs === Number.POSITIVE_INFINITY) {
-      this.#unpublishedMs = this.#flights.options.clock.monotonicMs();
+    const { unpublishedMs, rescans, options } = this.#flights;
+    if (isPublished) unpublishedMs.set(this.row, Number.POSITIVE_INFINITY);
+    else if (unpublishedMs.get(this.row) === Number.POSITIVE_INFINITY) {
+      unpublishedMs.set(this.row, options.clock.monotonicMs());
     }
     const isQuiet = this.#polled && this.#openFlights === 0;
-    return (
-      isQuiet && this.#flights.rescans.isDoneSince(this.row, this.#unpublishedMs + MOST_OVERLAP_US / 1000)
-    );
+    const visibleMs = unpublishedMs.get(this.row) + MOST_OVERLAP_US / 1000;
+    return isQuiet && rescans.isDoneSince(this.row, visibleMs);
   }
 
   /**
@@ -233,7 +237,7 @@ export class FlightWatch {
   }
 
   async #poll(isOnly: boolean): Promise<Polled> {
-    const { options, finder, gaps, rescans } = this.#flights;
+    const { options, finder, gaps, rescans, cursorUs, lastPolledUs, readUs } = this.#flights;
     const { region, report, clock } = options;
     const beganUs = clock.nowUs();
     const stream = await this.#open();
@@ -249,17 +253,17 @@ export class FlightWatch {
     const more = rows.readToUs < Number.POSITIVE_INFINITY;
     // Open Flights that were requested separately may have started in the part that is still to be read.
     const startsUs = inOrder.map(startOf).filter((us) => us <= rows.readToUs);
-    const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
+    const reachedUs = Math.max(this.cursorUs(), cursorOf(startsUs, serviceNowUs));
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
     const unread = gaps.after(this.birdId, { fromUs, serviceNowUs, unread: rows.unread });
-    const historyMs = this.#cursorUs === 0 ? (serviceNowUs - poll.fromUs) / 1000 : undefined;
+    const historyMs = this.cursorUs() === 0 ? (serviceNowUs - poll.fromUs) / 1000 : undefined;
     const unreadUs = unread[0]?.fromUs;
     const checkedUs = more ? 0 : rescans.verifiedAfter(this, poll.scope, serviceNowUs, unreadUs);
     const fresh = await this.#commit(poll, found, reachedUs, unread, checkedUs);
     const recovered = fresh.filter((event) => isMissed(event, poll)).length;
-    this.#cursorUs = reachedUs;
-    this.#lastPolledUs = serviceNowUs;
+    cursorUs.set(this.row, reachedUs);
+    lastPolledUs.set(this.row, serviceNowUs);
     if (!more) rescans.done(this, poll.scope, serviceNowUs, unreadUs);
     this.#keep(found);
     this.#polled = true;
@@ -269,13 +273,13 @@ export class FlightWatch {
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
     const aheadUs = poll.serviceNowUs - poll.observedAtUs;
-    this.#readUs = beganUs + Math.min(0, aheadUs);
+    readUs.set(this.row, beganUs + Math.min(0, aheadUs));
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
   /** Resolves to the stream's number. The first call loads what earlier runs have stored. */
   async #open(): Promise<number> {
-    const { options, gaps, keptUs } = this.#flights;
+    const { options, gaps, keptUs, cursorUs } = this.#flights;
     const { region, store } = options;
     await gaps.open(this.birdId);
     const storedUs = gaps.takeVerified(this.birdId);
@@ -288,7 +292,7 @@ export class FlightWatch {
       return { row, records: [...recent, ...(await tx.flights.open(row.stream))] };
     });
     if (records.length > 0) this.#known = new Map(records.map((record) => [record.flightId, record]));
-    this.#cursorUs = row.cursorUs;
+    cursorUs.set(this.row, row.cursorUs);
     this.#prunedUs = row.prunedUs;
     this.#stream = row.stream;
     return row.stream;
@@ -300,7 +304,7 @@ export class FlightWatch {
       tx.streams.retreatCursor(this.#stream, serviceNowUs),
     );
     this.#stream = 0;
-    this.#lastPolledUs = 0;
+    this.#flights.lastPolledUs.set(this.row, 0);
     await this.#open();
   }
 
@@ -312,10 +316,10 @@ export class FlightWatch {
         throw error;
       });
     const poll = await read();
-    if (this.#cursorUs <= poll.serviceNowUs) return poll;
+    if (this.cursorUs() <= poll.serviceNowUs) return poll;
     // A single answer may show a wrong time, so a second one has to agree.
     const again = await read();
-    if (this.#cursorUs <= again.serviceNowUs) return again;
+    if (this.cursorUs() <= again.serviceNowUs) return again;
     await this.#retreat(again.serviceNowUs);
     return read();
   }
@@ -324,7 +328,7 @@ export class FlightWatch {
     const { options, gaps, rescans } = this.#flights;
     const fromUs = this.#windowStart();
     // Flights that started before the window are read at the first poll, soon after it, and in rescans.
-    const isFirst = !this.#polled && this.#cursorUs === 0;
+    const isFirst = !this.#polled && this.cursorUs() === 0;
     const scope = rescans.scope(this, fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
     const { wholeFromUs } = scope;
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
@@ -342,7 +346,9 @@ export class FlightWatch {
       ...this.#soFar(stream),
       fromUs,
       // The previous poll would have shown them, except those for which a rescan looks further back.
-      newSinceUs: isRescan ? (wholeFromUs ?? scope.fromUs) : Math.max(fromUs, this.#lastPolledUs),
+      newSinceUs: isRescan
+        ? (wholeFromUs ?? scope.fromUs)
+        : Math.max(fromUs, this.#flights.lastPolledUs.get(this.row)),
       rows,
       before,
       logsRead: this.#logsRead ?? NO_LOGS,
@@ -356,8 +362,8 @@ export class FlightWatch {
 
   /** How far the Bird's Flights were read before. */
   #soFar(stream: number): Pick<Reading, 'birdId' | 'stream' | 'cursorUs' | 'prunedUs' | 'lastPolledUs'> {
-    const [cursorUs, prunedUs, lastPolledUs] = [this.#cursorUs, this.#prunedUs, this.#lastPolledUs];
-    return { birdId: this.birdId, stream, cursorUs, prunedUs, lastPolledUs };
+    const [cursorUs, lastPolledUs] = [this.cursorUs(), this.#flights.lastPolledUs.get(this.row)];
+    return { birdId: this.birdId, stream, cursorUs, prunedUs: this.#prunedUs, lastPolledUs };
   }
 
   /**
@@ -372,8 +378,8 @@ export class FlightWatch {
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
     const { wholeFromUs } = scope;
-    if (isRescan) await windows.read(this.birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
-    else await windows.readNewest(this.birdId, scope.fromUs, rows, this.#cursorUs);
+    if (isRescan) await windows.read(this.birdId, { minStartUs: scope.fromUs }, rows, this.cursorUs());
+    else await windows.readNewest(this.birdId, scope.fromUs, rows, this.cursorUs());
     if (wholeFromUs !== undefined) {
       await windows.read(this.birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
       for (const { fromUs, toUs } of gaps.of(this.birdId)) {
@@ -388,9 +394,9 @@ export class FlightWatch {
   #windowStart(): number {
     const { options } = this.#flights;
     const firstFromUs = options.firstFromUs(this.birdId);
-    if (this.#cursorUs === 0) return firstFromUs;
+    if (this.cursorUs() === 0) return firstFromUs;
     // Flights may become visible late, behind newer ones.
-    const lateFromUs = this.#cursorUs - options.overlapUs();
+    const lateFromUs = this.cursorUs() - options.overlapUs();
     // A Flight that started before the first reading's beginning and was not active then is history.
     return Math.max(widenedFromUs(this.#known ?? NO_FLIGHTS, lateFromUs), firstFromUs);
   }
@@ -411,7 +417,7 @@ export class FlightWatch {
     const audits = gaps.recordsOf(this.birdId, stream, unread, verifiedUs, keptUs.get(this.row));
     const parts = [changes, candidates, facts, quarantined, audits];
     const isChanged = parts.some((part) => part.length > 0);
-    if (!isChanged && reachedUs === this.#cursorUs) return [];
+    if (!isChanged && reachedUs === this.cursorUs()) return [];
     const fresh = await options.commit({
       region: options.region,
       stream: { stream, feed: 'flight' },
@@ -441,7 +447,7 @@ export class FlightWatch {
     let openNow = 0;
     for (const [flightId, { open, startedAtUs }] of this.#known ?? NO_FLIGHTS) {
       if (open) openNow += 1;
-      else if (startedAtUs < forgottenUntilUs(this.#cursorUs)) this.#known?.delete(flightId);
+      else if (startedAtUs < forgottenUntilUs(this.cursorUs())) this.#known?.delete(flightId);
     }
     if (openNow !== this.#openFlights || !this.#polled) {
       const { region, names, report } = this.#flights.options;
@@ -473,7 +479,7 @@ export class FlightWatch {
       await unreadFinder.consider(openFlights.asKnown(this.birdId, record), reading, found);
     }
     if (found.changes.length === 0) return;
-    await this.#commit(reading, found, this.#cursorUs, gaps.of(this.birdId));
+    await this.#commit(reading, found, this.cursorUs(), gaps.of(this.birdId));
     this.#keep(found);
   }
 

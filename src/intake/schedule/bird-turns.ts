@@ -2,6 +2,7 @@
  * Chooses which Bird's stream to poll next. Each feed has its own waitlist, because each has its own limit on how
  * long its streams may wait.
  */
+import type { Column, Columns } from '../columns.ts';
 import { type FeedLoad, fairLimitsMs } from './fair-limits.ts';
 import type { PollValues } from './poll-value.ts';
 import { type Choice, type LeastWait, Waitlist } from './waitlist.ts';
@@ -14,6 +15,7 @@ interface BirdTurnsOptions {
   /** The intended interval between two polls of a stream. */
   readonly intervalMs: number;
   readonly maxIntervalMs: number;
+  readonly columns: Columns;
   readonly values: PollValues;
   /** For a waiting stream, when its last poll began or since when it waits; undefined for all others. */
   readonly lastMsOf: (row: Row) => number | undefined;
@@ -59,11 +61,13 @@ export class BirdTurns {
   readonly #aimMs: number;
   readonly #leastMs: number;
   readonly #feeds = new Map<string, Feed>();
-  readonly #feedOf: Feed[] = [];
+  /** Undefined for regular streams. */
+  readonly #feedOf: Column<Feed | undefined>;
 
   constructor(options: BirdTurnsOptions) {
     this.#options = options;
     this.#values = options.values;
+    this.#feedOf = options.columns.addChoice<Feed | undefined>(undefined);
     const longestWaitMs = LONGEST_WAIT * options.maxIntervalMs;
     this.#aimMs = Math.min(options.intervalMs, longestWaitMs);
     this.#leastMs = Math.min(options.minIntervalMs, longestWaitMs);
@@ -75,7 +79,7 @@ export class BirdTurns {
    */
   add(row: Row, feedName: string, sinceMs: number, isKnown: boolean): void {
     const feed = this.#feedOfName(feedName);
-    this.#feedOf[row] = feed;
+    this.#feedOf.set(row, feed);
     feed.streams += 1;
     feed.roundCost += this.#values.cost(row);
     if (isKnown) feed.waiting.addKnown(row, sinceMs, this.#values.worth(row));
@@ -83,7 +87,7 @@ export class BirdTurns {
   }
 
   remove(row: Row): void {
-    const feed = this.#feedOf[row]!;
+    const feed = this.#feedOf.get(row)!;
     feed.waiting.delete(row);
     feed.streams -= 1;
     // Set to zero, so that rounding errors do not accumulate.
@@ -92,22 +96,22 @@ export class BirdTurns {
 
   /** A waiting stream is polled now. To be called while it still counts as waiting. */
   take(row: Row): void {
-    this.#feedOf[row]!.waiting.delete(row);
+    this.#feedOf.get(row)!.waiting.delete(row);
   }
 
   /** A stream waits for its next poll, after one that began at `beganMs`. */
   wait(row: Row, beganMs: number): void {
-    this.#feedOf[row]!.waiting.add(row, beganMs, this.#values.worth(row));
+    this.#feedOf.get(row)!.waiting.add(row, beganMs, this.#values.worth(row));
   }
 
   /** An entry is expected in a stream that has waited since `beganMs`. */
   hint(row: Row, beganMs: number): void {
-    this.#feedOf[row]!.waiting.hint(row, beganMs, this.#values.hintedWorth(row));
+    this.#feedOf.get(row)!.waiting.hint(row, beganMs, this.#values.hintedWorth(row));
   }
 
   /** A poll of the stream takes `change` more requests than before. */
   costChanged(row: Row, change: number): void {
-    this.#feedOf[row]!.roundCost += change;
+    this.#feedOf.get(row)!.roundCost += change;
   }
 
   /** The requests that one poll of each stream takes. */
@@ -128,7 +132,7 @@ export class BirdTurns {
   }
 
   isOf(row: Row, feedName: string): boolean {
-    return this.#feedOf[row]?.name === feedName;
+    return this.#feedOf.get(row)?.name === feedName;
   }
 
   /**

@@ -57,15 +57,16 @@ const FRESH_GAIN = 4;
 
 /** The evidence of each row, in columns. */
 class EvidenceColumns {
-  readonly #entries: Column;
-  readonly #coveredMs: Column;
-  readonly #fadedMs: Column;
+  readonly #entries: Column<number>;
+  readonly #coveredMs: Column<number>;
+  readonly #fadedMs: Column<number>;
   readonly #memoryMs: number;
 
-  constructor(columns: Columns, memoryMs: number) {
-    this.#entries = columns.add(0);
-    this.#coveredMs = columns.add(0);
-    this.#fadedMs = columns.add(0);
+  /** `fadedMs`: when the evidence was last faded. */
+  constructor(columns: Columns, memoryMs: number, fadedMs: Column<number>) {
+    this.#entries = columns.addRough(0);
+    this.#coveredMs = columns.addRough(0);
+    this.#fadedMs = fadedMs;
     this.#memoryMs = memoryMs;
   }
 
@@ -74,24 +75,25 @@ class EvidenceColumns {
     return { entries: entries.get(row), coveredMs: coveredMs.get(row), atMs: atMs.get(row) };
   }
 
+  /** Then `fadedMs` is to be set to `nowMs`. */
   count(row: number, newEntries: number, coveredNowMs: number, nowMs: number): void {
     const evidence = this.of(row);
     addEvidence(evidence, newEntries, coveredNowMs, nowMs, this.#memoryMs);
     this.#entries.set(row, evidence.entries);
     this.#coveredMs.set(row, evidence.coveredMs);
-    this.#fadedMs.set(row, evidence.atMs);
   }
 }
 
 /** The average rate of a feed is learned from all of its streams together. */
 export function createPollValues(columns: Columns): PollValues {
   const feeds = new Map<string, Evidence>();
-  const feedOf: Evidence[] = [];
-  const hours = new EvidenceColumns(columns, MEMORY_MS.hours);
-  const minutes = new EvidenceColumns(columns, MEMORY_MS.minutes);
-  const cost = columns.add(1);
+  const feedOf = columns.addChoice(noEvidence(0));
+  const fadedMs = columns.add(0);
+  const hours = new EvidenceColumns(columns, MEMORY_MS.hours, fadedMs);
+  const minutes = new EvidenceColumns(columns, MEMORY_MS.minutes, fadedMs);
+  const cost = columns.addRough(1);
   /** Entries since `countedMs`, up to which all were counted; NaN before the first complete poll. */
-  const uncounted = columns.add(0);
+  const uncounted = columns.addRough(0);
   const countedMs = columns.add(Number.NaN);
 
   function evidenceOf(feed: string): Evidence {
@@ -101,22 +103,24 @@ export function createPollValues(columns: Columns): PollValues {
   }
 
   function rate(row: number): number {
-    return presentRate(minutes.of(row), expectedRate(hours.of(row), expectedRate(feedOf[row]!)));
+    return presentRate(minutes.of(row), expectedRate(hours.of(row), expectedRate(feedOf.get(row))));
   }
 
   function count(row: number, newEntries: number, coveredNowMs: number, nowMs: number): void {
     hours.count(row, newEntries, coveredNowMs, nowMs);
     minutes.count(row, newEntries, coveredNowMs, nowMs);
-    addEvidence(feedOf[row]!, newEntries, coveredNowMs, nowMs);
+    fadedMs.set(row, nowMs);
+    addEvidence(feedOf.get(row), newEntries, coveredNowMs, nowMs);
   }
 
   return {
     add(row, feed) {
-      feedOf[row] = evidenceOf(feed);
+      feedOf.set(row, evidenceOf(feed));
     },
     recall(row, newEntries, coveredNowMs, nowMs) {
       hours.count(row, newEntries, coveredNowMs, nowMs);
-      addEvidence(feedOf[row]!, newEntries, coveredNowMs, nowMs);
+      fadedMs.set(row, nowMs);
+      addEvidence(feedOf.get(row), newEntries, coveredNowMs, nowMs);
     },
     cost: (row) => cost.get(row),
     worth: (row) => rate(row) / (2 * cost.get(row)),

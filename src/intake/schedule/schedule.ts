@@ -148,13 +148,13 @@ export class Schedule {
   readonly #columns: Columns = createColumns();
   readonly #rowOf = new Map<string, Row>();
   readonly #names: string[] = [];
-  readonly #states: State[] = [];
+  readonly #states: Column<State> = this.#columns.addChoice<State>('fresh');
   /** When the last poll began. Before the first poll of a Bird's stream: since when its entries are news. */
-  readonly #lastMs: Column;
+  readonly #lastMs: Column<number>;
   /** When the last complete poll began; before the first, when the stream was added. */
-  readonly #readMs: Column;
+  readonly #readMs: Column<number>;
   /** When a timed or regular stream is due. */
-  readonly #readyMs: Column;
+  readonly #readyMs: Column<number>;
   readonly #values: PollValues;
   readonly #regulars: RegularTurns;
   /** Streams that no poll has read completely. */
@@ -179,20 +179,21 @@ export class Schedule {
     this.#readyMs = this.#columns.add(Number.NEGATIVE_INFINITY);
     this.#values = createPollValues(this.#columns);
     this.#timed = createInstantQueue(
-      (row, atMs) => this.#states[row] === 'timed' && this.#readyMs.get(row) === atMs,
+      (row, atMs) => this.#states.get(row) === 'timed' && this.#readyMs.get(row) === atMs,
     );
     this.#timedAccount = this.#shares.open(TIMED_SHARE);
     this.#backlogAccount = this.#shares.open(BACKLOG_SHARE);
     this.#regulars = new RegularTurns({
       values: this.#values,
       shares: this.#shares,
-      readyMsOf: (row) => (this.#states[row] === 'taken' ? undefined : this.#readyMs.get(row)),
+      readyMsOf: (row) => (this.#states.get(row) === 'taken' ? undefined : this.#readyMs.get(row)),
     });
     this.#birds = new BirdTurns({
       ...options,
+      columns: this.#columns,
       values: this.#values,
-      lastMsOf: (row) => (WAITING.has(this.#states[row]!) ? this.#lastMs.get(row) : undefined),
-      isFresh: (row) => this.#states[row] === 'fresh',
+      lastMsOf: (row) => (WAITING.has(this.#states.get(row)) ? this.#lastMs.get(row) : undefined),
+      isFresh: (row) => this.#states.get(row) === 'fresh',
       regularPerSecond: () => this.#regulars.perSecond(),
       regularTakesPerSecond: () => this.#regulars.perSecond(options.allowedPerSecond()),
     });
@@ -216,7 +217,6 @@ export class Schedule {
     const row = this.#columns.addRow();
     this.#rowOf.set(stream.name, row);
     this.#names[row] = stream.name;
-    this.#states[row] = 'fresh';
     this.#readMs.set(row, nowMs);
     this.#unread.add(row);
     if ('share' in stream) {
@@ -242,7 +242,7 @@ export class Schedule {
     this.#hinted.delete(row);
     this.#payers.delete(row);
     if (!this.#regulars.remove(row)) this.#birds.remove(row);
-    this.#states[row] = 'gone';
+    this.#states.set(row, 'gone');
     this.#columns.removeRow(row);
   }
 
@@ -256,7 +256,7 @@ export class Schedule {
     const { row, payer } = turn;
     if (payer) this.#payers.set(row, payer);
     if (!this.#regulars.of(row)) this.#birds.take(row);
-    this.#states[row] = 'taken';
+    this.#states.set(row, 'taken');
     this.#lastMs.set(row, nowMs);
     this.#shares.begin(payer, this.#values.cost(row));
     return { name: this.#names[row]! };
@@ -265,7 +265,7 @@ export class Schedule {
   /** Gives a taken stream back after its poll. */
   done(name: string, nowMs: number, polled: Polled = {}): void {
     const row = this.#rowOf.get(name);
-    if (row === undefined || this.#states[row] !== 'taken') return;
+    if (row === undefined || this.#states.get(row) !== 'taken') return;
     const expected = this.#values.cost(row);
     this.#shares.end(this.#payers.get(row), expected, polled.requests ?? expected);
     this.#learn(row, nowMs, polled);
@@ -282,7 +282,7 @@ export class Schedule {
     const { delayMs } = polled;
     const beganMs = this.#lastMs.get(row);
     if (!regular && delayMs === undefined) {
-      this.#states[row] = 'waiting';
+      this.#states.set(row, 'waiting');
       this.#birds.wait(row, beganMs);
       if (isHinted) this.#birds.hint(row, beganMs);
       return;
@@ -295,12 +295,12 @@ export class Schedule {
   /** An entry is expected in the stream. It is polled earlier, but not before the minimum interval is over. */
   hint(name: string, nowMs: number): void {
     const row = this.#rowOf.get(name);
-    if (row === undefined || this.#states[row] === 'fresh') return;
-    if (this.#states[row] === 'taken') {
+    if (row === undefined || this.#states.get(row) === 'fresh') return;
+    if (this.#states.get(row) === 'taken') {
       this.#hinted.add(row);
       return;
     }
-    if (this.#states[row] === 'waiting') {
+    if (this.#states.get(row) === 'waiting') {
       this.#birds.hint(row, this.#lastMs.get(row));
       return;
     }
@@ -338,7 +338,7 @@ export class Schedule {
       if (lagFromMs === Number.POSITIVE_INFINITY) continue;
       age.name = this.#names[row]!;
       age.ageMs = nowMs - this.#readMs.get(row);
-      age.isUntried = this.#states[row] === 'fresh';
+      age.isUntried = this.#states.get(row) === 'fresh';
       age.isUnread = this.#unread.has(row);
       age.isLate = age.ageMs > lagFromMs;
       seen(age);
@@ -417,7 +417,7 @@ export class Schedule {
 
   /** Sets the time of the stream's next poll. */
   #setTimed(row: Row, dueMs: number): void {
-    this.#states[row] = 'timed';
+    this.#states.set(row, 'timed');
     this.#readyMs.set(row, dueMs);
     if (!this.#regulars.of(row) && dueMs < Number.POSITIVE_INFINITY) this.#timed.add(row, dueMs);
   }
