@@ -19,6 +19,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createStormHeap } from '../../src/storm-heap.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { stageConfig } from '../acceptance/stage-config.ts';
 import { NOTHING } from '../observe/scraped.ts';
@@ -105,6 +106,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     },
     close: async () => {},
   };
+  const hear = createStormHeap(clock);
   const daemon = createDaemon({
     config,
     store,
@@ -115,6 +117,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     report(happening) {
       metrics.report(happening);
       log.report(happening);
+      hear(happening);
       if (happening.what === 'request') requests += 1;
       if (happening.what === 'event') events += 1;
       const isTrouble = 'failure' in happening && happening.failure !== undefined;
