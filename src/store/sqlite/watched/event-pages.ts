@@ -15,9 +15,9 @@ import type { SqliteStreams } from './sqlite-streams.ts';
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
 const MAX_EVENTS = 1000;
-/** Index rows that one page scans, and rows whose texts it reads; either takes about 60 ms at most. */
-const MAX_LOOKED_AT = 50_000;
-const MAX_LOOKED_INTO = 5_000;
+/** Index rows that one page scans, and rows whose texts it reads; either takes about 40 ms. */
+const MAX_LOOKED_AT = 35_000;
+const MAX_LOOKED_INTO = 3_500;
 /**
  * The most bytes of rows whose texts are read; a usual row has a kilobyte. The worst search in the worst messages
  * takes 7 ms per megabyte: a search for text that almost matches everywhere.
