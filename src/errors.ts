@@ -136,7 +136,7 @@ export const ERRORS = {
   store_failed: {
     retryable: false,
     exit: 1,
-    help: 'The store cannot be read or written: check the disk and permissions.',
+    help: 'The store or its backup cannot be read or written: check the path, the disk and permissions.',
   },
 } as const satisfies Record<string, { retryable: boolean; exit: 1 | 2 | 4; help: string }>;
 

@@ -4,6 +4,7 @@ import type { Config } from '../../config/config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { exposedFiles, storePath } from '../../store/open-store.ts';
+import { findObstacle } from '../../store/sqlite/file-obstacle.ts';
 import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { checkOnline } from '../commands/check-online.ts';
@@ -74,6 +75,11 @@ async function examineStore(edge: Edge, { url, postgres }: Config['store']): Pro
     return [
       { about: 'file', state: 'note', found: 'it is in memory and ends with the process', assumed, advice },
     ];
+  }
+  const obstacle = findObstacle(path);
+  if (obstacle !== undefined) {
+    const advice = 'Correct store.url, or what is in its way.';
+    return [{ about: 'file', state: 'bad', found: obstacle, assumed, advice }];
   }
   if (!existsSync(path)) {
     return [

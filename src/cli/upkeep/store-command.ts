@@ -1,12 +1,15 @@
 /** Backs up the store, and checks whether it is intact. */
-import { existsSync, renameSync, rmSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { statSync } from 'node:fs';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
-import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
-import { syncFile } from '../../store/sqlite/private-files.ts';
-import { checkStoreFile, copyStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
+import {
+  checkStoreFile,
+  copyStoreFile,
+  makePartial,
+  namePartial,
+  removePartial,
+} from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shown } from '../terminal-text.ts';
@@ -47,26 +50,23 @@ async function backUpServer(
   place: NonNullable<StorePlace['postgres']>,
   to: string,
 ): Promise<string> {
-  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
-  const partial = `${to}.partial`;
-  const remove = () => {
-    for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(`${partial}${ending}`, { force: true });
-  };
-  remove();
-  const source = await openServerMoment(place, edge.clock);
+  const partial = makePartial(to);
   try {
-    const target = await openTarget({ url: `sqlite:${partial}` }, edge.clock);
+    const source = await openServerMoment(place, edge.clock);
     try {
-      await showCopy(edge, source, target);
+      const target = await openTarget({ url: `sqlite:${partial}` }, edge.clock);
+      try {
+        await showCopy(edge, source, target);
+      } finally {
+        await target.close();
+      }
+      namePartial(to);
+      return source.shown;
     } finally {
-      await target.close();
+      await source.close();
     }
-    renameSync(partial, to);
-    syncFile(dirname(to));
-    return source.shown;
   } finally {
-    await source.close();
-    remove();
+    removePartial(to);
   }
 }
 

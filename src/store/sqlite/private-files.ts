@@ -6,6 +6,7 @@
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
+import { whyNotWritten } from './file-obstacle.ts';
 
 const OTHERS = 0o077;
 const OTHERS_WRITE = 0o022;
@@ -43,23 +44,36 @@ export function makePrivateFile(path: string): void {
   }
 }
 
-/** The real path of a store's file, so that two paths to it use the same lock. Creates a missing directory. */
+/**
+ * The real path of a store's file, so that two paths to it use the same lock. Creates a missing directory. Throws
+ * `store_failed` if there can be no file.
+ */
 export function trueName(path: string): string {
   try {
-    if (existsSync(path)) return realpathSync(path);
-    makePrivateDirectory(dirname(path));
-    return join(realpathSync(dirname(path)), basename(path));
+    if (!existsSync(path)) {
+      makePrivateDirectory(dirname(path));
+      return join(realpathSync(dirname(path)), basename(path));
+    }
+    if (!statSync(path).isDirectory()) return realpathSync(path);
   } catch (error) {
-    // The code tells what to do. In a container it is usually a volume of another user, or a read-only file system.
-    const code = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : '';
-    throw new NestwatchError(
-      'store_failed',
-      `The directory of the store ${path} cannot be made or read${code}.`,
-      {
-        cause: error,
-      },
-    );
+    throw noFile(path, error);
   }
+  throw noFile(path, undefined);
+}
+
+function noFile(path: string, cause: unknown): NestwatchError {
+  return new NestwatchError(
+    'store_failed',
+    `The store ${path} cannot be made or opened: ${whyNotWritten(cause, path)}.`,
+    { cause },
+  );
+}
+
+/** Throws `usage` unless there is a file at `path`. */
+export function requireStoreFile(path: string): void {
+  if (!existsSync(path)) throw new NestwatchError('usage', `there is no store at ${path}`);
+  if (statSync(path).isDirectory())
+    throw new NestwatchError('usage', `${path} is a directory: name the file of a store`);
 }
 
 /**

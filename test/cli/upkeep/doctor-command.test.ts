@@ -1,13 +1,18 @@
+import { existsSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { expect, test } from 'vitest';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
-async function doctor(receiver: string, { token = TOKEN, base = '', more = [] as string[] } = {}) {
+async function doctor(
+  receiver: string,
+  { token = TOKEN, base = '', store = ':memory:', more = [] as string[] } = {},
+) {
   const { url } = await openService();
   const file = tempFile(
     'n.yaml',
     `regions: { eu: { base_url: "${base || url}", token: '${token}' } }
-store: { url: "sqlite::memory:" }
+store: { url: "sqlite:${store}" }
 receivers: [{ name: ops, webhook_configs: [{ url: "${receiver}" }] }]
 route: { receiver: ops }
 `,
@@ -47,6 +52,27 @@ test('says which address does not answer with the Nests if the path of base_url 
   expect(exit).toBe(4);
   expect(stdout).toContain('  BAD   inventory: searchNests of eu: the service answered 404\n');
   expect(stdout).toContain(`        do: Check regions.eu.base_url: GET ${wrong}/nests must answer with`);
+});
+
+test('exits 1 if the store can be neither made nor written at its place', async () => {
+  const { url } = await openService();
+  const file = tempFile('a-file', '');
+  const below = await doctor(url, { store: `${file}/s.db` });
+  expect(below.exit).toBe(1);
+  expect(below.stdout).toContain(`\nstore\n  BAD   file: ${file} is not a directory\n`);
+  expect(below.stdout).toContain('\n        do: Correct store.url, or what is in its way.\n');
+  const folder = await doctor(url, { store: dirname(file) });
+  expect(folder.exit).toBe(1);
+  expect(folder.stdout).toContain(`  BAD   file: ${dirname(file)} is a directory\n`);
+});
+
+test('a store that is not there yet is made, with its directory', async () => {
+  const { url } = await openService();
+  const store = `${dirname(tempFile('n', ''))}/new/s.db`;
+  const { exit, stdout } = await doctor(url, { store });
+  expect(exit).toBe(0);
+  expect(stdout).toContain(`  ok    file: ${store} is not there yet and is made\n`);
+  expect(existsSync(dirname(store))).toBe(false);
 });
 
 test('an invalid duration is wrong usage', async () => {

@@ -56,6 +56,19 @@ test('an existing file is never overwritten', async () => {
   expect(readFileSync(at('b.db'), 'utf8')).toBe('mine');
 });
 
+test.each([
+  ['s.db/b.db', 'S is not a directory'],
+  ['s.db/deeper/b.db', 'S is not a directory'],
+  ['none/b.db', 'there is no directory NONE'],
+  [`${'long'.repeat(75)}.db`, 'ENAMETOOLONG'],
+])('a backup to %s says what is in the way', async (name, obstacle) => {
+  const { at, run } = await stored();
+  const { exit, stderr } = await run('backup', at(name));
+  const why = obstacle.replace('S', at('s.db')).replace('NONE', at('none'));
+  expect(exit).toBe(1);
+  expect(stderr.split('\n')[0]).toBe(`nestwatch: The backup ${at(name)} cannot be written: ${why}.`);
+});
+
 test('a copy waits until no daemon uses the store, and restores a backup', async () => {
   const { at, run, stop, open } = await stored();
   await run('backup', at('b.db'));
@@ -107,11 +120,20 @@ test.each([
   ],
   [['copy', '--to', 'postgres://u@h/d', '--to-password-file', 'NONE'], 'NONE cannot be read'],
   [['check', 'NONE'], 'there is no store at NONE'],
+  [['check', 'FOLDER'], 'FOLDER is a directory: name the file of a store'],
+  [
+    ['copy', '--from', 'sqlite:FOLDER', '--to', 'sqlite:c.db'],
+    'FOLDER is a directory: name the file of a store',
+  ],
+  [['backup', ''], 'name a new file for the backup'],
   [['copy', '--from', 'sqlite:NONE', '--to', 'sqlite:c.db'], 'there is no store at NONE'],
 ])('%j is refused: %s', async (args, message) => {
   const { at, run } = await stored();
   const named = (text: string) =>
-    text.replace('NONE', at('none.db')).replace(/sqlite:S$/, `sqlite:${at('s.db')}`);
+    text
+      .replace('NONE', at('none.db'))
+      .replace('FOLDER', at('.'))
+      .replace(/sqlite:S$/, `sqlite:${at('s.db')}`);
   const { exit, stderr } = await run(...args.map(named));
   expect(exit).toBe(2);
   expect(stderr.split('\n')[0]).toBe(`nestwatch: ${named(message)}`);

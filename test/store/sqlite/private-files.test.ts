@@ -18,6 +18,6 @@ test('creates every directory that is missing, for its user alone, and leaves th
 test.each(['/proc/nestwatch/nestwatch.db', '/dev/null/nestwatch.db'])(
   'says that no directory can be made for %s',
   (path) => {
-    expect(() => trueName(path)).toThrow(`The directory of the store ${path} cannot be made or read (E`);
+    expect(() => trueName(path)).toThrow(`The store ${path} cannot be made or opened: `);
   },
 );

@@ -143,11 +143,11 @@ describe('opening a store', () => {
     const below = join(path, 'below a file', 'x.db');
     expect(await refusal(below)).toMatchObject({
       code: 'store_failed',
-      message: `The directory of the store ${below} cannot be made or read (ENOTDIR).`,
+      message: `The store ${below} cannot be made or opened: ${path} is not a directory.`,
     });
     expect(await refusal(directory)).toMatchObject({
       code: 'store_failed',
-      message: `The store ${directory} cannot be opened.`,
+      message: `The store ${directory} cannot be made or opened: ${directory} is a directory.`,
     });
   });
 

@@ -1,11 +1,11 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { NestwatchError } from '../../../errors.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
 import { decodeText, encodeText } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
 import { refuseForeign } from '../prepare-schema.ts';
+import { requireStoreFile } from '../private-files.ts';
 
 /** How much of a table is held at a time: this many rows, or this many characters and bytes. */
 const MAX_ROWS = 1_000;
@@ -22,7 +22,7 @@ const LAST_NUMBERS = `SELECT name, seq FROM sqlite_sequence
 
 /** Opens the store in a file as the source of a copy. Throws `store_locked` while a daemon uses it. */
 export function openSqliteSource(path: string): RowSource {
-  if (!existsSync(path)) throw new NestwatchError('usage', `there is no store at ${path}`);
+  requireStoreFile(path);
   const unlock = takeLock(path);
   let db: DatabaseSync | undefined;
   try {

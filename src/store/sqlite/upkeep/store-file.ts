@@ -1,12 +1,13 @@
 /** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, NestwatchError } from '../../../errors.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
 import { storeFailure } from '../failure.ts';
+import { findObstacle, whyNotWritten } from '../file-obstacle.ts';
 import { refuseForeign } from '../prepare-schema.ts';
-import { makePrivateFile, syncFile } from '../private-files.ts';
+import { requireStoreFile, syncFile } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
@@ -15,21 +16,52 @@ const BUSY_TIMEOUT_MS = 5_000;
  * name only once the copy is complete.
  */
 export function copyStoreFile(from: string, to: string): void {
-  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
-  const partial = `${to}.partial`;
-  try {
-    withDatabase(from, (db) => {
-      rmSync(partial, { force: true });
-      makePrivateFile(partial);
-      if (!existsSync(partial)) throw new NestwatchError('store_failed', `${to} cannot be written`);
+  withDatabase(from, (db) => {
+    const partial = makePartial(to);
+    try {
       db.prepare('VACUUM INTO ?').run(partial);
-    });
-    syncFile(partial);
-    renameSync(partial, to);
-    syncFile(dirname(to));
-  } finally {
-    rmSync(partial, { force: true });
+      syncFile(partial);
+      namePartial(to);
+    } finally {
+      removePartial(to);
+    }
+  });
+}
+
+/**
+ * Creates the file that holds a copy until it is complete. Throws `usage` unless `to` names a new file, and
+ * `store_failed` if no file can be made there.
+ */
+export function makePartial(to: string): string {
+  if (to === '') throw new NestwatchError('usage', 'name a new file for the backup');
+  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
+  const partial = partialOf(to);
+  try {
+    removePartial(to);
+    closeSync(openSync(partial, 'wx', 0o600));
+    return partial;
+  } catch (cause) {
+    const directory = dirname(to);
+    const why = existsSync(directory)
+      ? whyNotWritten(cause, to)
+      : (findObstacle(to) ?? `there is no directory ${directory}`);
+    throw new NestwatchError('store_failed', `The backup ${to} cannot be written: ${why}.`, { cause });
   }
+}
+
+/** Gives a complete copy its name. */
+export function namePartial(to: string): void {
+  renameSync(partialOf(to), to);
+  syncFile(dirname(to));
+}
+
+/** Removes an incomplete copy, if there is one. */
+export function removePartial(to: string): void {
+  for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(`${partialOf(to)}${ending}`, { force: true });
+}
+
+function partialOf(to: string): string {
+  return `${to}.partial`;
 }
 
 /** Reads every page and every index of the store. Throws if it cannot be read at all. */
@@ -64,7 +96,7 @@ function damagesOf(db: DatabaseSync, path: string): string[] {
 }
 
 function withDatabase<T>(path: string, work: (db: DatabaseSync) => T): T {
-  if (!existsSync(path)) throw new NestwatchError('usage', `there is no store at ${path}`);
+  requireStoreFile(path);
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
