@@ -70,7 +70,9 @@ export function addCheckConfig({ program, edge, finish }: CommandLine): void {
 export function addTestReceiver({ program, edge, finish }: CommandLine): void {
   program
     .command('test-receiver')
-    .description('send a sample through every integration of a receiver; exit 4 when one was not accepted')
+    .description(
+      'send a sample through every integration of a receiver; exit 4 unless all recipients accept it',
+    )
     .argument('<name>', 'the receiver')
     .addOption(configFileOption())
     .option('--resolved', 'send the resolved message: ends the incident that an earlier sample opened')

@@ -28,7 +28,7 @@ interface Taken {
   readonly integration: string;
   /** The recipient: addresses and a host, never a secret. */
   readonly to: string;
-  readonly outcome: 'accepted' | 'not_accepted' | 'unknown' | 'nothing' | 'left_out';
+  readonly outcome: 'accepted' | 'partly_accepted' | 'not_accepted' | 'unknown' | 'nothing' | 'left_out';
   readonly detail: string;
 }
 
@@ -152,11 +152,14 @@ function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
   switch (outcome.kind) {
     case 'accepted':
       return {
-        outcome: 'accepted',
+        outcome: refused ? 'partly_accepted' : 'accepted',
         detail: [refused, outcome.templateError].filter(Boolean).join('; '),
       };
     case 'failed':
-      return { outcome: 'not_accepted', detail: [outcome.error, refused].filter(Boolean).join('; ') };
+      return {
+        outcome: outcome.remaining ? 'partly_accepted' : 'not_accepted',
+        detail: [outcome.error, refused].filter(Boolean).join('; '),
+      };
     case 'nothing':
       return { outcome: 'nothing', detail: outcome.why };
     case 'unknown':
@@ -168,6 +171,7 @@ function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
 
 const WORDS: Readonly<Record<Taken['outcome'], string>> = {
   accepted: 'accepted',
+  partly_accepted: 'partly accepted',
   not_accepted: 'not accepted',
   unknown: 'perhaps accepted',
   nothing: 'nothing to send',

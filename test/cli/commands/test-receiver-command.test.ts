@@ -13,6 +13,12 @@ interface Received {
   readonly body: string;
 }
 
+/** The recipients that the server for mail does not take. */
+const REFUSALS: Readonly<Record<string, readonly [number, string]>> = {
+  'gone@example.com': [550, 'no such user'],
+  'full@example.com': [452, 'mailbox full'],
+};
+
 /** One server that stands in for every service, and one for mail, both on loopback. */
 async function setUp(status = 200, password = '') {
   const posts: Received[] = [];
@@ -34,6 +40,10 @@ async function setUp(status = 200, password = '') {
       logins.push(auth.username ?? '');
       if (auth.password === 'right') done(null, { user: auth.username });
       else done(new Error('wrong password'));
+    },
+    onRcptTo({ address }, _session, done) {
+      const [responseCode, said] = REFUSALS[address] ?? [];
+      done(said === undefined ? null : Object.assign(new Error(said), { responseCode }));
     },
     onData(stream, _session, done) {
       const chunks: Buffer[] = [];
@@ -65,6 +75,10 @@ receivers:
   - name: nobody
   - name: members
     email_configs: [{ to: nest_members${password && `, auth_username: watch, auth_password: ${password}`} }]
+  - name: one-gone
+    email_configs: [{ to: "a@example.com, gone@example.com" }]
+  - name: one-full
+    email_configs: [{ to: "a@example.com, full@example.com" }, { to: b@example.com }]
   - name: unreachable
     email_configs: [{ to: nest_members, smarthost: "127.0.0.1:1" }]
 `,
@@ -122,6 +136,23 @@ describe('test-receiver', () => {
     expect(stdout).toMatch(/slack 5 \(.*\): not accepted: HTTP 400: said no to \[secret\]\n/);
     expect(stdout).toMatch(/pagerduty 7 \(.*\): accepted/);
     expect(stdout).not.toContain('routing-canary');
+  });
+
+  test.each([
+    ['one-gone', ['partly accepted: refused for gone@example.com: 550 no such user']],
+    ['one-full', ['partly accepted: deferred for full@example.com: 452 mailbox full', 'accepted']],
+  ])('exits 4 if only some recipients of a mail are accepted: %s', async (name, words) => {
+    const { run, mails } = await setUp();
+    const { exit, stdout } = await run('test-receiver', name);
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.replace(/^.*?\): /, '')),
+    ).toEqual(words);
+    expect([exit, mails.length]).toEqual([4, words.length]);
+    const asJson = await run('test-receiver', name, '--json');
+    expect([asJson.exit, JSON.parse(asJson.stdout)[0].outcome]).toEqual([4, 'partly_accepted']);
   });
 
   test('--json says the same to programs', async () => {
@@ -191,7 +222,7 @@ describe('test-receiver', () => {
   });
 
   test.each([
-    ['opps', 'no receiver has the name opps; there is all, nobody, members, unreachable'],
+    ['opps', 'no receiver has the name opps; there is all, nobody, members, one-gone, one-full, unreachable'],
     ['nobody', 'receiver nobody has no integrations: it notifies nobody'],
   ])('%s: %s', async (name, words) => {
     const { run } = await setUp();
