@@ -3,7 +3,8 @@
  *
  *   accepted → delivered
  *   nothing  → suppressed
- *   failed   → retry with exponential backoff, until 72 h after its creation; then dead
+ *   failed   → retry with exponential backoff, until 72 h after its creation; then dead. While the integration accepts
+ *              nothing at all, the store brings one retry a minute forward, and all of them once it accepts something
  *   unknown  → ambiguous, retried like `failed`; the receiver drops the repeat by its id
  *   refused  → retry, twice and slowly, since a proxy without its backend also answers 404; then dead.
  *              An attempt that fails in another way starts the count of refusals again
@@ -65,6 +66,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
               id: delivery.id,
               state: 'retry',
               nextAttemptAtUs: nowUs + waitMs * 1000,
+              notBeforeUs: nowUs + waitMs * 1000,
               lastError,
               ...failure,
             };
@@ -80,12 +82,14 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
       }
       const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
       const waitMs = Math.max(waitAfter(delivery.attempts, random), asked);
+      // The last attempt comes exactly at the end, however long the receiver asked us to wait.
+      const after = (ms: number) => Math.min(nowUs + Math.round(ms * 1000), expiresAtUs);
       return {
         settlement: {
           id: delivery.id,
           state: outcome.kind === 'unknown' ? 'ambiguous' : 'retry',
-          // The last attempt comes exactly at the end, however long the receiver asked us to wait.
-          nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
+          nextAttemptAtUs: after(waitMs),
+          ...(asked > 0 && { notBeforeUs: after(asked) }),
           lastError: inFull(outcome.error),
           ...failure,
         },

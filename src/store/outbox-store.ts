@@ -9,6 +9,10 @@
  *
  * A claim is written before anything is sent. So after a crash, every attempt that was in progress is known and
  * becomes ambiguous.
+ *
+ * While an integration accepts nothing and something waits for it, it is tried at least every `TRIED_EVERY_US`. When
+ * it accepts something again, all that waits for it is due at once. Neither holds for what was refused, nor before the
+ * instant that the receiver asked for.
  */
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { Filter } from './filter.ts';
@@ -89,6 +93,8 @@ export interface Settlement {
   readonly id: string;
   readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
   readonly nextAttemptAtUs: number;
+  /** It is not claimed before, even if its integration accepts others; absent for no such instant. */
+  readonly notBeforeUs?: number;
   readonly lastError: string;
   /** Both as in `Delivery`; if absent, earlier values are cleared. */
   readonly refusals?: number;
@@ -154,6 +160,14 @@ export interface LinkedSpan {
   readonly afterSeq: number;
   readonly lastSeq: number;
 }
+
+/** How often an integration that accepts nothing is tried at least, while something waits for it. */
+export const TRIED_EVERY_US = 60_000_000;
+/**
+ * An integration that accepts something after it accepted nothing for this long has recovered. One that refuses only
+ * some attempts, because it is overloaded, must not be tried the more for it.
+ */
+export const RECOVERED_AFTER_US = 60_000_000;
 
 export interface OutboxStore {
   /**

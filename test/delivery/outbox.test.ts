@@ -210,6 +210,28 @@ describe('the stage', () => {
     expect(tries.indexOf('b2')).toBeLessThan(tries.lastIndexOf('a1'));
   });
 
+  test('a receiver that was down for hours has everything within a minute of its return', async () => {
+    const w = await world();
+    let isUp = false;
+    const attemptsAtMs: number[] = [];
+    const startedMs = w.clock.monotonicMs();
+    const send: Send = async () => {
+      attemptsAtMs.push(w.clock.monotonicMs() - startedMs);
+      return isUp ? accepted : { kind: 'failed', reason: 'unavailable', error: '503' };
+    };
+    await w.queue(...Array.from({ length: 40 }, (_, at) => ({ id: `d${at}` })));
+    start(stage(w, send));
+    await w.clock.advance(3 * HOUR_MS);
+    // It was tried each minute, though single deliveries were only tried every ten minutes.
+    const lateMs = attemptsAtMs.filter((ms) => ms > HOUR_MS);
+    const gaps = lateMs.slice(1).map((ms, at) => ms - lateMs[at]!);
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(61_000);
+    expect(lateMs.length).toBeLessThan(40 * 2 * 20);
+    isUp = true;
+    await w.clock.advance(61_000);
+    expect(await w.states()).toEqual({ delivered: 40 });
+  });
+
   test('one full mailbox delays no later message of its group, and only it is retried', async () => {
     const w = await world();
     const sent: string[] = [];

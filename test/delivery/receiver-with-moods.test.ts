@@ -46,7 +46,7 @@ describe('a receiver that fails in several ways', () => {
       lastError: '',
     });
     expect(requests.length).toBeGreaterThan(15);
-    expect(requests.at(-1)!.atUs - backAtUs).toBeLessThan(600_000_000);
+    expect(requests.at(-1)!.atUs - backAtUs).toBeLessThanOrEqual(61_000_000);
     const verifier = new Webhook(KEY);
     onTestFinished(() => void vi.useRealTimers());
     for (const { atUs, headers, body } of requests) {

@@ -291,6 +291,7 @@ const QUEUED = `
     attempts INTEGER NOT NULL,
     created_us BIGINT NOT NULL,
     next_attempt_us BIGINT NOT NULL,
+    not_before_us BIGINT NOT NULL DEFAULT 0,
     settled_us BIGINT NOT NULL,
     last_error TEXT NOT NULL,
     cut_off INTEGER NOT NULL DEFAULT 0,

@@ -381,6 +381,8 @@ const QUEUED = `
     attempts INTEGER NOT NULL,
     created_us INTEGER NOT NULL,
     next_attempt_us INTEGER NOT NULL,
+    -- If it was refused, or the receiver asked to wait: it is not claimed before, even if others are accepted.
+    not_before_us INTEGER NOT NULL DEFAULT 0,
     settled_us INTEGER NOT NULL,
     -- For people.
     last_error TEXT NOT NULL,

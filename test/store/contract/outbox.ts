@@ -640,6 +640,89 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await failing()).toEqual([other]);
     });
 
+    test('is tried again within a minute, by one of those that wait', async () => {
+      const hourUs = NOW_US + 3_600 * SECOND_US;
+      await enqueue(delivery('a'), delivery('b'), delivery('mail', { position: 1 }), delivery('asked'));
+      await claim();
+      await claim({ position: 1 });
+      const retry = (id: string, changes: Partial<Settlement> = {}): Settlement => ({
+        id,
+        state: 'retry',
+        nextAttemptAtUs: hourUs,
+        lastError: 'x',
+        failed: true,
+        ...changes,
+      });
+      const settled = [retry('asked', { notBeforeUs: hourUs }), retry('a'), retry('b'), retry('mail')];
+      await run((tx) => tx.outbox.settle(settled, NOW_US));
+      const soonUs = NOW_US + 60 * SECOND_US;
+      expect(await claim({ nowUs: soonUs - 1 })).toEqual([]);
+      expect(await claim({ nowUs: soonUs })).toEqual(['a']);
+      expect(await claim({ nowUs: soonUs, position: 1 })).toEqual(['mail']);
+      expect(await claim({ nowUs: hourUs - 1 })).toEqual([]);
+      expect((await claim({ nowUs: hourUs })).toSorted()).toEqual(['asked', 'b']);
+    });
+
+    test('that accepts something again after a minute makes due what waits for it', async () => {
+      const minuteUs = 60 * SECOND_US;
+      const hourUs = NOW_US + 60 * minuteUs;
+      const askedUs = NOW_US + 30 * minuteUs;
+      await enqueue(
+        delivery('down'),
+        delivery('asked'),
+        delivery('partly'),
+        delivery('probe'),
+        delivery('mail', { position: 1 }),
+        delivery('other', { receiver: 'pager' }),
+      );
+      await claim();
+      await claim({ position: 1 });
+      await claim({ receiver: 'pager' });
+      const settleAt = (nowUs: number, ...settlements: readonly Settlement[]) =>
+        run((tx) => tx.outbox.settle(settlements, nowUs));
+      const failed = { state: 'retry', nextAttemptAtUs: hourUs, lastError: 'x', failed: true } as const;
+      const delivered = { state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' } as const;
+      await settleAt(
+        NOW_US,
+        { ...failed, id: 'probe', nextAttemptAtUs: NOW_US },
+        { ...failed, id: 'down' },
+        { ...failed, id: 'asked', notBeforeUs: askedUs },
+        { ...failed, id: 'partly', remaining: ['b@x'], failed: false },
+        { ...failed, id: 'probe', nextAttemptAtUs: NOW_US + minuteUs },
+        ...['mail', 'other'].map((id) => ({ ...failed, id, notBeforeUs: hourUs })),
+      );
+      expect(await claim({ nowUs: NOW_US + minuteUs })).toEqual(['probe']);
+      await settleAt(NOW_US + minuteUs, { ...delivered, id: 'probe' });
+      expect((await claim({ nowUs: NOW_US + minuteUs })).toSorted()).toEqual(['down', 'partly']);
+      expect(await claim({ nowUs: askedUs - 1 })).toEqual([]);
+      expect(await claim({ nowUs: askedUs })).toEqual(['asked']);
+      expect(await claim({ nowUs: hourUs - 1, position: 1 })).toEqual([]);
+      expect(await claim({ nowUs: hourUs - 1, receiver: 'pager' })).toEqual([]);
+    });
+
+    test('that accepts only some makes nothing due sooner', async () => {
+      const hourUs = NOW_US + 3_600 * SECOND_US;
+      await enqueue(delivery('a'), delivery('b'), delivery('c'));
+      await claim();
+      const failed = { state: 'retry', lastError: 'x', failed: true } as const;
+      await run((tx) =>
+        tx.outbox.settle(
+          [
+            { ...failed, id: 'c', nextAttemptAtUs: NOW_US + SECOND_US },
+            { ...failed, id: 'a', nextAttemptAtUs: hourUs },
+          ],
+          NOW_US,
+        ),
+      );
+      await run((tx) =>
+        tx.outbox.settle(
+          [{ id: 'b', state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' }],
+          NOW_US + 59 * SECOND_US,
+        ),
+      );
+      expect(await claim({ nowUs: hourUs - 1 })).toEqual(['c']);
+    });
+
     test('ends with an integration that is no longer configured', async () => {
       const failing = async () => (await run((tx) => tx.outbox.failingIntegrations())).length;
       const ended = { id: 'a', nextAttemptAtUs: NOW_US, lastError: 'x' } as const;

@@ -169,7 +169,7 @@ export class PostgresOutbox implements OutboxStore {
 
   async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
     const revived = await this.#statements.rows<Lane & { readonly id: string }>(
-      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = $2, next_attempt_us = $2,
+      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = $2, next_attempt_us = $2, not_before_us = 0,
          settled_us = 0, last_error = '', refusals = 0, refused_by = ''
        WHERE id = ANY($1::text[]) AND state = 'dead' RETURNING id, receiver, position, lane`,
       ids,

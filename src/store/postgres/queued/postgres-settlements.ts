@@ -1,7 +1,14 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
-import type { DeliveryState, FailingIntegration, Settlement } from '../../outbox-store.ts';
+import {
+  type DeliveryState,
+  type FailingIntegration,
+  RECOVERED_AFTER_US,
+  type Settlement,
+  TRIED_EVERY_US,
+} from '../../outbox-store.ts';
 import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
+import { CLAIMABLE } from './postgres-claims.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import type { Lane, PostgresLanes } from './postgres-lanes.ts';
 
@@ -14,6 +21,13 @@ interface Before extends Lane {
   readonly remaining: string;
   readonly attempts: number;
   readonly next_attempt_us: number;
+}
+
+type Integration = Pick<FailingIntegration, 'receiver' | 'position' | 'integration'>;
+
+interface Settled {
+  readonly row: Before;
+  readonly settlement: Settlement;
 }
 
 interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
@@ -40,13 +54,28 @@ const SETTLE = `UPDATE delivery SET state = given.state, next_attempt_us = given
     lane = CASE WHEN given.leaves_lane THEN '' ELSE delivery.lane END,
     remaining = CASE WHEN given.state IN ('delivered', 'suppressed') THEN ''
       ELSE coalesce(given.remaining, delivery.remaining) END,
-    refusals = given.refusals, refused_by = given.refused_by, reference = given.reference
+    refusals = given.refusals, refused_by = given.refused_by, reference = given.reference,
+    not_before_us = given.not_before_us
   FROM ${given(
     `seq bigint, state text, next_us bigint, error text, failed boolean, remaining text, refusals integer,
-     refused_by text, reference text, leaves_lane boolean`,
+     refused_by text, reference text, leaves_lane boolean, not_before_us bigint`,
     { from: 2 },
   )}
   WHERE delivery.seq = given.seq`;
+
+/** If nothing of an integration is due within a minute, the delivery that just failed is due then. */
+const TRY_SOON = `UPDATE delivery SET next_attempt_us = $1
+  FROM ${given('seq bigint', { from: 2 })}
+  WHERE delivery.seq = given.seq AND NOT EXISTS (
+    SELECT 1 FROM delivery AS other
+    WHERE other.receiver = delivery.receiver AND other.position = delivery.position
+      AND other.integration = delivery.integration AND other.next_attempt_us <= $1 AND ${CLAIMABLE})`;
+
+/** Makes all that waits for integrations due that accept something again; `$1` is now. */
+const BRING_FORWARD = `UPDATE delivery SET next_attempt_us = greatest($1::bigint, not_before_us)
+  FROM ${given('receiver text, position integer, integration text', { from: 2 })}
+  WHERE delivery.receiver = given.receiver AND delivery.position = given.position
+    AND delivery.integration = given.integration AND next_attempt_us > $1::bigint AND ${CLAIMABLE}`;
 
 export class PostgresSettlements {
   readonly #statements: Statements;
@@ -96,32 +125,42 @@ export class PostgresSettlements {
       one.refusedBy ?? '',
       one.reference ?? '',
       one.leavesLane === true || one.remaining !== undefined,
+      one.notBeforeUs ?? 0,
     ]);
-    await this.#statements.run(SETTLE, nowUs, ...columnsOf(10, values));
+    await this.#statements.run(SETTLE, nowUs, ...columnsOf(11, values));
     for (const { row, settlement } of known) this.#counts.move(row.receiver, row.state, settlement.state);
     await this.#lanes.giveTurns(known.map(({ row }) => row));
+    await this.#trySoon(known, nowUs);
     await this.#noteHealth(known, nowUs);
   }
 
-  async #noteHealth(
-    known: readonly { readonly row: Before; readonly settlement: Settlement }[],
-    nowUs: number,
-  ): Promise<void> {
+  /** Has each integration of which an attempt failed tried again within a minute. */
+  async #trySoon(known: readonly Settled[], nowUs: number): Promise<void> {
+    const soonUs = nowUs + TRIED_EVERY_US;
+    const late = known.filter(
+      ({ settlement: { failed, notBeforeUs, nextAttemptAtUs } }) =>
+        failed && notBeforeUs === undefined && nextAttemptAtUs > soonUs,
+    );
+    const first = Map.groupBy(late, ({ row }) => integrationKey(row));
+    const seqs = [...first.values()].map(([one]) => one!.row.seq);
+    if (seqs.length > 0) await this.#statements.run(TRY_SOON, soonUs, seqs);
+  }
+
+  async #noteHealth(known: readonly Settled[], nowUs: number): Promise<void> {
     const accepted: Before[] = [];
     const forget = async () => {
-      const each = lastOfEach(accepted.splice(0), ({ receiver, position, integration }) =>
-        JSON.stringify([receiver, position, integration]),
-      );
+      const each = lastOfEach(accepted.splice(0), integrationKey);
       if (each.length === 0) return;
-      await this.#statements.run(
+      const failed = await this.#statements.rows<Integration & Pick<HealthRow, 'since_us'>>(
         `DELETE FROM failing_integration USING ${given('receiver text, position integer, integration text')}
          WHERE failing_integration.receiver = given.receiver AND failing_integration.position = given.position
-           AND failing_integration.integration = given.integration`,
-        ...columnsOf(
-          3,
-          each.map((one) => [one.receiver, one.position, one.integration]),
-        ),
+           AND failing_integration.integration = given.integration
+         RETURNING given.receiver, given.position, given.integration, since_us`,
+        ...integrationColumns(each),
       );
+      const recovered = failed.filter(({ since_us }) => nowUs - since_us >= RECOVERED_AFTER_US);
+      if (recovered.length === 0) return;
+      await this.#statements.run(BRING_FORWARD, nowUs, ...integrationColumns(recovered));
     };
     for (const { row, settlement } of known) {
       // If some recipients accepted it, the integration works, even if the others refuse.
@@ -157,4 +196,15 @@ export class PostgresSettlements {
       lastError,
     }));
   }
+}
+
+function integrationKey({ receiver, position, integration }: Integration): string {
+  return JSON.stringify([receiver, position, integration]);
+}
+
+function integrationColumns(all: readonly Integration[]) {
+  return columnsOf(
+    3,
+    all.map(({ receiver, position, integration }) => [receiver, position, integration]),
+  );
 }

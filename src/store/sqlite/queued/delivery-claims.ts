@@ -11,7 +11,7 @@ import type { DeliveryCounts } from './delivery-counts.ts';
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
 
 /** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
-const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
+export const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
 
 /** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;

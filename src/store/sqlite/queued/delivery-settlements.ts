@@ -1,8 +1,9 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
-import type { Settlement } from '../../outbox-store.ts';
+import { RECOVERED_AFTER_US, type Settlement, TRIED_EVERY_US } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { type Connection, textList } from '../connection.ts';
+import { CLAIMABLE } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
 import type { IntegrationHealth } from './integration-health.ts';
@@ -52,11 +53,12 @@ export class DeliverySettlements {
     const [row] = this.#sql.before.all(textList([ended.id]));
     const settlement = row && outcomeToRecord(ended, row);
     if (!settlement) return;
-    const { state, nextAttemptAtUs, lastError, failed = false, remaining, isGone } = settlement;
+    const { state, lastError, failed = false, remaining, isGone, notBeforeUs = 0 } = settlement;
     const { refusals = 0, refusedBy = '', reference = '', leavesLane = false } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const left = remaining ? JSON.stringify(remaining) : null;
     const isFailed = failed ? 1 : 0;
+    const nextAttemptAtUs = this.#nextAttemptUs(settlement, row, nowUs);
     this.#sql.settle.run(
       row.seq,
       state,
@@ -70,11 +72,12 @@ export class DeliverySettlements {
       refusedBy,
       reference,
       remaining || leavesLane ? 1 : 0,
+      notBeforeUs,
     );
     this.#counts.move(row.receiver, row.state, state);
     this.#lanes.giveTurn(row);
     // If some recipients accepted it, the integration works, even if the others refuse.
-    if (state === 'delivered' || remaining || isGone) this.#health.accepted(row);
+    if (state === 'delivered' || remaining || isGone) this.#accepted(row, nowUs);
     else if (failed && row.remaining === '') this.#health.failed(row, lastError, nowUs);
   }
 
@@ -87,9 +90,24 @@ export class DeliverySettlements {
     const ways = Map.groupBy(rows, ({ receiver, position }) => JSON.stringify([receiver, position]));
     for (const way of ways.values()) {
       for (const row of new Map(way.map((one) => [one.integration, one])).values())
-        this.#health.accepted(row);
+        this.#accepted(row, nowUs);
       this.#lanes.giveTurns(way[0]!, new Set(way.map(({ lane }) => lane)));
     }
+  }
+
+  /** When a delivery that failed is tried again: within a minute, unless another of its integration is. */
+  #nextAttemptUs({ failed, nextAttemptAtUs, notBeforeUs }: Settlement, row: Before, nowUs: number): number {
+    const soonUs = nowUs + TRIED_EVERY_US;
+    if (!failed || notBeforeUs !== undefined || nextAttemptAtUs <= soonUs) return nextAttemptAtUs;
+    const { receiver, position, integration } = row;
+    const isAnyTried = this.#sql.isAnyDue.get(receiver, position, integration, soonUs);
+    return isAnyTried ? nextAttemptAtUs : soonUs;
+  }
+
+  #accepted(row: Before, nowUs: number): void {
+    const failingSinceUs = this.#health.accepted(row);
+    if (failingSinceUs === undefined || nowUs - failingSinceUs < RECOVERED_AFTER_US) return;
+    this.#sql.bringForward.run(row.receiver, row.position, row.integration, nowUs);
   }
 }
 
@@ -110,8 +128,16 @@ function prepareSettling(connection: Connection) {
          END,
          lane = iif(?12, '', lane),
          remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END,
-         refusals = ?9, refused_by = ?10, reference = ?11
+         refusals = ?9, refused_by = ?10, reference = ?11, not_before_us = ?13
        WHERE seq = ?1`,
+    ),
+    isAnyDue: connection.prepare(
+      `SELECT 1 FROM delivery WHERE receiver = ? AND position = ? AND integration = ? AND next_attempt_us <= ?
+         AND ${CLAIMABLE} LIMIT 1`,
+    ),
+    bringForward: connection.prepare(
+      `UPDATE delivery SET next_attempt_us = max(?4, not_before_us)
+       WHERE receiver = ?1 AND position = ?2 AND integration = ?3 AND next_attempt_us > ?4 AND ${CLAIMABLE}`,
     ),
     deliver: connection.prepare(
       `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2,

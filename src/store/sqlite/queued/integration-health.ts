@@ -11,14 +11,15 @@ interface Row extends Integration {
 }
 
 export interface IntegrationHealth {
-  accepted(integration: Integration): void;
+  /** Returns since when it had accepted nothing; undefined if it had. */
+  accepted(integration: Integration): number | undefined;
   failed(integration: Integration, error: string, nowUs: number): void;
   failing(): FailingIntegration[];
 }
 
 export function createIntegrationHealth(connection: Connection): IntegrationHealth {
-  const forget = connection.prepare(
-    'DELETE FROM failing_integration WHERE receiver = ? AND position = ? AND integration = ?',
+  const forget = connection.prepare<Pick<Row, 'since_us'>>(
+    'DELETE FROM failing_integration WHERE receiver = ? AND position = ? AND integration = ? RETURNING since_us',
   );
   const count = connection.prepare(
     `INSERT INTO failing_integration (receiver, position, integration, failures, since_us, last_error)
@@ -30,7 +31,7 @@ export function createIntegrationHealth(connection: Connection): IntegrationHeal
   );
 
   return {
-    accepted: ({ receiver, position, integration }) => void forget.run(receiver, position, integration),
+    accepted: ({ receiver, position, integration }) => forget.get(receiver, position, integration)?.since_us,
     failed: ({ receiver, position, integration }, error, nowUs) =>
       void count.run(receiver, position, integration, nowUs, error),
     failing: () =>

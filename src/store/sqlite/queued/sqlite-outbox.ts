@@ -230,7 +230,7 @@ function prepareWriting(connection: Connection) {
          VALUES ${rows}`,
     ),
     revive: connection.prepare<Lane>(
-      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
+      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = ?2, next_attempt_us = ?2, not_before_us = 0, settled_us = 0,
          last_error = '', refusals = 0, refused_by = ''
        WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
     ),
