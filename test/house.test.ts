@@ -72,6 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'channels/receiver',
     'channels/traits',
     'channels/integration-identity',
+    'channels/integration-name',
     'config',
     'domain',
     'store',
@@ -79,6 +80,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   delivery: ['channels', 'domain', 'store'],
   health: [
     'channels/integration-identity',
+    'channels/integration-name',
     'channels/traits',
     'config',
     'document/problem',

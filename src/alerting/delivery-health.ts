@@ -1,4 +1,6 @@
 import { atPosition } from '../channels/integration-identity.ts';
+import { nameAt, sameKind } from '../channels/integration-name.ts';
+import type { Integration } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
 import { failingIntegration } from '../domain/kinds/delivery-failing.ts';
@@ -21,13 +23,23 @@ export async function watchDeliveries(
   const lasting = known.filter(({ state, memory }) => state === 'firing' || memory !== null);
   if (failing.length === 0 && lasting.length === 0) return NOTHING;
 
-  const facts = [...Map.groupBy(failing, nameOf)].map(([, all]) => failed(all));
+  const facts = [...Map.groupBy(failing, nameOf)].map(([, all]) => failed(config, all));
   const names = new Set(failing.map(nameOf));
   const whole = lasting.flatMap((alert): Fact[] => {
     const known = failingIntegration(alert);
     if (!known || names.has(nameOf(known))) return [];
     const { receiver, integration } = known;
-    return [{ fact: 'delivery_health', receiver, integration, accepts: true, reason: '', sinceUs: nowUs }];
+    return [
+      {
+        fact: 'delivery_health',
+        receiver,
+        integration,
+        through: '',
+        accepts: true,
+        reason: '',
+        sinceUs: nowUs,
+      },
+    ];
   });
   const { happenings } = await applyFacts(tx, [...facts, ...whole], config.rules, nowUs);
   return { done: 0, queued: 0, happenings };
@@ -47,12 +59,35 @@ function isConfigured(
   { receivers }: Pick<Config, 'receivers'>,
   { receiver, position, integration }: FailingIntegration,
 ): boolean {
-  const { integrations = [] } = receivers.find((one) => one.name === receiver) ?? {};
-  return atPosition(integrations, position)?.kind === integration;
+  return atPosition(integrationsOf(receivers, receiver), position)?.kind === integration;
 }
 
-/** A receiver's integrations of one kind count as one, which has been failing since the first of them failed. */
-function failed(all: readonly FailingIntegration[]): Fact {
-  const { receiver, integration, lastError, sinceUs } = all.toSorted((a, b) => a.sinceUs - b.sinceUs)[0]!;
-  return { fact: 'delivery_health', receiver, integration, accepts: false, reason: lastError, sinceUs };
+function integrationsOf(receivers: Config['receivers'], receiver: string): readonly Integration[] {
+  return receivers.find((one) => one.name === receiver)?.integrations ?? [];
+}
+
+/**
+ * A receiver's integrations of one kind count as one, which has been failing since the first of them failed. Those that
+ * fail are named, unless all do.
+ */
+function failed({ receivers }: Pick<Config, 'receivers'>, all: readonly FailingIntegration[]): Fact {
+  const bySince = all.toSorted((a, b) => a.sinceUs - b.sinceUs);
+  const { receiver, integration, lastError, sinceUs } = bySince[0]!;
+  const fact = { fact: 'delivery_health', receiver, integration, accepts: false, sinceUs } as const;
+  const integrations = integrationsOf(receivers, receiver);
+  if (all.length === sameKind(integrations, integration)) {
+    return { ...fact, through: integration, reason: lastError };
+  }
+  const named = bySince.map(({ position, lastError }) => ({
+    name: nameAt(integrations, position),
+    lastError,
+  }));
+  return {
+    ...fact,
+    through: named
+      .map(({ name }) => name)
+      .toSorted()
+      .join(', '),
+    reason: named.map(({ name, lastError }) => `${name}: ${lastError}`).join('\n'),
+  };
 }

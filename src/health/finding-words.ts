@@ -55,9 +55,9 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `Replica${many ? 's' : ''} ${replicas} ${many ? 'use' : 'uses'} another configuration than replica ${newest}, which read its file last. What is watched and who is notified depends on which replica does the work.`,
     action: 'Give all of them the same file and reload each. Show what one uses with: nestwatch config show',
   }),
-  receiver_failing: ({ receiver, integration, failures, lastError }) => ({
-    title: `receiver ${receiver} accepts nothing`,
-    summary: `Receiver ${receiver} accepts nothing through ${integration}, ${howMany(failures, 'attempt')} in a row${lastError ? `: ${lastError}` : '.'}`,
+  receiver_failing: ({ receiver, integration, others, failing, among, failures, lastError }) => ({
+    title: `receiver ${receiver} accepts nothing${failing === among ? '' : ` through ${failing === 1 ? integration : `${failing} of its ${among} integrations`}`}`,
+    summary: `Receiver ${receiver} accepts nothing through ${others && `${others}, nor through `}${integration}, ${howMany(failures, 'attempt')} in a row${lastError ? `: ${lastError}` : '.'}`,
     action: `It is retried automatically. Test it with: nestwatch test-receiver ${receiver}`,
   }),
   deliveries_dead: ({ receiver, count }) => ({

@@ -24,9 +24,16 @@ interface Findings {
   };
   /** `replicas` use another configuration than `newest`, the replica that loaded its configuration last. */
   readonly configs_differ: { readonly replicas: string; readonly many: boolean; readonly newest: string };
+  /**
+   * `integration` names the one that has failed longest, `failures` times in a row; `others` names the others that
+   * fail, empty for none. `failing` of the receiver's integrations fail, `among` is how many it has.
+   */
   readonly receiver_failing: {
     readonly receiver: string;
     readonly integration: string;
+    readonly others: string;
+    readonly failing: number;
+    readonly among: number;
     readonly failures: number;
     readonly lastError: string;
   };

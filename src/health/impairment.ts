@@ -50,7 +50,7 @@ export const IMPAIRMENTS = {
     alert: 'WatchImpaired',
   },
   receivers_failing: {
-    means: 'a receiver accepts none of its messages',
+    means: 'an integration of a receiver accepts nothing',
     stopsHeartbeat: 'if none of the receivers that were tried accepts anything',
     alert: 'DeliveryFailing',
   },

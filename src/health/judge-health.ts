@@ -125,11 +125,14 @@ function refusedBy({ mistakes, first, sinceUs }: RefusedConfig, names: readonly 
 
 function judgeDeliveries({ failing, isNobodyReached, dead }: KeptSnapshot, nowUs: number): Impairment[] {
   const failures = [...Map.groupBy(failing, ({ receiver }) => receiver)].map(([receiver, all]) => {
-    const [first] = all.toSorted((a, b) => a.sinceUs - b.sinceUs);
-    const { integration, failures, lastError, sinceUs } = first!;
+    const [first, ...others] = all.toSorted((a, b) => a.sinceUs - b.sinceUs);
+    const { name, among, failures, lastError, sinceUs } = first!;
     const facts = {
       receiver: plainText(receiver, MAX_TEXT_LENGTH),
-      integration,
+      integration: plainText(name, MAX_TEXT_LENGTH),
+      others: plainText(others.map((one) => one.name).join(', '), MAX_TEXT_LENGTH),
+      failing: all.length,
+      among,
       failures,
       lastError: plainText(lastError, MAX_TEXT_LENGTH),
     };

@@ -1,5 +1,6 @@
 /** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
 import { atPosition, positioned } from '../channels/integration-identity.ts';
+import { nameAt } from '../channels/integration-name.ts';
 import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
@@ -29,7 +30,12 @@ export async function readKept(
     nowUs,
   });
   const { count, latest } = faults;
-  const failing = known.failing.filter((one) => isConfigured(receivers, one));
+  const failing = known.failing.flatMap((one) => {
+    const { integrations = [] } = receivers.find(({ name }) => name === one.receiver) ?? {};
+    // An integration that is no longer configured does not count.
+    if (atPosition(integrations, one.position)?.kind !== one.integration) return [];
+    return [{ ...one, name: nameAt(integrations, one.position), among: integrations.length }];
+  });
   return {
     failing,
     isNobodyReached: isNobodyReached(receivers, failing, delivered),
@@ -41,15 +47,6 @@ export async function readKept(
       sinceUs: latest?.sinceUs ?? 0,
     },
   };
-}
-
-/** An integration that is no longer configured does not count. */
-function isConfigured(
-  receivers: Config['receivers'],
-  { receiver, position, integration }: FailingIntegration,
-) {
-  const { integrations = [] } = receivers.find(({ name }) => name === receiver) ?? {};
-  return atPosition(integrations, position)?.kind === integration;
 }
 
 /**

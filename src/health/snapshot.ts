@@ -94,9 +94,16 @@ export interface ReplicaSnapshot {
   readonly config: { readonly digest: string; readonly sinceUs: number };
 }
 
+interface NamedFailure extends FailingIntegration {
+  /** For people; without secrets. */
+  readonly name: string;
+  /** How many integrations its receiver has. */
+  readonly among: number;
+}
+
 export interface KeptSnapshot {
   /** Configured integrations that fail. */
-  readonly failing: readonly FailingIntegration[];
+  readonly failing: readonly NamedFailure[];
   /** Whether receivers of alerts were tried and none of them works. */
   readonly isNobodyReached: boolean;
   /** Deliveries of the last seven days that were given up. */

@@ -195,7 +195,7 @@ const STORIES: readonly Story[] = [
       answers = 200;
     },
     overMinutes: 10,
-    headline: /receiver ops accepts nothing/i,
+    headline: /receiver ops accepts nothing through webhook/i,
     // Its mails arrive, so somebody is notified of alerts.
     stopsHeartbeat: false,
     mailedMinutes: 15,

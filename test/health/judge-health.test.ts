@@ -11,6 +11,8 @@ const kept = (change: Partial<HealthSnapshot['kept']>) => aWell({ kept: { ...NOT
 const failing = {
   receiver: 'pager',
   integration: 'webhook',
+  name: 'webhook',
+  among: 1,
   position: 0,
   failures: 3,
   sinceUs: NOW_US - 5 * MINUTE_US,
@@ -259,10 +261,10 @@ const CASES: readonly [
   ],
   [
     'receivers_failing',
-    kept({ failing: [failing, { ...failing, integration: 'slack', position: 1, sinceUs: NOW_US }] }),
+    kept({ failing: [failing, { ...failing, name: 'slack', position: 2, sinceUs: NOW_US }] }),
     'warning',
     true,
-    'Receiver pager accepts nothing through webhook, 3 attempts in a row: it answered 503',
+    'Receiver pager accepts nothing through slack, nor through webhook, 3 attempts in a row: it answered 503',
   ],
   [
     'receivers_failing',
@@ -316,6 +318,23 @@ const CASES: readonly [
 ];
 
 describe('the health answer', () => {
+  const second = { ...failing, name: 'webhook 2 (b.example)', among: 3 };
+  const third = { ...failing, name: 'slack', position: 2, sinceUs: NOW_US, among: 3 };
+  test.each([
+    ['one of three', [second], 'receiver pager accepts nothing through webhook 2 (b.example)'],
+    ['two of three', [second, third], 'receiver pager accepts nothing through 2 of its 3 integrations'],
+    [
+      'all',
+      [
+        { ...second, among: 2 },
+        { ...third, among: 2 },
+      ],
+      'receiver pager accepts nothing',
+    ],
+  ])('says how much of a receiver fails: %s', (_, all, title) => {
+    expect(judgeHealth(kept({ failing: all })).map((one) => one.title)).toEqual([title]);
+  });
+
   test('is empty if all is well, up to each limit', () => {
     expect(judgeHealth(aWell())).toEqual([]);
     const bounds = inRegion({

@@ -1,4 +1,5 @@
 import type { Outcome } from '../../channels/channel.ts';
+import { numberedName } from '../../channels/integration-name.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';
@@ -40,7 +41,7 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const all: Taken[] = [];
   await sendSamples(edge, config, receiver, options.resolved, (integration, position, taken) => {
     all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
-    if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${sentWords(taken)}\n`);
+    if (!options.json) edge.stdout.write(`${numberedName(integration, position)}: ${sentWords(taken)}\n`);
   });
   if (options.json) edge.stdout.write(jsonText(all));
   const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
@@ -108,7 +109,7 @@ export function printSamples(
     edge.stdout.write(jsonText(all));
   }
   for (const { integration, position, text, templateError } of json ? [] : samples) {
-    edge.stderr.write(`${labelOf(integration, position)}:\n`);
+    edge.stderr.write(`${numberedName(integration, position)}:\n`);
     edge.stdout.write(`${text}\n`);
     if (templateError !== undefined) edge.stderr.write(`${templateError}\n`);
   }
@@ -137,10 +138,6 @@ async function triedForMembers(integration: Integration): Promise<Sent> {
   } catch (error) {
     return { outcome: 'not_accepted', detail: reasonOf(error) };
   }
-}
-
-function labelOf(integration: Integration, position: number): string {
-  return `${integration.kind} ${position + 1} (${whereOf(integration)})`;
 }
 
 function whereOf(integration: Integration): string {

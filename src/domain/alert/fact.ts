@@ -129,6 +129,11 @@ export type Fact =
       readonly receiver: string;
       /** `email`, `webhook`, … */
       readonly integration: string;
+      /**
+       * For people: `integration` itself if all of that kind fail, otherwise the names of those that do; empty when it
+       * accepts.
+       */
+      readonly through: string;
       /** False from the first failed attempt until one is accepted. */
       readonly accepts: boolean;
       /** The error of the last attempt, for people; empty when it accepts. */

@@ -1,4 +1,7 @@
-/** A receiver accepts nothing through one sort of integration, so the people who rely on it are not notified. */
+/**
+ * A receiver accepts nothing through one or more integrations of a kind, so the people who rely on them are not
+ * notified.
+ */
 import type { Alert } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate } from '../alert/labels.ts';
@@ -13,6 +16,7 @@ interface Integration {
 }
 
 interface Memory extends Integration {
+  readonly through: string;
   readonly sinceUs: number;
   readonly reason: string;
 }
@@ -21,7 +25,7 @@ export const deliveryFailing = defineKind({
   name: 'DeliveryFailing',
   fires:
     "an integration of a receiver accepts nothing. The receiver's fallback is notified or, if it has none, all other receivers",
-  resolves: 'the receiver accepts messages again',
+  resolves: 'the receiver accepts messages through it again',
   words: {
     firing: 'Receiver not reached',
     still: 'Receiver still not reached',
@@ -32,7 +36,7 @@ export const deliveryFailing = defineKind({
   labels: ['integration', 'receiver', 'region'],
   isOfNoRegion: true,
   isResolvableByHand: () => false,
-  remembers: { receiver: 'text', integration: 'text', sinceUs: 'instant', reason: 'text' },
+  remembers: { receiver: 'text', integration: 'text', through: 'text', sinceUs: 'instant', reason: 'text' },
 
   raisedBy: ['delivery_health'],
   observes: ['delivery_health'],
@@ -43,19 +47,20 @@ export const deliveryFailing = defineKind({
     return { subject: subjectOf(fact), labels: { region: 'all', receiver, integration } };
   },
 
-  raise(alert, { receiver, integration, reason, ...fact }, context) {
-    if (alert.memory !== null) return undefined;
+  /** The reason comes from outside and may differ each time, so the first one is kept while the same ones fail. */
+  raise(alert, { receiver, integration, through, reason, ...fact }, context) {
+    if ((alert.memory as Memory | null)?.through === through) return undefined;
     // Our clock may have been set back since.
     const sinceUs = Math.min(fact.sinceUs, context.nowUs);
-    const memory: Memory = { receiver, integration, sinceUs, reason };
+    const memory: Memory = { receiver, integration, through, sinceUs, reason };
     const dueAtUs = sinceUs + context.rule.forMs * 1000;
-    if (dueAtUs <= context.nowUs) return firing(alert, memory, context);
+    if (alert.state === 'firing' || dueAtUs <= context.nowUs) return firing(alert, memory, context);
     return remember(alert, memory, dueAtUs, context.nowUs);
   },
 
   observe(alert, fact, { nowUs }) {
     if (!fact.accepts || alert.subject !== subjectOf(fact)) return undefined;
-    return clear(alert, fact.sinceUs, 'the receiver accepts messages again', nowUs);
+    return clear(alert, fact.sinceUs, 'messages are accepted again', nowUs);
   },
 
   tick(alert, context) {
@@ -74,9 +79,8 @@ function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string
   return `${subjectPart(receiver)}/${subjectPart(integration)}`;
 }
 
-/** The message comes from the receiver and may differ each time, so the first one is kept. */
 function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing through ${labels.integration ?? ''}`;
+  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing through ${memory.through}`;
   const annotations = annotate({ rule, labels }, summary, memory.reason);
   const { sinceUs: startsAtUs } = memory;
   return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);

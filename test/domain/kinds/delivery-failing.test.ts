@@ -6,7 +6,8 @@ type Health = Extract<Fact, { fact: 'delivery_health' }>;
 
 function health(accepts: boolean, since: number, changes: Partial<Health> = {}): Fact {
   const reason = accepts ? '' : 'HTTP 503';
-  const told = { receiver: 'ops', integration: 'webhook', accepts, reason, sinceUs: minute(since) };
+  const through = accepts ? '' : 'webhook';
+  const told = { receiver: 'ops', integration: 'webhook', through, accepts, reason, sinceUs: minute(since) };
   return { fact: 'delivery_health', ...told, ...changes };
 }
 
@@ -46,6 +47,37 @@ describe('DeliveryFailing', () => {
     expect(story.tell(11, health(false, 5, { reason: 'HTTP 500' })).alerts).toEqual([]);
   });
 
+  test('says through which ones it accepts nothing, also when others fail instead', () => {
+    const story = watch();
+    const second = { through: 'webhook 2 (b.example)', reason: 'webhook 2 (b.example): HTTP 503' };
+    const third = { through: 'webhook 3 (c.example)', reason: 'webhook 3 (c.example): HTTP 500' };
+    story.tell(5, health(false, 5, second));
+    story.pass(10);
+    expect(story.the('DeliveryFailing').annotations).toEqual({
+      summary: 'Receiver ops accepts nothing through webhook 2 (b.example)',
+      description: 'webhook 2 (b.example): HTTP 503',
+    });
+    story.tell(11, health(false, 11, third));
+    expect(story.the('DeliveryFailing')).toMatchObject({
+      state: 'firing',
+      startsAtUs: minute(5),
+      annotations: {
+        summary: 'Receiver ops accepts nothing through webhook 3 (c.example)',
+        description: 'webhook 3 (c.example): HTTP 500',
+      },
+    });
+  });
+
+  test('waits as long for one that fails instead of another', () => {
+    const story = watch();
+    story.tell(5, health(false, 5, { through: 'webhook 1 (a.example)' }));
+    story.tell(9, health(false, 8, { through: 'webhook 2 (b.example)' }));
+    story.pass(12.9);
+    expect(story.firing()).toEqual([]);
+    story.pass(13);
+    expect(story.the('DeliveryFailing')).toMatchObject({ state: 'firing', startsAtUs: minute(8) });
+  });
+
   test('resolves when it accepts again, and may fail anew', () => {
     const story = watch();
     story.tell(5, health(false, 5));
@@ -54,7 +86,7 @@ describe('DeliveryFailing', () => {
     expect(story.the('DeliveryFailing')).toMatchObject({
       state: 'resolved',
       endsAtUs: minute(19),
-      annotations: { resolved_by: 'the receiver accepts messages again' },
+      annotations: { resolved_by: 'messages are accepted again' },
     });
     story.tell(30, health(false, 30));
     story.pass(34);

@@ -35,7 +35,14 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
   FeedIncomplete: [{ fact: 'feed_gap', region: 'eu', feed: 'flight', missing: 1, sinceUs: minute(0) }],
   SchemaDrift: [schemaDrift(539)],
   DeliveryFailing: [
-    { fact: 'delivery_health', receiver: 'ops', integration: 'email', accepts: false, ...LONG_AGO },
+    {
+      fact: 'delivery_health',
+      receiver: 'ops',
+      integration: 'email',
+      through: 'email',
+      accepts: false,
+      ...LONG_AGO,
+    },
   ],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

@@ -146,9 +146,9 @@ const FINDINGS: FindingWords = {
     action:
       'Geben Sie allen dieselbe Datei, und lassen Sie jedes sie neu lesen. Was gilt, zeigt: nestwatch config show',
   }),
-  receiver_failing: ({ receiver, integration, failures, lastError }) => ({
-    title: `Empfänger ${receiver} nimmt nichts an`,
-    summary: `Empfänger ${receiver} nimmt über ${integration} nichts an, ${count(failures, 'Versuch', 'Versuche')} in Folge${lastError ? `: ${lastError}` : '.'}`,
+  receiver_failing: ({ receiver, integration, others, failing, among, failures, lastError }) => ({
+    title: `Empfänger ${receiver} nimmt ${failing === among ? '' : `über ${failing === 1 ? integration : `${failing} von ${among} Integrationen`} `}nichts an`,
+    summary: `Empfänger ${receiver} nimmt über ${others && `${others} nichts an, auch nicht über `}${integration}${others ? '' : ' nichts an'}, ${count(failures, 'Versuch', 'Versuche')} in Folge${lastError ? `: ${lastError}` : '.'}`,
     action: `Es wird von selbst weiter versucht. Zum Ausprobieren: nestwatch test-receiver ${receiver}`,
   }),
   deliveries_dead: ({ receiver, count: dead }) => ({
