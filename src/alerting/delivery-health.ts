@@ -1,5 +1,5 @@
 import { atPosition } from '../channels/integration-identity.ts';
-import { nameAt, sameKind } from '../channels/integration-name.ts';
+import { integrationName, sameKind } from '../channels/integration-name.ts';
 import type { Integration } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
@@ -79,7 +79,7 @@ function failed({ receivers }: Pick<Config, 'receivers'>, all: readonly FailingI
     return { ...fact, through: integration, reason: lastError };
   }
   const named = bySince.map(({ position, lastError }) => ({
-    name: nameAt(integrations, position),
+    name: integrationName(integrations, atPosition(integrations, position)!),
     lastError,
   }));
   return {

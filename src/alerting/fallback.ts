@@ -1,3 +1,5 @@
+import { integrationAt } from '../channels/integration-identity.ts';
+import { integrationName } from '../channels/integration-name.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
@@ -72,6 +74,8 @@ async function fallBackOne(
   if (!fallback || notification.kind !== 'group') return tally;
   const news = await withoutKnownEnds(tx, fallback.name, notification);
   if (news.alerts.length === 0 && notification.alerts.length > 0) return tally;
+  const through = throughWhat(receivers, delivery, notification);
+  const notice = `This was meant for receiver ${delivery.receiver}, ${whyNot(delivery, through)}`;
   const queued = new Map<Audience, GroupNotification>();
   let most = 0;
   for (const [audience, to] of audiencesOf(fallback)) {
@@ -85,7 +89,7 @@ async function fallBackOne(
     const isCovered = alerts.length === 0 || (isBrief && isCounted(news, copied));
     if (copied.length > 0 && isCovered) continue;
     const id = copyId(base, copied.length);
-    const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
+    const copy = copyFor(fallback, notice, { ...whole, id, alerts });
     const wanted = to
       .filter((one) => takes(one, copy))
       .map((destination) => newDelivery(copy, destination, nowUs));
@@ -201,14 +205,9 @@ function withoutCopied(
   });
 }
 
-function copyFor(
-  { name }: Receiver,
-  delivery: ClaimedDelivery['delivery'],
-  notification: GroupNotification,
-): GroupNotification {
+function copyFor({ name }: Receiver, notice: string, notification: GroupNotification): GroupNotification {
   // Addresses of the original, if it has any, are not the fallback's.
   const { to: _, notices = [], ...rest } = notification;
-  const notice = `This was meant for receiver ${delivery.receiver}, ${whyNot(delivery)}`;
   return { ...rest, receiver: name, thread: rest.id, notices: [...notices, notice] };
 }
 
@@ -227,8 +226,21 @@ function copyId(base: string, index: number): string {
   return index === 0 ? base : `${base}-copy${index + 1}`;
 }
 
-function whyNot({ state, lastError }: ClaimedDelivery['delivery']): string {
-  if (state === 'suppressed') return `which notified nobody: ${lastError}.`;
-  const why = lastError === '' ? 'which has not accepted it yet' : `which has not accepted it: ${lastError}`;
+/** The receiver may have accepted it through another of its integrations. Empty if it has no other. */
+function throughWhat(
+  receivers: Config['receivers'],
+  { receiver, integration, position }: Delivery,
+  { identities = [] }: GroupNotification,
+): string {
+  const { integrations = [] } = receivers.find((one) => one.name === receiver) ?? {};
+  if (integrations.length < 2) return '';
+  const present = integrationAt(integrations, position, identities);
+  return ` through ${present ? integrationName(integrations, present) : integration}`;
+}
+
+function whyNot({ state, lastError }: Delivery, through: string): string {
+  if (state === 'suppressed') return `which notified nobody${through}: ${lastError}.`;
+  const not = `which has not accepted it${through}`;
+  const why = lastError === '' ? `${not} yet` : `${not}: ${lastError}`;
   return state === 'dead' ? `${why}.` : `${why}. It is still being tried there.`;
 }

@@ -1,5 +1,4 @@
 /** Names integrations for people, without secrets. */
-import { positioned } from './integration-identity.ts';
 import type { Integration } from './receiver.ts';
 import { channelOf } from './registry.ts';
 
@@ -8,12 +7,9 @@ export function numberedName(integration: Integration, index: number): string {
   return `${integration.kind} ${index + 1} (${channelOf(integration).destination(integration)})`;
 }
 
-/** The name of the integration at a position: its kind alone if its receiver has no other of that kind. */
-export function nameAt(integrations: readonly Integration[], position: number): string {
-  const index = positioned(integrations).findIndex(([one]) => one === position);
-  const integration = integrations[index];
-  if (!integration) throw new Error(`no integration has the position ${position}`);
-  return sameKind(integrations, integration.kind) > 1 ? numberedName(integration, index) : integration.kind;
+/** The name of one of a receiver's `integrations`: its kind alone if the receiver has no other of that kind. */
+export function integrationName(integrations: readonly Integration[], one: Integration): string {
+  return sameKind(integrations, one.kind) > 1 ? numberedName(one, integrations.indexOf(one)) : one.kind;
 }
 
 /** How many integrations are of this kind. */

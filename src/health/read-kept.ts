@@ -1,6 +1,6 @@
 /** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
 import { atPosition, positioned } from '../channels/integration-identity.ts';
-import { nameAt } from '../channels/integration-name.ts';
+import { integrationName } from '../channels/integration-name.ts';
 import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
@@ -33,8 +33,9 @@ export async function readKept(
   const failing = known.failing.flatMap((one) => {
     const { integrations = [] } = receivers.find(({ name }) => name === one.receiver) ?? {};
     // An integration that is no longer configured does not count.
-    if (atPosition(integrations, one.position)?.kind !== one.integration) return [];
-    return [{ ...one, name: nameAt(integrations, one.position), among: integrations.length }];
+    const integration = atPosition(integrations, one.position);
+    if (integration?.kind !== one.integration) return [];
+    return [{ ...one, name: integrationName(integrations, integration), among: integrations.length }];
   });
   return {
     failing,

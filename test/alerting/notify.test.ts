@@ -769,6 +769,20 @@ describe('a fallback', () => {
     ]);
   });
 
+  test('is told through what its receiver has not accepted it, if something else of it has', async () => {
+    const both = [...hook('ops').integrations, email()];
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: both, fallback: 'backup' }, hook('backup')],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(3);
+    expect(desk.mails).toHaveLength(1);
+    expect(desk.received.at(-1)!.body.notices).toEqual([
+      'This was meant for receiver ops, which has not accepted it through webhook: HTTP 503. It is still being tried there.',
+    ]);
+  });
+
   test('that accepts nothing itself is where it ends', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup', { fallback: 'ops' })],
@@ -788,6 +802,9 @@ describe('a fallback', () => {
     await desk.fails('A');
     await desk.pass(5);
     expect(desk.lines()).toEqual(['backup@0 firing: A firing +1']);
+    expect(desk.received.at(-1)!.body.notices).toEqual([
+      expect.stringContaining('which has not accepted it through webhook 1 (ops.example): HTTP 503.'),
+    ]);
     expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
   });
 
