@@ -56,6 +56,11 @@ export async function queue(
   await tx.outbox.enqueue({ ...notification, identities: identitiesOf(integrations) }, deliveries, covers);
 }
 
+/** The lane in which an integration is sent the messages of one group in order. */
+export function laneOf(position: number, groupKey: string): string {
+  return `${position} ${groupKey}`;
+}
+
 /**
  * A new delivery of a notification, to be tried at once. Deliveries of one `groupKey` to an integration share a lane:
  * they are sent in order. One leaves the lane when only some of its recipients have accepted it, or when it fails
@@ -73,7 +78,7 @@ export function newDelivery(
     receiver,
     integration: kind,
     position,
-    lane: groupKey === undefined ? '' : `${position} ${groupKey}`,
+    lane: groupKey === undefined ? '' : laneOf(position, groupKey),
     state: 'pending',
     attempts: 0,
     createdAtUs: nowUs,

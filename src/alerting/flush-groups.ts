@@ -31,6 +31,7 @@ import { withoutOtherEnds } from './flush/fallback-ends.ts';
 import type { FlushConfig, FlushContext } from './flush/flush-context.ts';
 import { notifyFormerReceiver } from './flush/former-receiver.ts';
 import { receiversHeldBackFrom } from './flush/gathered-groups.ts';
+import { createUnsettledGatherings } from './flush/keep-order.ts';
 import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
@@ -64,8 +65,9 @@ export async function flushGroups(
   const serviceLinks = createServiceLinks(config.regions);
   const pauseAfter = pausing(tx);
   const heldBackFrom = await receiversHeldBackFrom(tx, config.receivers);
+  const unsettledGatherings = createUnsettledGatherings(tx, config.receivers);
   const broken = new Set(await tx.faults.names('group'));
-  const shared = { tx, config, muting, pauseAfter, heldBackFrom, serviceLinks, nowUs };
+  const shared = { tx, config, muting, pauseAfter, heldBackFrom, unsettledGatherings, serviceLinks, nowUs };
   const batch: Batch = {
     due,
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,

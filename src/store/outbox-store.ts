@@ -154,6 +154,9 @@ export interface DeliveryQuery extends Filter {
   readonly cursor?: string | undefined;
 }
 
+/** A lane of one integration. */
+export type Lane = Pick<Delivery, 'receiver' | 'position' | 'lane'>;
+
 /** Events of an alert with `afterSeq < seq <= lastSeq`. */
 export interface LinkedSpan {
   readonly alertId: string;
@@ -179,6 +182,13 @@ export interface OutboxStore {
     deliveries: readonly Delivery[],
     covers?: readonly LinkedSpan[],
   ): Promise<void>;
+  /**
+   * Those of these lanes in which something is not settled yet; with `alertIds`, something that lists one of these
+   * alerts.
+   */
+  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]>;
+  /** Moves what is not settled yet in these lanes of an integration to the lane `into` of the same integration. */
+  joinLanes(lanes: readonly Lane[], into: string): Promise<void>;
   /** The notifications that cover an event, by listing or counting it, oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
   /** The notifications that list an alert, newest first, even if the alert itself was deleted. */

@@ -13,6 +13,7 @@ import { plainText } from '../../text/plain-text.ts';
 import { newDelivery, queue } from '../destination.ts';
 import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
+import { keepOrder } from './keep-order.ts';
 
 /** Flights whose outcomes are shown. */
 const LAST_FLIGHTS = 10;
@@ -40,20 +41,22 @@ interface Enqueued {
  * one may stand in. What reaches nobody is due for the fallback at once (`fallback.ts`).
  */
 export async function enqueueMessages(
-  { tx, nowUs, serviceLinks }: FlushContext,
+  context: FlushContext,
   flushed: NotifyingFlush,
   receiver: Receiver | undefined,
   owner: string,
   notices: readonly string[],
 ): Promise<Enqueued> {
+  const { tx, nowUs, serviceLinks } = context;
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
   const drafts = await draftMessages(tx, flushed, receiver, owner, nowUs);
+  const lanes = await keepOrder(context, flushed, receiver);
   for (const [index, draft] of drafts.entries()) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
-    const message = { flushId: flushIdOf(flushed), isFallenBackFrom, serviceLinks };
+    const message = { flushId: flushIdOf(flushed), lanes, isFallenBackFrom, serviceLinks };
     await enqueue(tx, draft, receiver, notices, message, nowUs);
     if (draft.suppressed === undefined) queued += draft.to.length;
     else suppressed += draft.to.length;
@@ -64,6 +67,8 @@ export async function enqueueMessages(
 
 interface Message {
   readonly flushId: string;
+  /** Lanes in place of the group's own, by the position of the integration. */
+  readonly lanes: ReadonlyMap<number, string>;
   readonly isFallenBackFrom: boolean;
   readonly serviceLinks: ServiceLinks;
 }
@@ -73,7 +78,7 @@ async function enqueue(
   draft: Draft,
   receiver: Receiver,
   notices: readonly string[],
-  { flushId, isFallenBackFrom, serviceLinks }: Message,
+  { flushId, lanes, isFallenBackFrom, serviceLinks }: Message,
   nowUs: number,
 ): Promise<void> {
   const { id, what, part, addresses, suppressed } = draft;
@@ -92,6 +97,7 @@ async function enqueue(
   const fallbackAtUs = nowUs + (suppressed === undefined ? FALLBACK_AFTER_US : 0);
   const deliveries = draft.to.map((destination) => ({
     ...newDelivery({ id, receiver: receiver.name, groupKey: what.group.key }, destination, nowUs),
+    ...(lanes.has(destination[0]) && { lane: lanes.get(destination[0])! }),
     ...(suppressed !== undefined && {
       state: 'suppressed' as const,
       settledAtUs: nowUs,

@@ -20,6 +20,8 @@ export interface FlushContext {
   readonly pauseAfter: PauseAfter;
   /** Receivers from which something is held back. Asked once for all groups, since it is rare. */
   readonly heldBackFrom: Set<string>;
+  /** The receivers to which something of a gathering group is not settled yet (`keep-order.ts`). */
+  readonly unsettledGatherings: () => Promise<Set<string>>;
   readonly serviceLinks: ServiceLinks;
   /** What the stages have queued and have to report. */
   readonly tally: Tally;

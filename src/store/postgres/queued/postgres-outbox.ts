@@ -5,6 +5,7 @@ import type {
   Delivery,
   DeliveryQuery,
   FailingIntegration,
+  Lane,
   LinkedSpan,
   OutboxStore,
   SentNotification,
@@ -17,7 +18,7 @@ import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
-import { firstInLanes, LANE_IS_FREE, type Lane, PostgresLanes } from './postgres-lanes.ts';
+import { firstInLanes, LANE_IS_FREE, PostgresLanes } from './postgres-lanes.ts';
 import { type Covered, noteCovered, PostgresNotified } from './postgres-notified.ts';
 import { PostgresSettlements } from './postgres-settlements.ts';
 
@@ -138,6 +139,14 @@ export class PostgresOutbox implements OutboxStore {
     const numbers = await write(statements, queued);
     const covered = queued.map((one, index) => ({ ...one.covered, seq: numbers[index]! }));
     await noteCovered(statements, covered);
+  }
+
+  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
+    return this.#lanes.unsettled(lanes, alertIds);
+  }
+
+  joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
+    return this.#lanes.join(lanes, into);
   }
 
   notificationsOfEvent(key: string) {

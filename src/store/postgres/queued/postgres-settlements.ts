@@ -2,6 +2,7 @@
 import {
   type DeliveryState,
   type FailingIntegration,
+  type Lane,
   RECOVERED_AFTER_US,
   type Settlement,
   TRIED_EVERY_US,
@@ -10,7 +11,7 @@ import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import { CLAIMABLE } from './postgres-claims.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
-import type { Lane, PostgresLanes } from './postgres-lanes.ts';
+import type { PostgresLanes } from './postgres-lanes.ts';
 
 /** A delivery before it settles. */
 interface Before extends Lane {

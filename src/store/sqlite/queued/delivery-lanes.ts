@@ -7,12 +7,9 @@
  * when it fails alone (`delivery/isolated-failure.ts`).
  */
 
-import type { DeliveryState } from '../../outbox-store.ts';
+import type { DeliveryState, Lane } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
-
-/** A lane of one integration of one receiver; `lane` is empty for none. */
-export type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 
 /** The condition of the partial index `delivery_lane`; SQLite uses the index only if the text is identical. */
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
@@ -30,8 +27,6 @@ export class DeliveryLanes {
    * in no lane, or nothing waits in its lane, neither in the store nor before it among these.
    */
   turnsAmong(deliveries: readonly Lane[]): (delivery: Lane & Pick<DeliveryRow, 'state'>) => boolean {
-    const nameOf = ({ receiver, position, lane }: Lane) =>
-      JSON.stringify([encodeText(receiver), position, encodeText(lane)]);
     const lanes = deliveries.filter(({ lane }) => lane !== '').map(nameOf);
     const taken = new Set(this.#sql.taken.all(`[${lanes.join()}]`).map(({ index }) => lanes[index]!));
     return (delivery) => {
@@ -41,6 +36,21 @@ export class DeliveryLanes {
       if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
       return isFree;
     };
+  }
+
+  /** Those of these lanes in which something is unsettled; with `alertIds`, that lists one of these alerts. */
+  unsettled(lanes: readonly Lane[], alertIds: readonly string[] | undefined): Lane[] {
+    const given = `[${lanes.map(nameOf).join()}]`;
+    const found =
+      alertIds === undefined ? this.#sql.taken.all(given) : this.#sql.listing.all(given, textList(alertIds));
+    return found.map(({ index }) => lanes[index]!);
+  }
+
+  /** Moves what is unsettled in these lanes to another lane of the same integration. */
+  join(lanes: readonly Lane[], into: string): void {
+    for (const { receiver, position, lane } of lanes) this.#sql.move.run(receiver, position, lane, into);
+    const [first] = lanes;
+    if (first) this.giveTurn({ ...first, lane: into });
   }
 
   /** Gives the lane's turn to the right delivery after one of its deliveries has changed its state. */
@@ -59,6 +69,10 @@ export class DeliveryLanes {
   }
 }
 
+function nameOf({ receiver, position, lane }: Lane): string {
+  return JSON.stringify([encodeText(receiver), position, encodeText(lane)]);
+}
+
 function prepareLanes(connection: Connection) {
   const ofLane = 'receiver = ? AND position = ? AND lane = ?';
   return {
@@ -66,6 +80,16 @@ function prepareLanes(connection: Connection) {
       `SELECT key AS "index" FROM json_each(?) AS given WHERE EXISTS (
          SELECT 1 FROM delivery WHERE receiver = given.value ->> 0 AND position = given.value ->> 1
            AND lane = given.value ->> 2 AND ${UNSETTLED})`,
+    ),
+    listing: connection.prepare<{ index: number }>(
+      `SELECT key AS "index" FROM json_each(?1) AS given WHERE EXISTS (
+         SELECT 1 FROM delivery JOIN notified_alert ON notified_alert.notification = delivery.notification
+         WHERE receiver = given.value ->> 0 AND position = given.value ->> 1 AND lane = given.value ->> 2
+           AND ${UNSETTLED}
+           AND alert IN (SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?2))))`,
+    ),
+    move: connection.prepare(
+      `UPDATE delivery SET lane = ?4 WHERE receiver = ?1 AND position = ?2 AND lane = ?3 AND ${UNSETTLED}`,
     ),
     isLeasedIn: connection.prepare(
       `SELECT 1 FROM delivery WHERE ${ofLane} AND turn = 1 AND ${UNSETTLED} AND state = 'leased'`,

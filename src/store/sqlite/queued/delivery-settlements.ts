@@ -1,11 +1,11 @@
 /** Settles attempts: updates the delivery, its lane, and its integration's health. */
-import { RECOVERED_AFTER_US, type Settlement, TRIED_EVERY_US } from '../../outbox-store.ts';
+import { type Lane, RECOVERED_AFTER_US, type Settlement, TRIED_EVERY_US } from '../../outbox-store.ts';
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { type Connection, textList } from '../connection.ts';
 import { CLAIMABLE } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
-import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
+import type { DeliveryLanes } from './delivery-lanes.ts';
 import type { IntegrationHealth } from './integration-health.ts';
 
 /** A delivery before it settles. */

@@ -6,6 +6,7 @@ import type {
   DeliveryQuery,
   DeliveryState,
   FailingIntegration,
+  Lane,
   LinkedSpan,
   OutboxStore,
   SentNotification,
@@ -17,7 +18,7 @@ import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
-import { DeliveryLanes, type Lane } from './delivery-lanes.ts';
+import { DeliveryLanes } from './delivery-lanes.ts';
 import { DeliveryPages } from './delivery-pages.ts';
 import { DeliverySettlements } from './delivery-settlements.ts';
 import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
@@ -127,6 +128,14 @@ export class SqliteOutbox implements OutboxStore {
       values.push(delivery.createdAtUs, delivery.nextAttemptAtUs, delivery.settledAtUs, delivery.lastError);
       values.push(delivery.fallbackAtUs ?? null);
     });
+  }
+
+  async unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
+    return this.#lanes.unsettled(lanes, alertIds);
+  }
+
+  async joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
+    this.#lanes.join(lanes, into);
   }
 
   async notificationsOfEvent(key: string) {
