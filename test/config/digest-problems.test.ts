@@ -60,7 +60,7 @@ describe('digests and the heartbeat', () => {
       digest('{ name: "", cron: "61 * * * *", timezone: Mars, receiver: ops }'),
       [
         '5:13: digests[0].name: must not be empty',
-        '5:23: digests[0].cron: the cron expression "61 * * * *" is not valid: 61 is a invalid expression for minute',
+        '5:23: digests[0].cron: the cron expression "61 * * * *" is not valid: its minute "61" must be within 0-59',
         '5:47: digests[0].timezone: "Mars" is not a time zone such as Europe/Amsterdam or UTC',
       ],
     ],
@@ -71,6 +71,11 @@ describe('digests and the heartbeat', () => {
         '2:19: heartbeat.url: must be a URL that begins with http:// or https://',
         '2:32: heartbeat.interval: must be a duration such as 30s, 5m or 1h30m',
       ],
+    ],
+    [
+      'a cron expression without a day',
+      digest('{ name: daily, cron: "0 8 31 6 *", receiver: ops }'),
+      ['5:26: digests[0].cron: the cron expression "0 8 31 6 *" never matches: no day is like this'],
     ],
     [
       'a time zone that is none',

@@ -132,7 +132,7 @@ describe('silences', () => {
 
 describe('a preview', () => {
   test.each([
-    ['cron=0-99999999 * * * *&window=1h', 'two digits'],
+    ['cron=0-99999999 * * * *&window=1h', 'must be within 0-59'],
     [`matchers=${encodeURIComponent('bird!~"(|.){0,1000}"')}`, 'too large'],
     [
       `matchers=${encodeURIComponent(

@@ -1,6 +1,6 @@
 /**
  * Evaluates time windows that a cron expression opens repeatedly. Whether one is open depends on when the expression
- * last matched. An hour that a clock change skips opens nothing; one that it repeats opens twice.
+ * last matched.
  */
 import { LIMITS } from '../../limits.ts';
 import { type Cron, createCron, cronProblem } from '../../time/cron.ts';
@@ -9,13 +9,11 @@ import type { Recurrence, Recurrences } from './silence.ts';
 const MINUTE_MS = 60_000;
 const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
 
-/**
- * The cached state of a recurrence: its newest opening up to `checkedToUs`; undefined if it is too long ago to
- * matter.
- */
+/** A recurrence, and its newest opening at any instant in [fromUs, untilUs); undefined if its window is over by then. */
 interface Known {
   readonly cron: Cron;
-  checkedToUs: number;
+  fromUs: number;
+  untilUs: number;
   openedUs: number | undefined;
 }
 
@@ -27,11 +25,7 @@ export function createRecurrences(): Recurrences {
     const key = JSON.stringify([cron, timezone, durationMs]);
     const found = known.get(key);
     if (found) return found;
-    const made = {
-      cron: createCron(cron, timezone),
-      checkedToUs: Number.NEGATIVE_INFINITY,
-      openedUs: undefined,
-    };
+    const made = { cron: createCron(cron, timezone), fromUs: 0, untilUs: 0, openedUs: undefined };
     // Silences come and go, so the oldest entry is evicted.
     const [oldest] = known.size >= LIMITS.silences.most ? known.keys() : [];
     if (oldest !== undefined) known.delete(oldest);
@@ -45,11 +39,11 @@ export function createRecurrences(): Recurrences {
     isOpen(recurrence, nowUs) {
       const one = look(recurrence);
       const closedUs = nowUs - recurrence.durationMs * 1000;
-      // If the clock was set back, the cached result is useless.
-      const isBack = one.checkedToUs > nowUs;
-      const found = one.cron.latest(isBack ? closedUs : Math.max(closedUs, one.checkedToUs), nowUs);
-      if (isBack || found !== undefined) one.openedUs = found;
-      one.checkedToUs = nowUs;
+      if (nowUs < one.fromUs || nowUs >= one.untilUs) {
+        one.openedUs = one.cron.latest(closedUs, nowUs);
+        one.fromUs = nowUs;
+        one.untilUs = one.cron.next(nowUs + 1, Number.POSITIVE_INFINITY) ?? Number.POSITIVE_INFINITY;
+      }
       return one.openedUs !== undefined && one.openedUs > closedUs;
     },
   };

@@ -70,13 +70,24 @@ describe('a window', () => {
     expect([recurrences.isOpen(short, at), recurrences.isOpen(NIGHTLY, at)]).toEqual([false, true]);
   });
 
-  test('does not open in an hour that the clocks skip', () => {
-    const skipped = { cron: '30 2 * * *', timezone: 'Europe/Amsterdam', durationMs: HOUR_MS };
-    expect(openAt(skipped, '2026-03-28T01:45:00Z', '2026-03-29T01:15:00Z', '2026-03-30T00:45:00Z')).toEqual([
-      true,
-      false,
-      true,
-    ]);
+  test('opens once in each night, also when the clocks change', () => {
+    const nightly = { cron: '30 2 * * *', timezone: 'Europe/Amsterdam', durationMs: HOUR_MS };
+    // From 03:00 to 04:00.
+    const spring = [
+      '2026-03-29T00:59:59Z',
+      '2026-03-29T01:00:00Z',
+      '2026-03-29T01:59:59Z',
+      '2026-03-29T02:00:00Z',
+    ];
+    expect(openAt(nightly, ...spring)).toEqual([false, true, true, false]);
+    // The first 02:30 opens it.
+    const autumn = [
+      '2026-10-25T00:29:59Z',
+      '2026-10-25T00:30:00Z',
+      '2026-10-25T01:30:00Z',
+      '2026-10-25T02:00:00Z',
+    ];
+    expect(openAt(nightly, ...autumn)).toEqual([false, true, false, false]);
   });
 });
 
@@ -94,8 +105,9 @@ describe('a recurrence', () => {
     ],
     [
       { cron: '0 25 * * *' },
-      'the cron expression "0 25 * * *" is not valid: 25 is a invalid expression for hour',
+      'the cron expression "0 25 * * *" is not valid: its hour "25" must be within 0-23',
     ],
+    [{ cron: '0 0 30 2 *' }, 'the cron expression "0 0 30 2 *" never matches: no day is like this'],
     [{ timezone: 'Mars/Base' }, '"Mars/Base" is not a time zone such as Europe/Amsterdam or UTC'],
     [{ timezone: '+02:00' }, '"+02:00" is not a time zone such as Europe/Amsterdam or UTC'],
     [{ durationMs: 59_999 }, 'the duration must be at least 1m and not longer than 7d'],

@@ -1,0 +1,28 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDigests } from '../../src/alerting/send-digests.ts';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+test.each([
+  ['Europe/Amsterdam', '30 2 * * *', '2026-03-28'],
+  ['Europe/Amsterdam', '30 2 * * *', '2026-10-24'],
+  ['Australia/Lord_Howe', '45 1 * * *', '2026-04-04'],
+  ['Australia/Lord_Howe', '15 2 * * *', '2026-10-03'],
+])('in %s, the digest of %s comes once in the night after %s', async (timezone, cron, day) => {
+  const clock = createVirtualClock(Date.parse(`${day}T09:00Z`) * 1000);
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => store.close());
+  const nightly = { name: 'd', cron, timezone, receiver: 'ops', skipEmpty: false };
+  const reported: Happening[] = [];
+  const stop = new AbortController();
+  const ended = createDigests({
+    ...{ store, clock, config: { digests: [nightly], receivers: [] } },
+    ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
+  }).run(stop.signal);
+  await clock.advance(16 * 3_600_000);
+  await expect.poll(() => reported).toMatchObject([{ what: 'notified', reason: 'digest' }]);
+  stop.abort();
+  await clock.advance(60_000);
+  await ended;
+});
