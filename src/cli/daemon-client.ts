@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs';
-import { isIP } from 'node:net';
 import * as z from 'zod';
-import { loadWebConfig } from '../config/load-web-config.ts';
+import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
 import { SCOPES, type Scope } from '../config/sections/access-section.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
-import { formatHostPort } from '../http/host-port.ts';
+import { formatHostPort, type HostPort } from '../http/host-port.ts';
 import type { TlsSettings } from '../http/http-settings.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
@@ -40,10 +39,44 @@ interface DaemonRequest {
 export async function askDaemon(
   edge: Edge,
   options: DaemonOptions,
+  request: DaemonRequest,
+  timeoutMs: number,
+): Promise<HttpResponse> {
+  return ask(addressOf(edge, options, request.method === 'GET' ? 'read' : 'write'), request, timeoutMs);
+}
+
+/**
+ * The same for a request that needs no token, also if the configuration has become invalid: then the daemon continues
+ * with the one before. Nothing secret is sent, so any certificate will do.
+ */
+export async function askAnyDaemon(
+  edge: Edge,
+  options: DaemonOptions,
+  request: DaemonRequest,
+  timeoutMs: number,
+): Promise<HttpResponse> {
+  if (options.url !== undefined) return askDaemon(edge, options, request, timeoutMs);
+  const file = findConfigFile(edge, options.configFile);
+  const { listen, isTls } = guessListen({ file, environment: edge.environment, readFile });
+  const host = hostOf(listen);
+  const plain = { url: `http://${host}`, token: undefined };
+  const encrypted = { url: `https://${host}`, token: undefined, tls: { insecureSkipVerify: true } };
+  const [likely, other] = isTls ? [encrypted, plain] : [plain, encrypted];
+  try {
+    return await ask(likely, request, timeoutMs);
+  } catch (error) {
+    if (!(error instanceof NestwatchError) || error.code !== 'unreachable') throw error;
+    return ask(other, request, timeoutMs).catch(() => {
+      throw error;
+    });
+  }
+}
+
+async function ask(
+  { url, token, tls }: Address,
   { method, path, body, headers }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  const { url, token, tls } = addressOf(edge, options, method === 'GET' ? 'read' : 'write');
   const transport = openTransport({
     connections: 1,
     timeoutMs,
@@ -140,22 +173,22 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
   }
   const file = findConfigFile(edge, options.configFile);
   const web = loadWebConfig({ file, environment: edge.environment, readFile });
-  if (web.port === 0) {
-    throw new NestwatchError(
-      'usage',
-      '`web.listen` has port 0, so only the log says where it listens: give --url',
-    );
-  }
-  const address = formatHostPort(reachable(web));
+  const host = hostOf(web);
   const token = tokenFor(web, needed)?.reveal();
-  if (!web.tls) return { url: `http://${address}`, token };
-  // The daemon must show the configured certificate, which is issued for the name that people use.
-  const serverName = new URL(web.externalUrl).hostname;
+  if (!web.tls) return { url: `http://${host}`, token };
   return {
-    url: `https://${address}`,
+    url: `https://${host}`,
     token,
-    tls: { ca: web.tls.cert, insecureSkipVerify: false, ...(!isIP(serverName) && { serverName }) },
+    tls: { pinned: web.tls.cert, insecureSkipVerify: false },
   };
+}
+
+function hostOf(listen: HostPort): string {
+  if (listen.port !== 0) return formatHostPort(reachable(listen));
+  throw new NestwatchError(
+    'usage',
+    '`web.listen` has port 0, so only the log says where it listens: give --url',
+  );
 }
 
 interface Address {

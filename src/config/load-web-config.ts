@@ -1,6 +1,8 @@
+import { ConfigDocument } from '../document/document.ts';
 import { ConfigError } from '../document/problem.ts';
+import { type HostPort, parseHostPort } from '../http/host-port.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
-import { readWeb, type WebConfig } from './sections/web-section.ts';
+import { DEFAULT_LISTEN, readWeb, type WebConfig } from './sections/web-section.ts';
 
 /**
  * Reads only where the daemon listens. So commands that talk to it work while other parts of the file are being
@@ -12,4 +14,26 @@ export function loadWebConfig(source: ConfigSource): WebConfig {
   const own = check.problems().filter(({ path }) => path === '' || /^web\b/.test(path));
   if (own.length > 0 || !web) throw new ConfigError(source.file, own);
   return web;
+}
+
+/**
+ * Where the daemon listens as far as the file says so, however broken it is: the daemon then continues with what it read
+ * before.
+ */
+export function guessListen({ file, environment, readFile }: ConfigSource): {
+  readonly listen: HostPort;
+  readonly isTls: boolean;
+} {
+  let text = '';
+  try {
+    text = readFile(file);
+  } catch {
+    // The default is as good a guess as any.
+  }
+  const document = new ConfigDocument(text, environment);
+  const listen = document.writtenAt(['web', 'listen']);
+  return {
+    listen: (typeof listen === 'string' && parseHostPort(listen)) || DEFAULT_LISTEN,
+    isTls: document.writtenAt(['web', 'tls']) !== undefined,
+  };
 }

@@ -74,6 +74,11 @@ export class ConfigDocument {
     return this.#problems;
   }
 
+  /** A value, also if the text elsewhere is not valid YAML: a scalar, or a map or list as a node. */
+  writtenAt(path: Path): unknown {
+    return this.#document.getIn(path);
+  }
+
   /** The place of a value. If it is absent, the place of the closest key above it. */
   placeOf(path: Path): Place {
     const { node, key, isWhole } = locate(this.#document, path);

@@ -4,6 +4,7 @@
  * once its requests have ended. Beyond the bound, the pool of the least recently used origin is closed in the same
  * way, since a receiver that redirects may name another origin in each answer.
  */
+import { X509Certificate } from 'node:crypto';
 import type { ConnectionOptions } from 'node:tls';
 import type { Dispatcher } from 'undici';
 import { LIMITS } from '../limits.ts';
@@ -81,6 +82,7 @@ type TlsMaterial = {
   -readonly [Key in
     | 'ca'
     | 'allowPartialTrustChain'
+    | 'checkServerIdentity'
     | 'cert'
     | 'key'
     | 'servername'
@@ -137,10 +139,15 @@ export function isSocks(proxy: string): boolean {
 
 /** The options for Node's TLS; reads the configured files. */
 export function tlsMaterial(tls: TlsSettings): TlsMaterial {
-  const { ca, cert, key, serverName, insecureSkipVerify, minVersion, maxVersion } = tls;
+  const { ca, cert, key, serverName, pinned, insecureSkipVerify, minVersion, maxVersion } = tls;
   return {
     // As in Go, a certificate in `ca` is itself trusted, not only certificates that it signed.
     ...(ca && { ca: ca.reveal(), allowPartialTrustChain: true }),
+    ...(pinned && {
+      ca: new X509Certificate(pinned.reveal()).toString(),
+      allowPartialTrustChain: true,
+      checkServerIdentity: () => undefined,
+    }),
     ...(cert && key && { cert: cert.reveal(), key: key.reveal() }),
     ...(serverName && { servername: serverName }),
     ...(insecureSkipVerify && { rejectUnauthorized: false }),

@@ -1,4 +1,4 @@
-interface HostPort {
+export interface HostPort {
   /** Empty if only a port is given; an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;

@@ -15,6 +15,8 @@ export interface TlsSettings {
   readonly key?: Secret;
   /** The name that the certificate must have, instead of the host's. */
   readonly serverName?: string;
+  /** The only certificate accepted, whatever name it has, instead of `ca` and `serverName`. Others may follow it. */
+  readonly pinned?: Secret;
   /** Accepts any certificate. */
   readonly insecureSkipVerify: boolean;
   readonly minVersion?: TlsVersion;

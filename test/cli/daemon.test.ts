@@ -173,19 +173,27 @@ describe('status', () => {
         tls: { cert: read('own.pem'), key: read('own.key') },
       },
     });
-    const { port } = new URL(web.url);
-    const file = (name: string) =>
+    const pem = (name: string) => readFileSync(join(folder.path, name), 'utf8');
+    const file = (name: string, more = '', cert = pem(`${name}.pem`)) =>
       tempFile(
         'n.yaml',
         `web:
-  listen: "127.0.0.1:${port}"
-  external_url: https://watch.example.com
+  listen: "127.0.0.1:${new URL(web.url).port}"
   auth: { tokens: [{ token: only-reads, scopes: [read] }, { token: does-more, scopes: [read, write] }] }
-  tls: { cert_file: ${folder.path}/${name}.pem, key_file: ${folder.path}/${name}.key }
+  tls: { cert: ${JSON.stringify(cert)}, key: ${JSON.stringify(pem(`${name}.key`))} }
+  ${more}
 `,
       );
-    expect(await nestwatch(['status', '--config.file', file('own')])).toMatchObject({ exit: 0 });
-    expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 1 });
+    const status = (config: string) => nestwatch(['status', '--config.file', config]);
+    expect(await status(file('own'))).toMatchObject({ exit: 0 });
+    expect(await status(file('own', 'external_url: https://proxy.example.com'))).toMatchObject({ exit: 0 });
+    expect(await status(file('own', '', pem('own.pem') + pem('authority.pem')))).toMatchObject({ exit: 0 });
+    // The daemon's certificate is signed by the same authority, for the same name, but it is not the configured one.
+    const chain = pem('other.pem') + pem('authority.pem');
+    expect(await status(file('other', 'external_url: https://watch.example.com', chain))).toMatchObject({
+      exit: 1,
+      stderr: expect.stringContaining('UNABLE_TO_GET_ISSUER_CERT_LOCALLY'),
+    });
   });
 
   test('with several limited tokens it uses the one that may do what is asked', async () => {
@@ -332,6 +340,33 @@ describe('healthcheck', () => {
       `regions: { eu: { token: "\${UNSET}" } }\nweb: { listen: "${new URL(web.url).host}" }`,
     );
     expect(await nestwatch(['healthcheck'], { environment: { NESTWATCH_CONFIG: file } })).toEqual({
+      exit: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+
+  /** A daemon with a certificate for its public name. */
+  async function overTls(): Promise<string> {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    makeAuthority(folder.path, 'authority');
+    makeCertificate(folder.path, 'authority', 'own', 'watch.example.com');
+    const read = (name: string) => secret(readFileSync(join(folder.path, name), 'utf8'));
+    const { web } = await serve({
+      config: { ...WEB, bearerToken: null, tls: { cert: read('own.pem'), key: read('own.key') } },
+    });
+    return new URL(web.url).host;
+  }
+
+  test.each([
+    ['has a mistake', 'web: { listen: "HOST", tls: { cert_file: gone.pem, key_file: gone.key }, pages: x }'],
+    ['is not YAML', 'regions:\n  eu: { token: "x }\nweb:\n  listen: "HOST"\n  tls: { cert_file: gone.pem'],
+    ['no longer says that it serves HTTPS', 'web: { listen: "HOST" }'],
+  ])('needs no valid configuration: one that %s', async (_what, text) => {
+    const host = await overTls();
+    const config = tempFile('n.yaml', text.replace('HOST', host));
+    expect(await nestwatch(['healthcheck', '--config.file', config])).toEqual({
       exit: 0,
       stdout: '',
       stderr: '',

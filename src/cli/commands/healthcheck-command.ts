@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { askDaemon, type DaemonOptions } from '../daemon-client.ts';
+import { askAnyDaemon, type DaemonOptions } from '../daemon-client.ts';
 import { jsonText } from '../terminal-text.ts';
 
 const TIMEOUT_MS = 3000;
@@ -30,7 +30,7 @@ export async function healthcheck(
     return UNHEALTHY;
   };
   try {
-    const { status, body } = await askDaemon(
+    const { status, body } = await askAnyDaemon(
       edge,
       options,
       { method: 'GET', path: '/-/ready', headers: { accept: 'application/json' } },
@@ -44,7 +44,7 @@ export async function healthcheck(
     edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
     return UNHEALTHY;
   } catch (error) {
-    // Only a daemon that does not answer is unhealthy. A wrong command or configuration is a different error.
+    // Only a daemon that does not answer is unhealthy. A wrong command is a different error.
     if (!(error instanceof NestwatchError) || !['unreachable', 'timeout', 'not_json'].includes(error.code))
       throw error;
     return unhealthy(error.message);

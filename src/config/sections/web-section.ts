@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { readServerTls, serverTlsShape } from '../../document/connection-config.ts';
 import { words } from '../../document/value-shape.ts';
-import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
+import { formatHostPort, type HostPort, parseHostPort } from '../../http/host-port.ts';
 import type { ServerTls } from '../../http/http-settings.ts';
 import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
@@ -11,10 +11,12 @@ import { type AccessConfig, accessShape, readAccess } from './access-section.ts'
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
 
+export const DEFAULT_LISTEN: HostPort = { host: '127.0.0.1', port: 9465 };
+
 export const webShape = z.strictObject({
   listen: z
     .string({ error: NOT_AN_ADDRESS })
-    .prefault('127.0.0.1:9465')
+    .prefault(formatHostPort(DEFAULT_LISTEN))
     .describe(
       'Address that serves the page, the API and `/metrics`, as `host:port`. `:port` listens on all addresses.',
     ),
@@ -116,7 +118,7 @@ export function isOpenToAll({ host, bearerToken, access }: WebConfig): boolean {
 }
 
 /** Replaces an address that means all interfaces, since no link can lead to it. */
-export function reachable(listen: { readonly host: string; readonly port: number }) {
+export function reachable(listen: HostPort): HostPort {
   const isEvery = listen.host === '' || listen.host === EVERY_ADDRESS || listen.host === '::';
   return { host: isEvery ? 'localhost' : listen.host, port: listen.port };
 }
