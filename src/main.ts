@@ -13,8 +13,9 @@ keepCompiled(process.env, process.argv[1] ?? '', new Date());
 // Static imports would be compiled before the cache is enabled, and the heap stays small only if its flags are set
 // before the program's modules fill it.
 await import('./small-heap.ts');
-const [{ runCommandLine }, { systemClock }] = await Promise.all([
+const [{ runCommandLine }, { checkoutRevision }, { systemClock }] = await Promise.all([
   import('./cli/program.ts'),
+  import('./version.ts'),
   import('./time/clock.ts'),
 ]);
 
@@ -31,12 +32,17 @@ for (const stream of [process.stdout, process.stderr]) {
   });
 }
 
+/** Images name their revision. Packages and executables contain no TypeScript. */
+const isSource = import.meta.url.endsWith('.ts');
+const revision =
+  process.env.NESTWATCH_REVISION ?? (isSource ? checkoutRevision(`${import.meta.dirname}/..`) : undefined);
+
 const exit = await runCommandLine(
   {
     clock: systemClock(),
     random: Math.random,
     hostName: hostname(),
-    environment: process.env,
+    environment: { ...process.env, NESTWATCH_REVISION: revision },
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
