@@ -1,8 +1,8 @@
 /** The npm package, packed and installed in an empty folder as a user would. */
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -29,13 +29,19 @@ test('it runs the demo to its end', () => {
   expect(status).toBe(0);
 });
 
-test('it contains the documents and no test, and leaves no build behind', () => {
-  const installed = join(folder, 'node_modules/nestwatch');
-  for (const file of ['README.md', 'LICENSE', 'config/README.md', 'config/prometheus/rules.yml']) {
-    expect(existsSync(join(installed, file)), file).toBe(true);
-  }
-  expect(existsSync(join(installed, 'src'))).toBe(false);
-  expect(existsSync(join(installed, 'test'))).toBe(false);
+const installed = join(folder, 'node_modules/nestwatch');
+
+test('it contains what its documents for operators link to, no sources and no test, and leaves no build behind', () => {
+  const files = globSync('**/*.*', { cwd: installed, exclude: ['node_modules'] });
+  expect(existsSync(join(installed, 'LICENSE'))).toBe(true);
+  const broken = ['README.md', ...files.filter((file) => /^config\/.*\.md$/.test(file))].flatMap((document) =>
+    [...readFileSync(join(installed, document), 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)/g)]
+      .map(([, link]) => join(dirname(document), link!))
+      .filter((target) => !existsSync(join(installed, target)))
+      .map((target) => `${document}: ${target}`),
+  );
+  expect(broken).toEqual([]);
+  expect(files.filter((file) => /^(src|test)\/.*(?<!\.md)$/.test(file))).toEqual([]);
   expect(existsSync(join(ROOT, 'dist'))).toBe(false);
 });
 
