@@ -122,6 +122,16 @@ export type Happening =
       readonly error?: string;
       readonly latencyMs?: number;
     }
+  /** Somebody is not reached: by the mails to the members of this Nest, or by this integration. */
+  | {
+      readonly what: 'left_out';
+      readonly recipient: string;
+      readonly why: string;
+      readonly region?: string;
+      readonly nestId?: string;
+      readonly receiver?: string;
+      readonly integration?: string;
+    }
   /** A message was accepted with a built-in text, because the configured template failed. */
   | {
       readonly what: 'template_failed';

@@ -42,7 +42,7 @@ const tlsShape = z.strictObject({
 export const emailShape = z
   .strictObject({
     to: words.describe(
-      "One or more addresses, separated by commas. `nest_members` stands for the active members of an alert's Nest: each Nest gets a mail of its own. If nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
+      "One or more addresses, separated by commas. `nest_members` stands for the active members of an alert's Nest: each Nest gets a mail of its own. Whoever cannot be mailed is named in the delivery, in the log and by `doctor`. If nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
     ),
     from: words.optional().describe('Overrides `smtp_from`.'),
     smarthost: words.optional().describe('Overrides `smtp_smarthost`.'),

@@ -4,12 +4,15 @@ import { connect, type Socket } from 'node:net';
 import type { SendMailOptions } from 'nodemailer';
 import { formatHostPort } from '../../http/host-port.ts';
 import type { LookUp } from '../../http/look-up.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first mail: many daemons send none. */
 const nodemailer = () => require('nodemailer') as typeof import('nodemailer');
+const smtpConnection = () =>
+  require('nodemailer/lib/smtp-connection') as typeof import('nodemailer/lib/smtp-connection').default;
 
 /** One more than an integration has mails in flight, so that none takes all of them. */
 const CONNECTIONS = 6;
@@ -18,15 +21,22 @@ const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How long the server may send nothing; servers may take a while after the end of a message. */
 const SILENCE_TIMEOUT_MS = 60_000;
+/** How long a server's answer about SMTPUTF8 is kept. */
+const ASKED_AGAIN_MS = 60_000;
 
 interface Pools {
   /** The connections that an integration uses; slow ones (`isSlow`) do not share connections with the others. */
   poolOf(integration: EmailIntegration, isSlow: boolean): Pool;
+  /** Whether the server offers SMTPUTF8. Asks it now and then. */
+  offersSmtpUtf8(integration: EmailIntegration): Promise<boolean>;
   close(): void;
 }
 
 /** `lookUp` looks up the names of servers; without it nodemailer does. */
-export function createPools(lookUp: LookUp | undefined): Pools {
+export function createPools(lookUp: LookUp | undefined, clock: Clock): Pools {
+  const closing = new AbortController();
+  const offers = new Map<string, { readonly askedMs: number; readonly answer: Promise<boolean> }>();
+
   const pools = new Map<string, Pool>();
 
   function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
@@ -54,7 +64,26 @@ export function createPools(lookUp: LookUp | undefined): Pools {
 
   return {
     poolOf,
+    offersSmtpUtf8(integration) {
+      const { smarthost, requireTls } = integration;
+      const key = JSON.stringify([smarthost, requireTls]);
+      const known = offers.get(key);
+      const nowMs = clock.monotonicMs();
+      if (known && nowMs - known.askedMs < ASKED_AGAIN_MS) return known.answer;
+      const late = new AbortController();
+      const cancelTimer = clock.setTimer(SILENCE_TIMEOUT_MS, () => late.abort());
+      const answer = askForSmtpUtf8(
+        integration,
+        lookUp,
+        AbortSignal.any([late.signal, closing.signal]),
+      ).finally(cancelTimer);
+      answer.catch(() => offers.delete(key));
+      if (offers.size >= MAX_POOLS) offers.clear();
+      offers.set(key, { askedMs: nowMs, answer });
+      return answer;
+    },
     close() {
+      closing.abort();
       for (const pool of pools.values()) pool.close({ force: true });
       pools.clear();
     },
@@ -165,6 +194,56 @@ function connectTo(
     socket.setTimeout(0);
     connected(null, { connection: socket });
   });
+}
+
+export const NO_SMTPUTF8 = 'the mail server does not offer SMTPUTF8, which this address needs';
+
+/** Whether a server must offer SMTPUTF8 (RFC 6531) to take an address: a domain has a form in ASCII, a name has none. */
+export function needsSmtpUtf8(address: string): boolean {
+  const bare = /<([^<>]*)>$/.exec(address)?.[1] ?? address;
+  return /[^\0-\x7f]/.test(bare.slice(0, bare.lastIndexOf('@')));
+}
+
+/**
+ * Connects, encrypts, and reads whether the server offers SMTPUTF8. nodemailer sends addresses beyond ASCII to any
+ * server, also to one that cannot take them and then refuses the whole mail. `signal` ends it.
+ */
+export function askForSmtpUtf8(
+  integration: EmailIntegration,
+  lookUp?: LookUp,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const ask = (connected?: { readonly connection: Socket }) => {
+    const connection = new (smtpConnection())({
+      ...smtpOptions(integration),
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      dnsTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: CONNECT_TIMEOUT_MS,
+      ...connected,
+    });
+    const giveUp = (error: Error) => {
+      reject(error);
+      connection.close();
+    };
+    const abort = () => giveUp(Object.assign(new Error('Connection was closed'), { code: 'EABORT' }));
+    signal?.addEventListener('abort', abort);
+    connection.on('error', giveUp);
+    connection.once('end', () => {
+      signal?.removeEventListener('abort', abort);
+      abort();
+    });
+    connection.connect((error) => {
+      if (error) return;
+      resolve(/^250[ -]SMTPUTF8\b/im.test(String(connection.lastServerResponse)));
+      connection.quit();
+    });
+  };
+  if (lookUp) {
+    connectTo(integration.smarthost, lookUp, (error, connected) => (error ? reject(error) : ask(connected)));
+  } else ask();
+  return promise;
 }
 
 /** A probe of a mail server. One stands for all integrations that log in to it in the same way. */

@@ -394,7 +394,7 @@ describe('a server that does not take the mail', () => {
     const to = ['ops@example.com', 'gone@example.com'];
     expect(await channel.send(email({ ...at, to }), delivery(), group(), URL)).toEqual({
       kind: 'accepted',
-      refused: expect.stringContaining('gone@example.com: 550 unknown'),
+      leftOut: [{ recipient: 'gone@example.com', why: expect.stringContaining('550 unknown') }],
     });
     expect(mails[0]?.to).toEqual(['ops@example.com']);
   });
@@ -472,7 +472,7 @@ describe('a server that does not take the mail', () => {
     const last = await life();
     expect(last).toMatchObject({ state: 'delivered', attempts: 3 });
     // The result of the other recipients does not hide who refused the first attempt permanently.
-    expect(last.lastError).toMatch(/^refused for gone@example\.com: 550 unknown/);
+    expect(last.lastError).toMatch(/^not sent to gone@example\.com: 550 unknown/);
     expect(last.lastError).not.toContain('full@');
     expect(last).not.toHaveProperty('remaining');
     // The other mail in its lane did not have to wait.
