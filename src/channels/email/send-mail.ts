@@ -111,7 +111,7 @@ function mailOf(
   return {
     from,
     to: (notification.kind === 'group' ? notification.to : undefined) ?? to,
-    ...threadHeaders(notification, attempt, externalUrl),
+    ...threadHeaders(notification, attempt, from),
     subject,
     headers: {
       'Thread-Topic': topic,

@@ -90,7 +90,7 @@ describe('a mail through a real server', () => {
     expect(mail.date).toBe(new Date(NOW_US / 1000).toISOString());
     expect(header('auto-submitted')).toBe('auto-generated');
     expect(header('x-auto-response-suppress')).toBe('All');
-    expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
+    expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@example\.com>$/);
     const [headline, whereAndWhen] = mail.text?.split('\n') ?? [];
     expect(headline).toBe(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
     expect(whereAndWhen).toMatch(/^EU · Marketing · since 2 Jul 2026/);
@@ -131,6 +131,16 @@ describe('a mail through a real server', () => {
     expect(mails[0]!.mail.to?.map(({ address }) => address)).toEqual(to);
     expect(mails[0]!.mail.text).toContain('2 notifications were held back & <b>more</b>.');
     expect(mails[0]!.mail.html).toContain('2 notifications were held back &amp; &lt;b&gt;more&lt;/b&gt;.');
+  });
+
+  test.each([
+    ['Watch <n@München.example>', 'xn--mnchen-3ya.example'],
+    ['n@example.org', 'example.org'],
+    ['n@[127.0.0.1]', 'localhost'],
+  ])("has a Message-ID in the sender's domain, whatever the page's address is: %s", async (from, domain) => {
+    const { channel, mails, at } = await mailServer();
+    await channel.send(email({ ...at, from }), delivery(), group(), 'http://10.1.2.3:9465');
+    expect(mails[0]?.mail.messageId).toMatch(new RegExp(`^<thread\\.[0-9a-f]{32}@${domain}>$`));
   });
 
   test('has the same Message-ID in every attempt, and replies refer to the first mail', async () => {
