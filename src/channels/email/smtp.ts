@@ -2,6 +2,7 @@
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import type { SendMailOptions } from 'nodemailer';
+import { tlsMaterial } from '../../http/connection-pools.ts';
 import { formatHostPort } from '../../http/host-port.ts';
 import type { LookUp } from '../../http/look-up.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -40,11 +41,8 @@ export function createPools(lookUp: LookUp | undefined, clock: Clock): Pools {
   const pools = new Map<string, Pool>();
 
   function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
-    const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
-    const login = smtpLogin(integration);
     const dkim = dkimOf(integration);
-    const own = [login, hello, tlsInsecureSkipVerify, dkim];
-    const key = JSON.stringify([smarthost, requireTls, username, isSlow, ...own]);
+    const key = JSON.stringify([smtpOptions(integration), dkim, isSlow]);
     let pool = pools.get(key);
     if (!pool) {
       pool = openPool(integration, dkim, lookUp);
@@ -65,8 +63,8 @@ export function createPools(lookUp: LookUp | undefined, clock: Clock): Pools {
   return {
     poolOf,
     offersSmtpUtf8(integration) {
-      const { smarthost, requireTls } = integration;
-      const key = JSON.stringify([smarthost, requireTls]);
+      const { auth: _auth, ...server } = smtpOptions(integration);
+      const key = JSON.stringify(server);
       const known = offers.get(key);
       const nowMs = clock.monotonicMs();
       if (known && nowMs - known.askedMs < ASKED_AGAIN_MS) return known.answer;
@@ -125,8 +123,8 @@ function dkimOf({ dkim }: EmailIntegration) {
 
 /** How to reach the mail server and log in, whatever is sent. */
 function smtpOptions(integration: EmailIntegration) {
-  const { smarthost, requireTls, hello, tlsInsecureSkipVerify } = integration;
-  const secure = smarthost.port === 465;
+  const { smarthost, requireTls, hello, isImplicitTls: secure, tls } = integration;
+  const isVerified = !tls?.insecureSkipVerify && (requireTls || secure);
   const login = smtpLogin(integration);
   return {
     host: smarthost.host,
@@ -135,7 +133,7 @@ function smtpOptions(integration: EmailIntegration) {
     requireTLS: requireTls && !secure,
     // Without `require_tls`, encryption is used if it is offered, but certificates are not verified: a bad certificate
     // must not force the mail into plain text.
-    tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
+    tls: { ...(tls && tlsMaterial(tls)), rejectUnauthorized: isVerified },
     opportunisticTLS: !requireTls,
     ...(hello && { name: hello }),
     ...(login && { auth: login }),
@@ -248,9 +246,10 @@ export function askForSmtpUtf8(
 
 /** A probe of a mail server. One stands for all integrations that log in to it in the same way. */
 export function probeServer(integration: EmailIntegration): Probe {
-  const { smarthost, username, requireTls } = integration;
+  const { smarthost, username } = integration;
+  const { auth: _auth, ...server } = smtpOptions(integration);
   return {
-    key: JSON.stringify([smarthost, username, requireTls]),
+    key: JSON.stringify([server, username]),
     server: `mail server ${formatHostPort(smarthost)}`,
     run: () => tryLogin(integration),
   };

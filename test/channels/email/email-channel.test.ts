@@ -302,7 +302,7 @@ describe('a mail through a real server', () => {
       channel.send(email({ ...at, ...changes }), delivery(), group(), URL);
     expect((await send({ requireTls: false })).kind).toBe('accepted');
     expect((await send({ requireTls: true })).kind).toBe('failed');
-    expect((await send({ requireTls: true, tlsInsecureSkipVerify: true })).kind).toBe('accepted');
+    expect((await send({ requireTls: true, tls: { insecureSkipVerify: true } })).kind).toBe('accepted');
     expect(mails).toHaveLength(2);
   });
 
