@@ -7,8 +7,9 @@ import type { LimitName } from './limits.ts';
 export type FailureReason = ErrorCode | 'bug';
 
 /**
- * Everything that the stages report about their work: typed facts about the work, never people's data. Only
- * `observe/` knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
+ * Everything that the stages report about their work: typed facts about the work, never people's data, except whom no
+ * mail reaches. Only `observe/` knows what becomes of them (metrics and log lines). An implementation returns at once
+ * and never throws.
  */
 export type Happening =
   | {

@@ -16,6 +16,9 @@ const INTERVAL_MS = 60_000;
 /** Kinds of lines remembered; far more than regions, codes and receivers make in practice. */
 const MAX_KINDS = 1_000;
 
+/** Recipients remembered who are not reached; far more than anybody tolerates. */
+const MAX_LEFT_OUT = 10_000;
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** The variable part of a line. */
@@ -183,7 +186,7 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
       const { recipient, why } = data;
       const key = `${recipient} ${why}`;
       if (leftOut.has(key)) return;
-      if (leftOut.size >= MAX_KINDS) leftOut.clear();
+      if (leftOut.size >= MAX_LEFT_OUT) leftOut.delete(leftOut.values().next().value!);
       leftOut.add(key);
       log.warn('Somebody is not notified', data);
     },

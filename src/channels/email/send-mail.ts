@@ -38,14 +38,16 @@ export function openMails({
       if (notification.kind === 'forward') {
         return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
-      if (notification.kind === 'digest' && integration.to.length === 0) {
+      const { from } = integration;
+      const to = (notification.kind === 'group' ? notification.to : undefined) ?? integration.to;
+      if (to.length === 0) {
+        const what = notification.kind === 'digest' ? 'a digest' : 'this';
         return {
           kind: 'nothing',
-          why: 'a digest belongs to no Nest: it is mailed to addresses, not to members',
+          why: `${what} belongs to no Nest: it is mailed to addresses, not to members`,
         };
       }
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
-      const { from, to } = message;
       const abort = new AbortController();
       const mailing = slowIntegrations.of(attempt);
       const secrets = secretsOf(integration);
@@ -101,7 +103,7 @@ export function openMails({
 
 /** The parts of a mail that are the same on every try. */
 function mailOf(
-  { from, to, templates, timezone }: EmailIntegration,
+  { from, templates, timezone }: EmailIntegration,
   attempt: Attempt,
   notification: Readable,
   externalUrl: string,
@@ -110,7 +112,6 @@ function mailOf(
   const { subject, topic, text, html, headers, templateError } = mail;
   return {
     from,
-    to: (notification.kind === 'group' ? notification.to : undefined) ?? to,
     ...threadHeaders(notification, attempt, from),
     subject,
     headers: {

@@ -140,6 +140,15 @@ test('if all are refused, the mail is', async () => {
   expect(await send(TO, undefined, true)).toMatchObject({ kind: 'refused', reason: 'rejected' });
 });
 
+test('what has no recipients, such as a test of a receiver for members, is not sent', async () => {
+  const { mails, send } = await opened();
+  expect(await send([])).toEqual({
+    kind: 'nothing',
+    why: 'this belongs to no Nest: it is mailed to addresses, not to members',
+  });
+  expect(mails).toEqual([]);
+});
+
 test('a server that cannot be asked is tried again', async () => {
   const { channel } = await opened();
   const nowhere = email({ smarthost: { host: '127.0.0.1', port: 1 }, to: TO });
