@@ -7,8 +7,9 @@ import type { LimitName } from './limits.ts';
 export type FailureReason = ErrorCode | 'bug';
 
 /**
- * Everything that the stages report about their work: typed facts about the work, never people's data. Only
- * `observe/` knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
+ * Everything that the stages report about their work: typed facts about the work, never people's data, except whom no
+ * mail reaches. Only `observe/` knows what becomes of them (metrics and log lines). An implementation returns at once
+ * and never throws.
  */
 export type Happening =
   | {
@@ -121,6 +122,16 @@ export type Happening =
       readonly reason?: FailureReason;
       readonly error?: string;
       readonly latencyMs?: number;
+    }
+  /** Somebody is not reached: by the mails to the members of this Nest, or by this integration. */
+  | {
+      readonly what: 'left_out';
+      readonly recipient: string;
+      readonly why: string;
+      readonly region?: string;
+      readonly nestId?: string;
+      readonly receiver?: string;
+      readonly integration?: string;
     }
   /** A message was accepted with a built-in text, because the configured template failed. */
   | {

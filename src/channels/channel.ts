@@ -5,7 +5,12 @@
 import type * as z from 'zod';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import type { GroupNotification, Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
+import type {
+  GroupNotification,
+  LeftOut,
+  Notification,
+  NotifiedAlert,
+} from '../domain/grouping/notification.ts';
 import type { AuthorizedTransportOptions } from '../http/authorized-transport.ts';
 import type { LookUp } from '../http/look-up.ts';
 import type { Transport } from '../http/transport.ts';
@@ -34,6 +39,8 @@ export interface Channel<I extends Integration = Integration> {
   /** What an integration would be sent. Sends nothing. */
   preview(integration: I, notification: GroupNotification, externalUrl: string): Preview;
   probe(integration: I): Probe;
+  /** Asks which of these members of Nests it would not reach. Present if it can notify members. */
+  leftOut?(integration: I, members: readonly string[]): Promise<readonly LeftOut[]>;
   open(options: ChannelOptions): OpenChannel<I>;
 }
 
@@ -137,8 +144,8 @@ export type RepeatedAlert = Pick<NotifiedAlert, 'id' | 'labels' | 'annotations' 
 export type Outcome =
   | {
       readonly kind: 'accepted';
-      /** The recipients that refused it for good, each with the receiver's words. */
-      readonly refused?: string;
+      /** The recipients that it does not reach, now or ever. */
+      readonly leftOut?: readonly LeftOut[];
       /**
        * Why a template of the integration could not be used as it is. The built-in text was sent instead, or a text
        * with gaps.
@@ -156,8 +163,8 @@ export type Outcome =
       readonly retryAfterMs?: number;
       /** If some recipients have accepted it: the others, who alone get the next attempt. */
       readonly remaining?: readonly string[];
-      /** Besides these, the recipients that refused it for good, each with the receiver's words. */
-      readonly refused?: string;
+      /** Besides these, the recipients that it does not reach, now or ever. */
+      readonly leftOut?: readonly LeftOut[];
     }
   /** It was sent, and no answer shows whether it was accepted. */
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }

@@ -15,7 +15,7 @@ import {
   type RepeatedAlert,
 } from './channel.ts';
 import type { Readable } from './message/digest-view.ts';
-import { openSender } from './post.ts';
+import { openSender, type RetryAfter } from './post.ts';
 import type { Integration } from './receiver.ts';
 
 export interface PostIntegration extends Integration {
@@ -41,6 +41,8 @@ interface PostChannel<I extends PostIntegration>
   request(integration: I, notification: Readable, externalUrl: string, nowUs: number): PostRequest | string;
   /** Judges the body of a 2xx answer, for services that refuse messages there. */
   judge?(body: string): Outcome;
+  /** Reads from the body of a refusal how many seconds to wait, for services that have it there. */
+  readonly retryAfter?: RetryAfter;
   /** Only for services that resolve an alert by themselves unless it is sent again. */
   readonly repeats?: {
     readonly everyMs: number;
@@ -53,32 +55,20 @@ interface PostChannel<I extends PostIntegration>
   };
 }
 
-export function postChannel<I extends PostIntegration>({
-  request,
-  judge,
-  repeats,
-  ...own
-}: PostChannel<I>): Channel<I> {
+export function postChannel<I extends PostIntegration>(service: PostChannel<I>): Channel<I> {
+  const { request, judge, retryAfter, repeats, ...own } = service;
   return {
     ...own,
     destination: ({ url }) => hostOf(url),
     probe: ({ url, http }) => probeAddress(url, http),
     preview: (integration, notification, externalUrl) =>
       previewOf(request(integration, notification, externalUrl, notification.createdAtUs)),
-    open: (options) => openPosts({ request, judge, repeats }, options),
+    open: (options) => openPosts(service, options),
   };
 }
 
 function openPosts<I extends PostIntegration>(
-  {
-    request,
-    judge,
-    repeats,
-  }: {
-    readonly request: PostChannel<I>['request'];
-    readonly judge: PostChannel<I>['judge'];
-    readonly repeats: PostChannel<I>['repeats'];
-  },
+  { request, judge, retryAfter, repeats }: PostChannel<I>,
   options: ChannelOptions,
 ): OpenChannel<I> {
   const sender = openSender(options);
@@ -97,6 +87,7 @@ function openPosts<I extends PostIntegration>(
       ...(headers && { headers }),
       secrets,
       judge,
+      retryAfter,
     });
     return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
   }

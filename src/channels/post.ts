@@ -5,7 +5,7 @@
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
-import { retryAfterMs } from '../http/server-time.ts';
+import { boundedWaitMs, retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
@@ -30,7 +30,11 @@ interface Post {
   readonly secrets?: readonly string[];
   /** Judges the body of a 2xx answer, for services that refuse messages there. */
   readonly judge?: ((body: string) => Outcome) | undefined;
+  /** Reads how many seconds to wait from the body of a refusal, for services that have it there. */
+  readonly retryAfter?: RetryAfter | undefined;
 }
+
+export type RetryAfter = (body: unknown) => unknown;
 
 interface Sender {
   /** Tries once. Throws only on unforeseen errors. */
@@ -72,7 +76,7 @@ export function openSender(options: ChannelOptions): Sender {
   }
 
   return {
-    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [], judge }) {
+    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [], judge, retryAfter }) {
       const target = knownTarget(url);
       try {
         const response = await transportOf(http, timeoutMs).send({
@@ -86,7 +90,7 @@ export function openSender(options: ChannelOptions): Sender {
           body,
         });
         const sent = [...target.secrets, ...secrets, ...(response.secrets ?? [])];
-        return answered(response, sent, clock.nowUs(), judge);
+        return answered(response, sent, clock.nowUs(), judge, retryAfter);
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
         return unanswered(error, judge !== undefined, clock.nowUs());
@@ -127,6 +131,7 @@ function answered(
   secrets: readonly string[],
   nowUs: number,
   judge: Post['judge'] = () => ({ kind: 'accepted' }),
+  retryAfter?: RetryAfter,
 ): Outcome {
   const { status } = response;
   if (status >= 200 && status < 300) {
@@ -140,11 +145,19 @@ function answered(
     : withoutSecrets(response.body.slice(0, 4_096), secrets);
   const error = plainText(`HTTP ${status}${words && `: ${words}`}`, MAX_ERROR_CODE_POINTS);
   if (status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)) {
-    const waitMs = retryAfterMs(response, nowUs);
+    const waitMs = retryAfterMs(response, nowUs) ?? (retryAfter && waitInBody(response.body, retryAfter));
     const reason: ErrorCode = status === 429 ? 'rate_limited' : 'unavailable';
     return { kind: 'failed', reason, error, ...(waitMs && { retryAfterMs: waitMs }) };
   }
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
+}
+
+function waitInBody(body: string, retryAfter: RetryAfter): number | undefined {
+  try {
+    return boundedWaitMs(retryAfter(JSON.parse(body)));
+  } catch {
+    return undefined;
+  }
 }
 
 /** Error codes of connections that broke after the request may have been sent. */

@@ -5,6 +5,7 @@ import { parseInstant } from '../time/instant.ts';
 const MAX_CELL = 120;
 /** Even thousands of mistakes in one configuration are all printed. */
 const MAX_SENTENCE = 1_000;
+const MAX_LIST = 10_000;
 const MAX_LINES = 1_000_000;
 
 /** Makes text safe for the terminal. The daemon may quote the service, so the text may contain control sequences. */
@@ -15,6 +16,11 @@ export function shown(text: string): string {
 /** The same for one or two sentences, without shortening them to a table cell. */
 export function shownSentence(text: string): string {
   return plainText(text, MAX_SENTENCE);
+}
+
+/** The same for a text that may name many: each recipient of a mail, with a reason. */
+export function shownList(text: string): string {
+  return plainText(text, MAX_LIST);
 }
 
 /** `2026-07-02 13:59:34 UTC`; a dash if there is none. */

@@ -2,6 +2,7 @@
  * Builds the effective configuration: with all defaults, with references expanded, and without secrets. It is derived
  * from the JSON Schema, so that no key can be forgotten.
  */
+import { isRefused } from '../document/refused-key.ts';
 import { configJsonSchema } from './json-schema.ts';
 
 /** Optional sections without defaults: if the section is missing, the feature is off. */
@@ -20,6 +21,7 @@ interface Schema {
   readonly $ref?: string;
   readonly required?: readonly string[];
   readonly default?: unknown;
+  readonly description?: string;
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
@@ -87,7 +89,10 @@ export function effectiveConfig(value: unknown): unknown {
 
 /** Whether the key's value may be in a separate file instead, and so is secret; for a header, all of `secrets`. */
 function isSecret(key: string, known: ReadonlyMap<string, Schema>): boolean {
-  return known.has(`${key}_file`) || (key === 'secrets' && known.has('files'));
+  const file = known.get(`${key}_file`);
+  // A file for what is no secret is refused: Telegram's `chat_id_file`.
+  const isPublic = file !== undefined && isRefused(file) && !isRefused(known.get(key)!);
+  return (file !== undefined && !isPublic) || (key === 'secrets' && known.has('files'));
 }
 
 /** Hides user and password of an address, but keeps its host. */

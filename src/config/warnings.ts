@@ -70,18 +70,18 @@ function reachesMembersAlone({ integrations }: Receiver): boolean {
 /** Passwords sent to a mail server whose identity is not verified. */
 function findBarePasswords(check: Check, receiver: number, { integrations }: Receiver): void {
   const mails = integrations.filter((one): one is EmailIntegration => one.kind === 'email');
-  for (const [index, { password, requireTls, tlsInsecureSkipVerify, smarthost }] of mails.entries()) {
+  for (const [index, { password, requireTls, isImplicitTls, tls, smarthost }] of mails.entries()) {
     if (!password || isLoopback(smarthost.host)) continue;
     const path = ['receivers', receiver, 'email_configs', index];
-    if (!requireTls) {
+    if (!requireTls && !isImplicitTls) {
       check.problem(
         path,
         'the password may be sent to the mail server unencrypted: do not set `require_tls: false`',
       );
-    } else if (tlsInsecureSkipVerify) {
+    } else if (tls?.insecureSkipVerify) {
       check.problem(
         path,
-        'anyone on the network path can read the password: do not set `insecure_skip_verify`',
+        'anyone on the network path can read the password: set the trusted certificate as `ca_file` instead of `insecure_skip_verify`',
       );
     }
   }

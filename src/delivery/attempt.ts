@@ -117,6 +117,8 @@ function reportAttempt(
   if (outcome.kind === 'accepted' && outcome.templateError !== undefined) {
     report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
   }
+  const left = 'leftOut' in outcome ? (outcome.leftOut ?? []) : [];
+  for (const one of left) report({ what: 'left_out', ...one, receiver, integration });
   report({
     what: 'delivery',
     receiver,

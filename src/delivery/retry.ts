@@ -11,6 +11,7 @@
  */
 
 import type { Outcome } from '../channels/channel.ts';
+import { leftOutWords } from '../domain/grouping/member-recipients.ts';
 import type { FailureReason } from '../report.ts';
 import type { Delivery, Settlement } from '../store/outbox-store.ts';
 import type { Random } from '../time/clock.ts';
@@ -36,13 +37,14 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     nextAttemptAtUs: nowUs,
     lastError,
   });
-  const refusedBy = [delivery.refusedBy, 'refused' in outcome && outcome.refused].filter(Boolean).join('; ');
-  /** An error for people, with the recipients who refused it for good. */
-  const inFull = (error: string) => (refusedBy === '' ? error : `${error}; refused for ${refusedBy}`);
+  const left = 'leftOut' in outcome ? leftOutWords(outcome.leftOut) : '';
+  const refusedBy = [delivery.refusedBy, left].filter(Boolean).join('; ');
+  /** An error for people, with the recipients whom it does not reach. */
+  const inFull = (error: string) => (refusedBy === '' ? error : `${error}; not sent to ${refusedBy}`);
 
   switch (outcome.kind) {
     case 'accepted': {
-      const notes = [refusedBy && `refused for ${refusedBy}`, outcome.templateError];
+      const notes = [refusedBy && `not sent to ${refusedBy}`, outcome.templateError];
       const settlement = final('delivered', notes.filter(Boolean).join('; '));
       const { reference } = outcome;
       return {

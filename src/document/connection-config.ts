@@ -23,7 +23,7 @@ const TLS_VERSIONS: ReadonlyMap<string, TlsVersion> = new Map([
 
 const tlsVersion = z.enum(['TLS10', 'TLS11', 'TLS12', 'TLS13']).optional();
 
-const tlsShape = z
+export const tlsShape = z
   .strictObject({
     ...twins('ca', "CA certificates in PEM; the server's certificate must be signed by one of them."),
     ...twins('cert', 'Client certificate in PEM. Requires `key`.'),
@@ -63,7 +63,8 @@ export function readConnection(check: Check, path: Path): ConnectionSettings {
   return { ...(tls && { tls }), ...(proxy && { proxy }) };
 }
 
-function readTls(check: Check, path: Path): TlsSettings | undefined {
+/** The settings of a `tls_config` at `path`; undefined if there is none or it is wrong. */
+export function readTls(check: Check, path: Path): TlsSettings | undefined {
   if (check.raw(path) === undefined) return undefined;
   const ca = check.secret(path, 'ca', { mistake: mistakeInCertificate });
   const cert = check.secret(path, 'cert', { mistake: mistakeInCertificate });

@@ -24,7 +24,13 @@ export function retryAfterMs(response: Headers, nowUs: number): number | undefin
   const sinceMs = (serverTimeUs(response) ?? nowUs) / 1000;
   const isDate = /^[A-Za-z]{3,9},? /.test(value);
   const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - sinceMs : NaN;
-  return Number.isNaN(ms) ? undefined : Math.min(LIMITS.retry_after_ms.most, Math.max(0, ms));
+  return boundedWaitMs(ms / 1000);
+}
+
+/** A wait in milliseconds, bounded, from seconds that a server gave; undefined if they are no number. */
+export function boundedWaitMs(seconds: unknown): number | undefined {
+  if (typeof seconds !== 'number' || Number.isNaN(seconds)) return undefined;
+  return Math.min(LIMITS.retry_after_ms.most, Math.max(0, seconds * 1000));
 }
 
 /** Keeps only the headers that this file reads. */

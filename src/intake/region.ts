@@ -80,7 +80,7 @@ export class RegionIntake {
     this.#client = client;
     this.#bell = createBell(clock);
     this.#schedule = new Schedule({ ...poll, allowedPerSecond: () => client.rate() });
-    const members = options.keepsMembers ? createMemberBook(region, store) : undefined;
+    const members = options.keepsMembers ? createMemberBook(region, store, options.report) : undefined;
     const nestsListed = () => this.#polls.nestsListed();
     const birdsAdded = () => this.#polls.birdsAdded();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });

@@ -16,6 +16,9 @@ const INTERVAL_MS = 60_000;
 /** Kinds of lines remembered; far more than regions, codes and receivers make in practice. */
 const MAX_KINDS = 1_000;
 
+/** Recipients remembered who are not reached; far more than anybody tolerates. */
+const MAX_LEFT_OUT = 10_000;
+
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** The variable part of a line. */
@@ -150,12 +153,14 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
 
 type DeliveryLines = Pick<
   Lines,
-  'alert' | 'notified' | 'template_failed' | 'suppressed' | 'delivery' | 'heartbeat'
+  'alert' | 'notified' | 'template_failed' | 'suppressed' | 'left_out' | 'delivery' | 'heartbeat'
 >;
 
 function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
   /** Why the last heartbeat failed or was withheld; empty when it was sent, undefined before the first. */
   let heartbeat: string | undefined;
+  /** Said already: it recurs with each mail, and until somebody corrects the address. */
+  const leftOut = new Set<string>();
 
   return {
     alert({ state, ...data }) {
@@ -176,6 +181,14 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
     },
     suppressed({ what, ...data }) {
       log.debug('A notification was suppressed', data);
+    },
+    left_out({ what, ...data }) {
+      const { recipient, why } = data;
+      const key = `${recipient} ${why}`;
+      if (leftOut.has(key)) return;
+      if (leftOut.size >= MAX_LEFT_OUT) leftOut.delete(leftOut.values().next().value!);
+      leftOut.add(key);
+      log.warn('Somebody is not notified', data);
     },
     delivery({ what, ...data }) {
       const { receiver, integration, outcome, reason } = data;

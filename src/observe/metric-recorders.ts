@@ -61,6 +61,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     duty: owned,
     impaired() {},
     joined() {},
+    left_out() {},
     relieves() {},
     notified() {},
     set_aside() {},

@@ -38,7 +38,7 @@ export interface BirdRecord {
 /** Later than any event. */
 export const NO_NEWS_US = Number.MAX_SAFE_INTEGER;
 
-/** Mail addresses of the active members of a Nest. */
+/** The active members of a Nest: their mail addresses as the service gives them, which need not be valid. */
 export interface NestMembers {
   readonly region: string;
   readonly nestId: string;

@@ -56,7 +56,7 @@ export interface Delivery {
   readonly lastError: string;
   /** How many attempts in a row the receiver has refused up to now; absent for none. */
   readonly refusals?: number;
-  /** Recipients that refused it for good, each with the receiver's answer; absent for none. */
+  /** Recipients whom it does not reach, now or ever, each with the reason; absent for none. */
   readonly refusedBy?: string;
   /** When it is also sent to the receiver's fallback, unless it is accepted before; absent for never. */
   readonly fallbackAtUs?: number;

@@ -66,7 +66,7 @@ const email: EmailIntegration = {
   username: '',
   password: null,
   hello: '',
-  tlsInsecureSkipVerify: false,
+  isImplicitTls: false,
   sendResolved: true,
 };
 

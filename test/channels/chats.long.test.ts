@@ -7,6 +7,7 @@ import { channelOf, closeChannels, openChannels } from '../../src/channels/regis
 import { loadConfig } from '../../src/config/load-config.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
+import { LIMITS as LIMITS_OF_US } from '../../src/limits.ts';
 import { amountOf } from '../cases.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
 import { type Arrived, serveHttp } from '../http/servers.ts';
@@ -121,13 +122,26 @@ describe('each service gets requests as it documents them', () => {
     });
   });
 
-  test("Discord, if the configuration's own text mentions somebody", async () => {
+  test('Discord, whose own text in the configuration notifies of what fires newly, and of nothing else', async () => {
     const { send, bodies } = await service('discord', 'content: "<@&42> look"');
-    await send();
-    expect(bodies()[0]).toMatchObject({
-      content: '<@&42> look',
-      allowed_mentions: { parse: ['everyone', 'roles', 'users'] },
-    });
+    const later = { threadPosition: 1, newTotal: 0 };
+    for (const notification of [
+      group(),
+      group({ threadPosition: 1, reason: 'new_alerts', newTotal: 1 }),
+      group({ ...later, reason: 'new_events' }),
+      group({ ...later, reason: 'repeat' }),
+      group({ ...later, reason: 'resolved', resolvedTotal: 1 }),
+      RESOLVED,
+      digestNotification(),
+    ]) {
+      expect(await send(notification)).toEqual({ kind: 'accepted' });
+    }
+    const all = ['everyone', 'roles', 'users'];
+    expect(bodies().map(({ allowed_mentions }) => allowed_mentions.parse)).toEqual([
+      ...[all, all],
+      ...[[], [], [], [], []],
+    ]);
+    expect(new Set(bodies().map(({ content }) => content))).toEqual(new Set(['<@&42> look']));
   });
 
   test('Mattermost', async () => {
@@ -182,6 +196,18 @@ describe('each service gets requests as it documents them', () => {
     ]);
   });
 
+  test('Telegram, which says in its answer how long to wait', async () => {
+    let answer = { status: 429, body: '{"ok":false,"error_code":429,"parameters":{"retry_after":17}}' };
+    const { send } = await service('telegram', '', () => answer);
+    expect(await send()).toMatchObject({ kind: 'failed', reason: 'rate_limited', retryAfterMs: 17_000 });
+    answer = { status: 429, body: '{"parameters":{"retry_after":1e300}}' };
+    expect(await send()).toMatchObject({ retryAfterMs: LIMITS_OF_US.retry_after_ms.most });
+    for (const body of ['{"parameters":{"retry_after":"soon"}}', '{"parameters":null}', 'null', '<html>']) {
+      answer = { status: 429, body };
+      expect(await send()).not.toHaveProperty('retryAfterMs');
+    }
+  });
+
   test('Webex', async () => {
     const { send, arrived, bodies } = await service('webex');
     expect(await send()).toEqual({ kind: 'accepted' });
@@ -195,10 +221,11 @@ describe('each service gets requests as it documents them', () => {
     });
   });
 
-  test('Pushover makes a sound for what fires, and not for what is resolved', async () => {
+  test('Pushover rings for what fires, and not for what is resolved or for a digest', async () => {
     const { send, bodies } = await service('pushover', 'sound: siren');
     expect(await send()).toEqual({ kind: 'accepted' });
     await send(RESOLVED);
+    await send(digestNotification());
     expect(bodies()).toMatchObject([
       {
         token: CANARY,
@@ -210,6 +237,7 @@ describe('each service gets requests as it documents them', () => {
         url_title: 'Open nestwatch',
         sound: 'siren',
       },
+      { priority: 0 },
       { priority: 0 },
     ]);
     expect(bodies()[1]).not.toHaveProperty('retry');

@@ -138,7 +138,7 @@ export function email(changes: Partial<EmailIntegration> = {}): EmailIntegration
     username: '',
     password: null,
     hello: '',
-    tlsInsecureSkipVerify: false,
+    isImplicitTls: false,
     sendResolved: true,
     ...changes,
   };

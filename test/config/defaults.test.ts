@@ -82,7 +82,7 @@ receivers:
           username: '',
           password: null,
           hello: '',
-          tlsInsecureSkipVerify: false,
+          isImplicitTls: false,
           sendResolved: false,
         },
         {

@@ -171,15 +171,20 @@ describe('http_config', () => {
     ]);
   });
 
-  test('the same applies to global, a region and the heartbeat', () => {
+  test('the same applies to global, a region, mails and the heartbeat', () => {
     const text = `regions: { eu: { base_url: https://x, token: t, proxy_url: "ftp://x", tls_config: { ca: x } } }
-global: { http_config: { no_proxy: x } }
+global: { http_config: { no_proxy: x }, smtp_tls_config: { min_version: SSL3 } }
+route: { receiver: a }
+receivers: [{ name: a, email_configs: [{ to: a@b.c, from: a@b.c, smarthost: "m.x:25", tls_config: { cert: x } }] }]
 heartbeat: { url: https://x, http_config: { basic_auth: { username: "a:b" } } }
 `;
     expect(problemsOf(text).map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual([
       'regions.eu.proxy_url: must be the URL of a proxy, which begins with http://, https:// or socks5://',
       'regions.eu.tls_config.ca: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
       'global.http_config.no_proxy: must not stand here: there is no `proxy_url`',
+      'global.smtp_tls_config.min_version: must be one of TLS10, TLS11, TLS12, TLS13',
+      'receivers[0].email_configs[0].tls_config.key: is missing: `cert` needs `key` or `key_file`',
+      'receivers[0].email_configs[0].tls_config.cert: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
       'heartbeat.http_config.basic_auth.username: must not hold a colon',
     ]);
   });

@@ -180,7 +180,8 @@ receivers:
         username: 'user',
         password: 'shared',
         hello: 'watch.example.com',
-        tlsInsecureSkipVerify: true,
+        isImplicitTls: false,
+        tls: { insecureSkipVerify: true },
         sendResolved: false,
       },
       {
@@ -192,10 +193,26 @@ receivers:
         username: 'me',
         password: 'mine',
         hello: 'other',
-        tlsInsecureSkipVerify: false,
+        isImplicitTls: false,
+        tls: { insecureSkipVerify: false },
         sendResolved: true,
       },
     ]);
+  });
+
+  test.each([
+    [465, '', '', true],
+    [587, '', '', false],
+    [2465, 'smtp_force_implicit_tls: true', '', true],
+    [465, 'smtp_force_implicit_tls: false', '', false],
+    [465, 'smtp_force_implicit_tls: true', 'force_implicit_tls: false', false],
+    [587, 'smtp_force_implicit_tls: false', 'force_implicit_tls: true', true],
+  ])('TLS from the start, on port %i with %j and %j', (port, global, own, isImplicitTls) => {
+    const { receivers } = load(`${REGION}
+global: { smtp_smarthost: "mail.example.com:${port}", smtp_from: n@example.com, ${global} }
+route: { receiver: ops }
+receivers: [{ name: ops, email_configs: [{ to: a@example.com, ${own} }] }]`);
+    expect(receivers[0]!.integrations[0]).toMatchObject({ isImplicitTls });
   });
 });
 

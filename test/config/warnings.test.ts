@@ -40,7 +40,8 @@ route: { receiver: a }
 const LOGIN = 'auth_username: u, auth_password: p';
 const UNENCRYPTED =
   'the password may be sent to the mail server unencrypted: do not set `require_tls: false`';
-const UNPROVEN = 'anyone on the network path can read the password: do not set `insecure_skip_verify`';
+const UNPROVEN =
+  'anyone on the network path can read the password: set the trusted certificate as `ca_file` instead of `insecure_skip_verify`';
 
 test.each([
   ['smtp_smarthost: "m.x:25", smtp_require_tls: false', LOGIN, UNENCRYPTED],
@@ -48,6 +49,7 @@ test.each([
   ['smtp_smarthost: "m.x:25", smtp_tls_config: { insecure_skip_verify: true }', LOGIN, UNPROVEN],
   ['smtp_smarthost: "m.x:25"', `${LOGIN}, tls_config: { insecure_skip_verify: true }`, UNPROVEN],
   ['smtp_smarthost: "m.x:25"', LOGIN, undefined],
+  ['smtp_smarthost: "m.x:465", smtp_require_tls: false', LOGIN, undefined],
   ['smtp_smarthost: "m.x:25", smtp_require_tls: false', '', undefined],
   ['smtp_smarthost: "localhost:25", smtp_require_tls: false', LOGIN, undefined],
 ])('a password that others can read: %s %s', (global, own, warning) => {

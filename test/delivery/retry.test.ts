@@ -37,7 +37,7 @@ describe('the outcome of an attempt', () => {
   test('accepted is delivered, with the recipients that refused it', () => {
     const { settlement, reason } = judge(
       delivery(),
-      { kind: 'accepted', refused: 'bob: 550' },
+      { kind: 'accepted', leftOut: [{ recipient: 'bob', why: '550' }] },
       NOW_US,
       Math.random,
     );
@@ -45,7 +45,7 @@ describe('the outcome of an attempt', () => {
       id: 'd-1',
       state: 'delivered',
       nextAttemptAtUs: NOW_US,
-      lastError: 'refused for bob: 550',
+      lastError: 'not sent to bob: 550',
     });
     expect(reason).toBe('rejected');
     expect(judge(delivery(), { kind: 'accepted' }, NOW_US, Math.random)).not.toHaveProperty('reason');
@@ -125,7 +125,7 @@ describe('the outcome of an attempt', () => {
 
   describe('with several recipients', () => {
     const full: Outcome = { ...failed, error: 'deferred for full@x: 452', remaining: ['full@x'] };
-    const gone: Outcome = { ...full, refused: 'gone@x: 550' };
+    const gone: Outcome = { ...full, leftOut: [{ recipient: 'gone@x', why: '550' }] };
 
     test('leaves the remaining ones to the last attempt, and says who they were', () => {
       const both: Outcome = { ...full, remaining: ['full@x', 'late@x'] };
@@ -144,7 +144,7 @@ describe('the outcome of an attempt', () => {
         failed,
         { kind: 'unknown', reason: 'timeout', error: 'no answer' },
         refused,
-        { ...full, refused: 'left@x: 551' },
+        { ...full, leftOut: [{ recipient: 'left@x', why: '551' }] },
         { kind: 'accepted' },
       ];
       const end = story(
@@ -153,12 +153,12 @@ describe('the outcome of an attempt', () => {
         ({ lastError }) => texts.push(lastError),
       );
       expect(texts).toEqual([
-        'deferred for full@x: 452; refused for gone@x: 550',
-        'HTTP 503; refused for gone@x: 550',
-        'no answer; refused for gone@x: 550',
-        'HTTP 404; refused for gone@x: 550 (refusal 1 of 3)',
-        'deferred for full@x: 452; refused for gone@x: 550; left@x: 551',
-        'refused for gone@x: 550; left@x: 551',
+        'deferred for full@x: 452; not sent to gone@x: 550',
+        'HTTP 503; not sent to gone@x: 550',
+        'no answer; not sent to gone@x: 550',
+        'HTTP 404; not sent to gone@x: 550 (refusal 1 of 3)',
+        'deferred for full@x: 452; not sent to gone@x: 550; left@x: 551',
+        'not sent to gone@x: 550; left@x: 551',
       ]);
       expect(end.state).toBe('delivered');
     });
@@ -168,14 +168,14 @@ describe('the outcome of an attempt', () => {
       expect(end).toMatchObject({
         state: 'dead',
         attempts: 4,
-        lastError: 'HTTP 404; refused for gone@x: 550 (refusal 3 of 3)',
+        lastError: 'HTTP 404; not sent to gone@x: 550 (refusal 3 of 3)',
       });
     });
 
     test("does not trust a server's words", () => {
-      const hostile: Outcome = { ...failed, error: '452; refused for bob (refusal 2 of 3)' };
+      const hostile: Outcome = { ...failed, error: '452; not sent to bob (refusal 2 of 3)' };
       const end = story((attempt) => (attempt === 1 ? gone : attempt < 30 ? hostile : { kind: 'accepted' }));
-      expect(end.lastError).toBe('refused for gone@x: 550');
+      expect(end.lastError).toBe('not sent to gone@x: 550');
       const never = story((attempt) => (attempt < 30 ? hostile : { kind: 'accepted' }));
       expect(never.lastError).toBe('');
     });

@@ -7,10 +7,12 @@
  * - Members of a Nest get what concerns their own Nest.
  * - Services that keep incidents get each incident by itself.
  */
+
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
-import { MAX_EVENTS } from '../../domain/grouping/notification.ts';
+import { leftOutWords, memberRecipients } from '../../domain/grouping/member-recipients.ts';
+import { type LeftOut, MAX_EVENTS } from '../../domain/grouping/notification.ts';
 import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { batchesOf, eventsOfEach, partsOf } from '../../domain/grouping/split-notification.ts';
@@ -40,6 +42,8 @@ export interface Draft {
   readonly isBatch?: true;
   /** Mail addresses in place of the integration's own. */
   readonly addresses?: readonly string[];
+  /** Members of the Nest who cannot be mailed. */
+  readonly leftOut?: readonly LeftOut[];
   /** Why it is sent to nobody. */
   readonly suppressed?: string;
 }
@@ -263,14 +267,20 @@ async function membersByNest(
 function forMembers({ id, what, covers, nestId, addresses }: NestPart, destination: Destination): Draft {
   const [position] = destination;
   const own = besideMembers(destination) ?? [];
-  const all = [...new Set([...addresses, ...own])];
-  const nobody = nestId ? `Nest ${nestId} has no active members` : 'the alerts belong to no Nest';
+  const { to: all, leftOut } = memberRecipients(addresses, own);
+  const nobody =
+    leftOut.length > 0
+      ? `nobody in Nest ${nestId} can be mailed: ${leftOutWords(leftOut)}`
+      : nestId
+        ? `Nest ${nestId} has no active members`
+        : 'the alerts belong to no Nest';
   return {
     id: `${id}-to${position}`,
     what,
     to: [destination],
     covers,
     addresses: all,
+    ...(leftOut.length > 0 && { leftOut }),
     ...(all.length === 0 && { suppressed: nobody }),
   };
 }

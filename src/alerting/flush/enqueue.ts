@@ -81,7 +81,7 @@ async function enqueue(
   { flushId, lanes, isFallenBackFrom, serviceLinks }: Message,
   nowUs: number,
 ): Promise<void> {
-  const { id, what, part, addresses, suppressed } = draft;
+  const { id, what, part, addresses, leftOut, suppressed } = draft;
   const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
   const plain = notificationOf(what, await eventsOf(tx, draft), id);
   const known = await withLastEvent(tx, await withHistory(tx, plain.alerts));
@@ -93,6 +93,7 @@ async function enqueue(
     ...(what.summary && { summary: what.summary }),
     ...(part && { part }),
     ...(addresses && { to: addresses }),
+    ...(leftOut && { leftOut }),
   };
   const fallbackAtUs = nowUs + (suppressed === undefined ? FALLBACK_AFTER_US : 0);
   const deliveries = draft.to.map((destination) => ({

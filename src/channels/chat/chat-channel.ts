@@ -15,6 +15,7 @@ import type { Template } from '../../templates/liquid.ts';
 import type { Channel, Outcome } from '../channel.ts';
 import { type ChatLimits, type ChatMessage, chatMessage } from '../message/chat-message.ts';
 import { renderTexts } from '../message/render-texts.ts';
+import type { RetryAfter } from '../post.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys } from '../post-config.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
@@ -59,6 +60,7 @@ interface ChatService<Keys extends z.ZodRawShape> {
     entry: z.output<z.ZodObject<Keys>>,
   ): Omit<PostRequest, 'url' | 'templateError'> & { readonly url?: string };
   judge?(body: string): Outcome;
+  readonly retryAfter?: RetryAfter;
 }
 
 export function chatChannel<Keys extends z.ZodRawShape>(
@@ -110,6 +112,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
     shape,
     ...(service.globalShape && { globalShape: service.globalShape }),
     ...(service.judge && { judge: service.judge }),
+    ...(service.retryAfter && { retryAfter: service.retryAfter }),
     reader(check) {
       const endpointAt = service.endpoint(check);
       const readHttp = httpReader(check);

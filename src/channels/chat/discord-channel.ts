@@ -14,7 +14,8 @@ const COLOURS: Readonly<Record<Tone, number>> = {
 
 export const discordChannel = chatChannel({
   kind: 'discord',
-  about: "An embed under 4096 characters, for a Discord channel's webhook. Nothing in it mentions anybody.",
+  about:
+    "An embed under 4096 characters, for a Discord channel's webhook. Nothing in it mentions anybody, except `content`.",
   limits: { title: 256, text: 4_000 },
   titleKey: 'title',
   textKey: 'message',
@@ -24,7 +25,9 @@ export const discordChannel = chatChannel({
     content: words
       .max(2_000)
       .optional()
-      .describe('Your own text above the message. It may mention people: `<@&1234567890>`.'),
+      .describe(
+        'Your own text above the message. It may mention people, such as `<@&1234567890>`, who are notified when something fires newly.',
+      ),
     username: words.max(80).optional().describe("Replaces the webhook's own name."),
     avatar_url: words.optional().describe("Address of an image that replaces the webhook's own."),
   },
@@ -37,8 +40,8 @@ export const discordChannel = chatChannel({
       ...(content && { content }),
       ...(username && { username }),
       ...(avatar_url && { avatar_url }),
-      // Only the text above the embed can mention anybody.
-      allowed_mentions: { parse: content ? ['everyone', 'roles', 'users'] : [] },
+      // Only the text above the embed can mention anybody, and only this makes Discord notify them.
+      allowed_mentions: { parse: content && message.firesNewly ? ['everyone', 'roles', 'users'] : [] },
       embeds: [
         {
           title: message.title.replaceAll('[', '(').replaceAll(']', ')'),

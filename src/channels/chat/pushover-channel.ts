@@ -30,7 +30,7 @@ export const pushoverChannel = chatChannel({
       .max(2)
       .prefault(2)
       .describe(
-        'Priority of messages about firing alerts; 2 rings until somebody confirms it. Messages about resolved alerts have priority 0, or this one if it is lower.',
+        'Priority of messages about firing alerts; 2 rings until somebody confirms it. Messages about resolved alerts, and digests, have priority 0, or this one if it is lower.',
       ),
     retry: duration(30_000).prefault('1m').describe('With priority 2: how often it rings.'),
     expire: duration(0, 10_800_000).prefault('1h').describe('With priority 2: how long it keeps ringing.'),
@@ -45,10 +45,10 @@ export const pushoverChannel = chatChannel({
     const given = keys.filter((key) => key !== null);
     return given.length === 2 ? { url: secret(url), keys: given } : undefined;
   },
-  request({ keys }, { title, text, links, isOver }, { priority, retry, expire, ttl, device, sound }) {
+  request({ keys }, { title, text, links, isFiring }, { priority, retry, expire, ttl, device, sound }) {
     const [token = '', user = ''] = keys.map((key) => key.reveal());
     const page = links.find(({ url }) => url.length <= MAX_URL);
-    const urgency = isOver ? Math.min(priority, 0) : priority;
+    const urgency = isFiring ? priority : Math.min(priority, 0);
     return {
       secrets: [token, user],
       body: {

@@ -53,6 +53,7 @@ export const telegramChannel = chatChannel({
       return key && { url: secret(url), keys: [key] };
     };
   },
+  retryAfter: (body) => (body as { parameters: { retry_after: unknown } }).parameters.retry_after,
   request({ url, keys }, message, { chat_id, message_thread_id, disable_notifications }) {
     const token = keys[0]!.reveal();
     return {

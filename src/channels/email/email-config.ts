@@ -1,11 +1,13 @@
 /** Reads the configuration of mails. */
 import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
+import { readTls, tlsShape } from '../../document/connection-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refused, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { parseHostPort } from '../../http/host-port.ts';
+import type { TlsSettings } from '../../http/http-settings.ts';
 import type { Secret } from '../../secret.ts';
 import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 import type { Integration } from '../receiver.ts';
@@ -24,25 +26,15 @@ export interface EmailIntegration extends MailExtras, ReaderZone, Integration {
   readonly password: Secret | null;
   /** The name for EHLO; empty for the machine's own. */
   readonly hello: string;
-  readonly tlsInsecureSkipVerify: boolean;
+  /** Encrypts from the start instead of by STARTTLS. */
+  readonly isImplicitTls: boolean;
+  readonly tls?: TlsSettings;
 }
-
-const tlsShape = z.strictObject({
-  insecure_skip_verify: z
-    .boolean()
-    .optional()
-    .describe('Accepts any certificate. Use it only inside your own network.'),
-  ...refusedKeys(
-    ['ca', 'ca_file', 'cert', 'cert_file', 'key', 'key_file', 'key_ref', 'cert_ref', 'ca_ref'],
-    'start nestwatch with NODE_EXTRA_CA_CERTS for a private certificate authority',
-  ),
-  ...refusedKeys(['server_name', 'min_version', 'max_version'], 'leave it out'),
-});
 
 export const emailShape = z
   .strictObject({
     to: words.describe(
-      "One or more addresses, separated by commas. `nest_members` stands for the active members of an alert's Nest: each Nest gets a mail of its own. If nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
+      "One or more addresses, separated by commas. `nest_members` stands for the active members of an alert's Nest: each Nest gets a mail of its own. Whoever cannot be mailed is named in the delivery, in the log and by `doctor`. If nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
     ),
     from: words.optional().describe('Overrides `smtp_from`.'),
     smarthost: words.optional().describe('Overrides `smtp_smarthost`.'),
@@ -50,7 +42,8 @@ export const emailShape = z
     auth_username: words.optional().describe('Overrides `smtp_auth_username`.'),
     ...twins('auth_password', 'Overrides `smtp_auth_password`.'),
     require_tls: z.boolean().optional().describe('Overrides `smtp_require_tls`.'),
-    tls_config: tlsShape.optional().describe('Overrides `smtp_tls_config`.'),
+    tls_config: tlsShape.optional().describe('Replaces `smtp_tls_config`.'),
+    force_implicit_tls: z.boolean().optional().describe('Overrides `smtp_force_implicit_tls`.'),
     send_resolved: z.boolean().prefault(false).describe('Also notifies when alerts are resolved.'),
     ...timezoneKey,
     ...mailExtraKeys,
@@ -58,7 +51,6 @@ export const emailShape = z
       ['auth_secret', 'auth_secret_file', 'auth_identity'],
       'use `auth_username` and `auth_password`',
     ),
-    force_implicit_tls: refused('use port 465, which uses TLS from the start'),
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
@@ -77,12 +69,18 @@ export const emailGlobalShape = {
     .describe('Password for the mail server; empty without a user name.'),
   smtp_require_tls: z.boolean().prefault(true).describe('Sends mails only over STARTTLS.'),
   smtp_tls_config: tlsShape.optional(),
+  smtp_force_implicit_tls: z
+    .boolean()
+    .optional()
+    .describe('Whether TLS begins with the connection instead of by STARTTLS. Default: only on port 465.'),
   ...refusedKeys(
     ['smtp_auth_secret', 'smtp_auth_secret_file', 'smtp_auth_identity'],
     'use `smtp_auth_username` and `smtp_auth_password`',
   ),
-  smtp_force_implicit_tls: refused('use port 465, which uses TLS from the start'),
 };
+
+/** Of submission over TLS (RFC 8314, 3.3). */
+const IMPLICIT_TLS_PORT = 465;
 
 /** The defaults of all mails, from `global`. */
 interface MailDefaults {
@@ -92,7 +90,8 @@ interface MailDefaults {
   readonly username: string | undefined;
   readonly password: Secret | null;
   readonly requireTls: boolean;
-  readonly tlsInsecureSkipVerify: boolean;
+  readonly isImplicitTls: boolean | undefined;
+  readonly tls: TlsSettings | undefined;
 }
 
 export function emailReader(check: Check): (path: Path) => EmailIntegration | undefined {
@@ -103,6 +102,7 @@ export function emailReader(check: Check): (path: Path) => EmailIntegration | un
 function readMailDefaults(check: Check): MailDefaults {
   const path = ['global'];
   const password = check.secret(path, 'smtp_auth_password', {});
+  const tls = readTls(check, [...path, 'smtp_tls_config']);
   const text = (key: string) => {
     const value = check.raw([...path, key]);
     return typeof value === 'string' && value !== '' ? value : undefined;
@@ -117,13 +117,16 @@ function readMailDefaults(check: Check): MailDefaults {
     username: text('smtp_auth_username'),
     password,
     requireTls: shape?.smtp_require_tls ?? true,
-    tlsInsecureSkipVerify: shape?.smtp_tls_config?.insecure_skip_verify ?? false,
+    isImplicitTls: shape?.smtp_force_implicit_tls,
+    tls,
   };
 }
 
 function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegration | undefined {
   refuseTemplates(check, path, emailShape, ['text', 'html', 'headers']);
   const own = check.secret(path, 'auth_password', {});
+  const ownTls = [...path, 'tls_config'];
+  const tls = check.raw(ownTls) === undefined ? shared.tls : readTls(check, ownTls);
   checkSmarthost(check, [...path, 'smarthost']);
   checkAddress(check, [...path, 'from']);
   const { to, toNestMembers } = readRecipients(check, [...path, 'to']);
@@ -164,7 +167,8 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
     username: email.auth_username ?? shared.username ?? '',
     password: own ?? shared.password,
     hello: email.hello ?? shared.hello ?? '',
-    tlsInsecureSkipVerify: email.tls_config?.insecure_skip_verify ?? shared.tlsInsecureSkipVerify,
+    isImplicitTls: email.force_implicit_tls ?? shared.isImplicitTls ?? server.port === IMPLICIT_TLS_PORT,
+    ...(tls && { tls }),
     sendResolved: email.send_resolved,
     ...(email.timezone !== undefined && { timezone: email.timezone }),
     ...extras,

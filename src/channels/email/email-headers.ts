@@ -4,6 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
+import { domainToASCII } from 'node:url';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
 import type { Attempt } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
@@ -21,13 +22,19 @@ interface ThreadHeaders {
 export function threadHeaders(
   notification: Readable,
   { id, receiver, position }: Pick<Attempt, 'id' | 'receiver' | 'position'>,
-  externalUrl: string,
+  from: string,
 ): ThreadHeaders {
   const { thread, threadPosition } = notification.kind === 'digest' ? ownThread(notification) : notification;
-  const host = URL.parse(externalUrl)?.hostname || 'localhost';
+  const host = domainOf(from);
   const first = `<thread.${digest(thread, receiver, String(position))}@${host}>`;
   if (threadPosition === 0) return { messageId: first };
   return { messageId: `<${digest('delivery', id)}@${host}>`, inReplyTo: first, references: first };
+}
+
+/** The sender's domain, as RFC 5322 (3.6.4) advises: other hosts have it in their ids too, and spam filters expect it. */
+function domainOf(from: string): string {
+  const domain = /@([^@<>]*)>?$/.exec(from)?.[1] ?? '';
+  return domainToASCII(domain) || 'localhost';
 }
 
 /** A digest is a thread of its own. */

@@ -4,6 +4,7 @@
  * What stops here: the server's words, which are cleaned before people see them.
  */
 import type { NodemailerError } from 'nodemailer';
+import type { LeftOut } from '../../domain/grouping/notification.ts';
 import { withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
@@ -18,7 +19,7 @@ import type { EmailIntegration } from './email-config.ts';
 import { threadHeaders } from './email-headers.ts';
 import { mailMessage } from './mail-message.ts';
 import { createSlowIntegrations } from './slow-integrations.ts';
-import { createPools, type Mail } from './smtp.ts';
+import { createPools, type Mail, NO_SMTPUTF8, needsSmtpUtf8 } from './smtp.ts';
 
 /** For a whole try, including the wait for a connection: a server that trickles bytes must not hold one for ever. */
 const TRY_TIMEOUT_MS = 120_000;
@@ -29,7 +30,7 @@ export function openMails({
   version,
   lookUp,
 }: Pick<ChannelOptions, 'clock' | 'version' | 'lookUp'>): OpenChannel<EmailIntegration> {
-  const pools = createPools(lookUp);
+  const pools = createPools(lookUp, clock);
   const slowIntegrations = createSlowIntegrations(clock);
 
   return {
@@ -37,33 +38,59 @@ export function openMails({
       if (notification.kind === 'forward') {
         return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
-      if (notification.kind === 'digest' && integration.to.length === 0) {
+      const { from } = integration;
+      const to = (notification.kind === 'group' ? notification.to : undefined) ?? integration.to;
+      if (to.length === 0) {
+        const what = notification.kind === 'digest' ? 'a digest' : 'this';
         return {
           kind: 'nothing',
-          why: 'a digest belongs to no Nest: it is mailed to addresses, not to members',
+          why: `${what} belongs to no Nest: it is mailed to addresses, not to members`,
         };
       }
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();
-      let isSent = false;
       const mailing = slowIntegrations.of(attempt);
-      const mail: Mail = {
-        ...message,
-        date: new Date(clock.nowUs() / 1000),
-        xMailer: `nestwatch/${version}`,
-        signal: abort.signal,
-        whenBegun: mailing.begin,
-        whenSent() {
-          isSent = true;
-        },
-      };
+      const secrets = secretsOf(integration);
+
+      async function sendPart({ listed, due }: Part): Promise<Outcome> {
+        let isSent = false;
+        const mail: Mail = {
+          ...message,
+          to: [...listed],
+          ...(attempt.remaining && { envelope: { from, to: [...due] } }),
+          date: new Date(clock.nowUs() / 1000),
+          xMailer: `nestwatch/${version}`,
+          signal: abort.signal,
+          whenBegun: mailing.begin,
+          whenSent() {
+            isSent = true;
+          },
+        };
+        try {
+          const { rejectedErrors = [] } = await pools.poolOf(integration, mailing.isSlow).sendMail(mail);
+          return partly(rejectedErrors, secrets);
+        } catch (error) {
+          return failed(error, isSent, secrets);
+        }
+      }
+
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
-        const { rejectedErrors = [] } = await pools.poolOf(integration, mailing.isSlow).sendMail(mail);
-        const outcome = partly(rejectedErrors, secretsOf(integration));
+        const parts = partsOf(to, attempt.remaining ?? to);
+        const isLimited =
+          (parts.some(isExtended) || needsSmtpUtf8(from)) && !(await pools.offersSmtpUtf8(integration));
+        if (isLimited && needsSmtpUtf8(from)) return { ...REFUSED, error: `${from}: ${NO_SMTPUTF8}` };
+        const sent: Sent[] = [];
+        for (const part of parts) {
+          const isLeftOut = isLimited && isExtended(part);
+          sent.push({ part, outcome: isLeftOut ? { ...REFUSED, error: NO_SMTPUTF8 } : await sendPart(part) });
+        }
+        // Attempts for those who remain follow one that has named the others.
+        const leftOut = (notification.kind === 'group' && !attempt.remaining && notification.leftOut) || [];
+        const outcome = together(sent, leftOut);
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
-        return failed(error, isSent, secretsOf(integration));
+        return failed(error, false, secrets);
       } finally {
         cancelTimer();
         mailing.end();
@@ -76,7 +103,7 @@ export function openMails({
 
 /** The parts of a mail that are the same on every try. */
 function mailOf(
-  { from, to, templates, timezone }: EmailIntegration,
+  { from, templates, timezone }: EmailIntegration,
   attempt: Attempt,
   notification: Readable,
   externalUrl: string,
@@ -85,9 +112,7 @@ function mailOf(
   const { subject, topic, text, html, headers, templateError } = mail;
   return {
     from,
-    to: [...((notification.kind === 'group' ? notification.to : undefined) ?? to)],
-    ...(attempt.remaining && { envelope: { from, to: [...attempt.remaining] } }),
-    ...threadHeaders(notification, attempt, externalUrl),
+    ...threadHeaders(notification, attempt, from),
     subject,
     headers: {
       'Thread-Topic': topic,
@@ -101,21 +126,79 @@ function mailOf(
   };
 }
 
+/** Recipients who get a mail of their own. */
+interface Part {
+  /** Those whom its head lists. */
+  readonly listed: readonly string[];
+  /** Those of them who are still to be reached. */
+  readonly due: readonly string[];
+}
+
+interface Sent {
+  readonly part: Part;
+  readonly outcome: Outcome;
+}
+
+/**
+ * Recipients beyond ASCII get a mail of their own. With them in envelope or head, a server that takes the mail and finds
+ * no SMTPUTF8 at the next one returns it as undeliverable for all.
+ */
+function partsOf(to: readonly string[], due: readonly string[]): readonly Part[] {
+  return [false, true]
+    .map((isBeyond) => {
+      const own = (one: string) => needsSmtpUtf8(one) === isBeyond;
+      return { listed: to.filter(own), due: due.filter(own) };
+    })
+    .filter((part) => part.due.length > 0);
+}
+
+const isExtended = ({ due }: Part) => due.some(needsSmtpUtf8);
+
+const REFUSED = { kind: 'refused', reason: 'rejected' } as const;
+
+/**
+ * One outcome for all parts. Once one of them was accepted, those who refused theirs are left out, besides those who
+ * cannot be mailed at all, and the others are tried again.
+ */
+function together(sent: readonly Sent[], leftOut: readonly LeftOut[]): Outcome {
+  const isTaken = ({ kind, ...more }: Outcome) => kind === 'accepted' || 'remaining' in more;
+  const open = sent.flatMap(({ part, outcome }) =>
+    outcome.kind === 'failed' || outcome.kind === 'unknown' ? [{ part, outcome }] : [],
+  );
+  if (!sent.some(({ outcome }) => isTaken(outcome))) {
+    const { part, outcome } = open[0] ?? sent[0]!;
+    const isNamed = outcome.kind === 'refused' && outcome.error === NO_SMTPUTF8;
+    return isNamed ? { ...outcome, error: `${part.due.join(', ')}: ${NO_SMTPUTF8}` } : outcome;
+  }
+  const all = [
+    ...leftOut,
+    ...sent.flatMap(({ part, outcome }) => {
+      if (outcome.kind === 'refused') return part.due.map((recipient) => ({ recipient, why: outcome.error }));
+      return 'leftOut' in outcome ? (outcome.leftOut ?? []) : [];
+    }),
+  ];
+  const named = all.length > 0 && { leftOut: all };
+  if (open.length === 0) return { kind: 'accepted', ...named };
+  const { reason, error } = open[0]!.outcome;
+  const remaining = open.flatMap(({ part, outcome }) =>
+    'remaining' in outcome ? (outcome.remaining ?? []) : part.due,
+  );
+  return { kind: 'failed', reason, error, remaining, ...named };
+}
+
 /** The outcome if the server accepted the mail for some recipients. Only those that it deferred get the next try. */
 function partly(rejected: readonly NodemailerError[], secrets: readonly string[]): Outcome {
   if (rejected.length === 0) return { kind: 'accepted' };
-  const words = (errors: readonly NodemailerError[]) =>
-    cleaned(
-      errors.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; '),
-      secrets,
-    );
+  const words = ({ response, message }: NodemailerError) => cleaned(response ?? message, secrets);
   const deferred = rejected.filter((error) => error.permanent !== true);
   const gone = rejected.filter((error) => error.permanent === true);
-  const refused = gone.length > 0 && { refused: words(gone) };
-  if (deferred.length === 0) return { kind: 'accepted', ...refused };
+  const leftOut = gone.map((error) => ({ recipient: error.recipient ?? '', why: words(error) }));
+  const named = leftOut.length > 0 && { leftOut };
+  if (deferred.length === 0) return { kind: 'accepted', ...named };
   const remaining = deferred.flatMap((error) => error.recipient ?? []);
-  const error = `deferred for ${words(deferred)}`;
-  return { kind: 'failed', reason: 'unavailable', error, remaining, ...refused };
+  const all = deferred.map((error) => `${error.recipient}: ${words(error)}`).join('; ');
+  const error = plainText(`deferred for ${all}`, MAX_ERROR_CODE_POINTS);
+  return { kind: 'failed', reason: 'unavailable', error, remaining, ...named };
 }
 
 /**

@@ -2,14 +2,18 @@
 import { createRequire } from 'node:module';
 import { connect, type Socket } from 'node:net';
 import type { SendMailOptions } from 'nodemailer';
+import { tlsMaterial } from '../../http/connection-pools.ts';
 import { formatHostPort } from '../../http/host-port.ts';
 import type { LookUp } from '../../http/look-up.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { Probe } from '../channel.ts';
 import type { EmailIntegration } from './email-config.ts';
 
 const require = createRequire(import.meta.url);
 /** Loaded for the first mail: many daemons send none. */
 const nodemailer = () => require('nodemailer') as typeof import('nodemailer');
+const smtpConnection = () =>
+  require('nodemailer/lib/smtp-connection') as typeof import('nodemailer/lib/smtp-connection').default;
 
 /** One more than an integration has mails in flight, so that none takes all of them. */
 const CONNECTIONS = 6;
@@ -18,23 +22,27 @@ const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How long the server may send nothing; servers may take a while after the end of a message. */
 const SILENCE_TIMEOUT_MS = 60_000;
+/** How long a server's answer about SMTPUTF8 is kept. */
+const ASKED_AGAIN_MS = 60_000;
 
 interface Pools {
   /** The connections that an integration uses; slow ones (`isSlow`) do not share connections with the others. */
   poolOf(integration: EmailIntegration, isSlow: boolean): Pool;
+  /** Whether the server offers SMTPUTF8. Asks it now and then. */
+  offersSmtpUtf8(integration: EmailIntegration): Promise<boolean>;
   close(): void;
 }
 
 /** `lookUp` looks up the names of servers; without it nodemailer does. */
-export function createPools(lookUp: LookUp | undefined): Pools {
+export function createPools(lookUp: LookUp | undefined, clock: Clock): Pools {
+  const closing = new AbortController();
+  const offers = new Map<string, { readonly askedMs: number; readonly answer: Promise<boolean> }>();
+
   const pools = new Map<string, Pool>();
 
   function poolOf(integration: EmailIntegration, isSlow: boolean): Pool {
-    const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
-    const login = smtpLogin(integration);
     const dkim = dkimOf(integration);
-    const own = [login, hello, tlsInsecureSkipVerify, dkim];
-    const key = JSON.stringify([smarthost, requireTls, username, isSlow, ...own]);
+    const key = JSON.stringify([smtpOptions(integration), dkim, isSlow]);
     let pool = pools.get(key);
     if (!pool) {
       pool = openPool(integration, dkim, lookUp);
@@ -54,7 +62,26 @@ export function createPools(lookUp: LookUp | undefined): Pools {
 
   return {
     poolOf,
+    offersSmtpUtf8(integration) {
+      const { auth: _auth, ...server } = smtpOptions(integration);
+      const key = JSON.stringify(server);
+      const known = offers.get(key);
+      const nowMs = clock.monotonicMs();
+      if (known && nowMs - known.askedMs < ASKED_AGAIN_MS) return known.answer;
+      const late = new AbortController();
+      const cancelTimer = clock.setTimer(SILENCE_TIMEOUT_MS, () => late.abort());
+      const answer = askForSmtpUtf8(
+        integration,
+        lookUp,
+        AbortSignal.any([late.signal, closing.signal]),
+      ).finally(cancelTimer);
+      answer.catch(() => offers.delete(key));
+      if (offers.size >= MAX_POOLS) offers.clear();
+      offers.set(key, { askedMs: nowMs, answer });
+      return answer;
+    },
     close() {
+      closing.abort();
       for (const pool of pools.values()) pool.close({ force: true });
       pools.clear();
     },
@@ -96,8 +123,8 @@ function dkimOf({ dkim }: EmailIntegration) {
 
 /** How to reach the mail server and log in, whatever is sent. */
 function smtpOptions(integration: EmailIntegration) {
-  const { smarthost, requireTls, hello, tlsInsecureSkipVerify } = integration;
-  const secure = smarthost.port === 465;
+  const { smarthost, requireTls, hello, isImplicitTls: secure, tls } = integration;
+  const isVerified = !tls?.insecureSkipVerify && (requireTls || secure);
   const login = smtpLogin(integration);
   return {
     host: smarthost.host,
@@ -106,7 +133,7 @@ function smtpOptions(integration: EmailIntegration) {
     requireTLS: requireTls && !secure,
     // Without `require_tls`, encryption is used if it is offered, but certificates are not verified: a bad certificate
     // must not force the mail into plain text.
-    tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
+    tls: { ...(tls && tlsMaterial(tls)), rejectUnauthorized: isVerified },
     opportunisticTLS: !requireTls,
     ...(hello && { name: hello }),
     ...(login && { auth: login }),
@@ -167,11 +194,62 @@ function connectTo(
   });
 }
 
+export const NO_SMTPUTF8 = 'the mail server does not offer SMTPUTF8, which this address needs';
+
+/** Whether a server must offer SMTPUTF8 (RFC 6531) to take an address: a domain has a form in ASCII, a name has none. */
+export function needsSmtpUtf8(address: string): boolean {
+  const bare = /<([^<>]*)>$/.exec(address)?.[1] ?? address;
+  return /[^\0-\x7f]/.test(bare.slice(0, bare.lastIndexOf('@')));
+}
+
+/**
+ * Connects, encrypts, and reads whether the server offers SMTPUTF8. nodemailer sends addresses beyond ASCII to any
+ * server, also to one that cannot take them and then refuses the whole mail. `signal` ends it.
+ */
+export function askForSmtpUtf8(
+  integration: EmailIntegration,
+  lookUp?: LookUp,
+  signal?: AbortSignal,
+): Promise<boolean> {
+  const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+  const ask = (connected?: { readonly connection: Socket }) => {
+    const connection = new (smtpConnection())({
+      ...smtpOptions(integration),
+      connectionTimeout: CONNECT_TIMEOUT_MS,
+      greetingTimeout: CONNECT_TIMEOUT_MS,
+      dnsTimeout: CONNECT_TIMEOUT_MS,
+      socketTimeout: CONNECT_TIMEOUT_MS,
+      ...connected,
+    });
+    const giveUp = (error: Error) => {
+      reject(error);
+      connection.close();
+    };
+    const abort = () => giveUp(Object.assign(new Error('Connection was closed'), { code: 'EABORT' }));
+    signal?.addEventListener('abort', abort);
+    connection.on('error', giveUp);
+    connection.once('end', () => {
+      signal?.removeEventListener('abort', abort);
+      abort();
+    });
+    connection.connect((error) => {
+      if (error) return;
+      resolve(/^250[ -]SMTPUTF8\b/im.test(String(connection.lastServerResponse)));
+      connection.quit();
+    });
+  };
+  if (lookUp) {
+    connectTo(integration.smarthost, lookUp, (error, connected) => (error ? reject(error) : ask(connected)));
+  } else ask();
+  return promise;
+}
+
 /** A probe of a mail server. One stands for all integrations that log in to it in the same way. */
 export function probeServer(integration: EmailIntegration): Probe {
-  const { smarthost, username, requireTls } = integration;
+  const { smarthost, username } = integration;
+  const { auth: _auth, ...server } = smtpOptions(integration);
   return {
-    key: JSON.stringify([smarthost, username, requireTls]),
+    key: JSON.stringify([server, username]),
     server: `mail server ${formatHostPort(smarthost)}`,
     run: () => tryLogin(integration),
   };

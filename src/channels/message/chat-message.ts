@@ -10,13 +10,17 @@ import { type Readable, viewOf } from './digest-view.ts';
 import { eventWords } from './event-line.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
 import { historyLine } from './flight-history.ts';
+import { firesNewly } from './frame/headline.ts';
 import type { Link } from './frame/links.ts';
 import type { MailView } from './message-view.ts';
 import { sectionText } from './section.ts';
 
 export interface ChatMessage {
   readonly tone: Tone;
-  readonly isOver: boolean;
+  /** False for a digest too. */
+  readonly isFiring: boolean;
+  /** Something fires of which the group has not notified yet. Only this is worth disturbing people. */
+  readonly firesNewly: boolean;
   readonly title: string;
   /** Empty if the headline says it all. */
   readonly text: string;
@@ -62,7 +66,8 @@ export function chatMessage(
   ];
   return {
     tone: view.tone,
-    isOver: notification.kind === 'group' && notification.status === 'resolved',
+    isFiring: notification.kind === 'group' && notification.firingTotal > 0,
+    firesNewly: notification.kind === 'group' && firesNewly(notification),
     title: within(
       harmless(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
       limits.title,

@@ -3,7 +3,7 @@ import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { FILTERS, filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
-import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
+import { jsonText, shown, shownLines, shownList, shownTime } from '../terminal-text.ts';
 
 const FAILED = 1;
 
@@ -80,8 +80,8 @@ export async function deliveriesShow(
   const lines = [
     `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shown(data.integration)}`,
     `queued     ${shownTime(data.created_at)}, ${settled || next}`,
-    `tries      ${data.attempts}${data.last_error ? `: ${shown(data.last_error)}` : ''}`,
-    ...(data.refused_by ? [`refused    ${shown(data.refused_by)}`] : []),
+    `tries      ${data.attempts}${data.last_error ? `: ${shownList(data.last_error)}` : ''}`,
+    ...(data.refused_by ? [`not sent   to ${shownList(data.refused_by)}`] : []),
     ...data.alerts.map((one) => `alert      ${shown(one)}`),
     ...data.events.map((one) => `event      ${shown(one)}`),
     ...(data.message === null ? [] : ['', shownLines(data.message).trimEnd()]),

@@ -5,7 +5,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
+import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import { alertsShow } from './alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
 import { deliveriesShow, deliveryShape } from './deliveries-command.ts';
@@ -172,6 +172,6 @@ function deliveryLine(one: Delivery): string {
   const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
   const tries = howMany(one.attempts, 'try', 'tries');
   // Delivered ones may have an error too: some recipients of a mail may have been refused.
-  const error = one.last_error ? `: ${shown(one.last_error)}` : '';
+  const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
   return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }

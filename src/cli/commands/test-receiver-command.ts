@@ -5,6 +5,7 @@ import { channelOf, closeChannels, openChannels } from '../../channels/registry.
 import { sampleNotification } from '../../channels/sample.ts';
 import { linksFrom, traitsOf } from '../../channels/traits.ts';
 import type { Config } from '../../config/config.ts';
+import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { Edge } from '../../process-io.ts';
@@ -145,7 +146,7 @@ function whereOf(integration: Integration): string {
 }
 
 function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
-  const refused = 'refused' in outcome && `refused for ${outcome.refused}`;
+  const refused = 'leftOut' in outcome && `not sent to ${leftOutWords(outcome.leftOut)}`;
   switch (outcome.kind) {
     case 'accepted':
       return {

@@ -1,5 +1,6 @@
 /** Tests everything that a configuration names. Prints what it found, what nestwatch assumes, and what to set. */
 import { existsSync } from 'node:fs';
+import { traitsOf } from '../../channels/traits.ts';
 import type { Config } from '../../config/config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -43,8 +44,13 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
     }
     all.push({ of, ...one });
   };
+  const mailing = config.receivers.flatMap(({ name, integrations }) =>
+    integrations
+      .filter((one) => traitsOf(one).nestMembers !== undefined)
+      .map((integration) => ({ name, integration })),
+  );
   for (const region of config.regions) {
-    for await (const one of examineRegion(edge, { region, poll: config.poll, watchMs })) {
+    for await (const one of examineRegion(edge, { region, poll: config.poll, watchMs, mailing })) {
       tell(`region ${region.name}`, one);
     }
   }

@@ -1,8 +1,13 @@
 /** Examines what a region's service allows and how it behaves, compared with what nestwatch assumes. Writes nothing. */
+
+import type { Integration } from '../../channels/receiver.ts';
+import { channelOf } from '../../channels/registry.ts';
 import type { PollConfig } from '../../config/sections/poll-section.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
+import { activeMembers, leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import { ERRORS, type ErrorCode, NestwatchError } from '../../errors.ts';
 import { openTransport } from '../../http/transport.ts';
+import { NestSelection } from '../../intake/inventory/nest-selection.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
 import { createServiceClient, type ServiceClient } from '../../service/client.ts';
@@ -10,6 +15,7 @@ import type { Bird, Nest } from '../../service/resources.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import type { Clock } from '../../time/clock.ts';
+import { reasonOf } from '../commands/check-online.ts';
 import { adviceOnLists } from '../inspect-region.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import { examineFlights } from './examine-flights.ts';
@@ -21,6 +27,13 @@ interface ExamineOptions {
   readonly poll: PollConfig;
   /** How long to wait for entries that become visible late. */
   readonly watchMs: number;
+  /** What mails the members of Nests, each with the name of its receiver. */
+  readonly mailing?: readonly MemberMailing[];
+}
+
+interface MemberMailing {
+  readonly name: string;
+  readonly integration: Integration;
 }
 
 /** How many Nests are tested for access, and how many Birds' logs are examined. */
@@ -77,6 +90,7 @@ export async function* examineService(
   }
   yield rights.finding;
   yield skewOf(nests.serverTimeUs, clock.nowUs());
+  yield* examineMembers(readable(nests.value), options);
   const streams = await countedStreams(client, rights.birds);
   for (const { about, name, failure } of streams) {
     if (!failure) continue;
@@ -135,6 +149,34 @@ async function rightsOf(client: ServiceClient, nests: readonly Nest[]) {
     birds,
     finding: bad('token', `${seen}; it may not read Nest ${closed.join(', ')}`, assumed, advice),
   };
+}
+
+/** Names the members of watched Nests whom a receiver would not reach. */
+async function* examineMembers(
+  nests: readonly Nest[],
+  { region, mailing = [] }: ExamineOptions,
+): AsyncGenerator<Finding> {
+  const selection = new NestSelection(region.nests);
+  const members = activeMembers(
+    nests.filter((nest) => selection.isWatched(nest)).flatMap((one) => one.members),
+  );
+  for (const { name, integration } of mailing) {
+    const about = `members mailed by receiver ${name}`;
+    const assumed = 'each active member of a Nest has one mail address';
+    try {
+      const leftOut = (await channelOf(integration).leftOut?.(integration, members)) ?? [];
+      yield leftOut.length === 0
+        ? fine(about, 'each of them can be mailed', assumed)
+        : note(
+            about,
+            `these cannot be mailed: ${leftOutWords(leftOut)}`,
+            assumed,
+            'Correct the addresses in the service, or use a mail server that takes them.',
+          );
+    } catch (error) {
+      yield unknown(about, `the mail server cannot be asked: ${reasonOf(error)}`, assumed);
+    }
+  }
 }
 
 function skewOf(serverUs: number | null, nowUs: number): Finding {

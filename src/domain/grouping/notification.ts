@@ -87,7 +87,15 @@ export interface GroupNotification {
   readonly acknowledged?: true;
   /** Mail addresses that replace the integration's own. */
   readonly to?: readonly string[];
+  /** Members of the Nest who cannot be mailed; absent for none. */
+  readonly leftOut?: readonly LeftOut[];
   readonly identities?: Identities;
+}
+
+/** A recipient whom a message does not reach, now or ever. Both texts are for people, and clean. */
+export interface LeftOut {
+  readonly recipient: string;
+  readonly why: string;
 }
 
 export interface DigestNotification {

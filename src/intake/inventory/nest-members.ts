@@ -1,3 +1,5 @@
+import { activeMembers, memberRecipients } from '../../domain/grouping/member-recipients.ts';
+import type { Report } from '../../report.ts';
 import type { Nest } from '../../service/resources.ts';
 import type { NestMembers } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -8,10 +10,10 @@ export interface MemberBook {
 }
 
 /**
- * Creates the book that stores the mail addresses of the active members of a region's Nests, for receivers that
- * notify them.
+ * Creates the book that stores the active members of a region's Nests, for receivers that notify them. Who cannot be
+ * mailed is stored too, so that each mail can say so, and is reported.
  */
-export function createMemberBook(region: string, store: Store): MemberBook {
+export function createMemberBook(region: string, store: Store, report: Report): MemberBook {
   let known: Map<string, string> | undefined;
 
   return {
@@ -20,8 +22,10 @@ export function createMemberBook(region: string, store: Store): MemberBook {
       const now = new Map<string, readonly string[]>();
       for (const [nestId, addresses] of stored) now.set(nestId, isAll ? [] : JSON.parse(addresses));
       for (const { id, members } of nests) {
-        const addresses = members.filter(({ isActive, email }) => isActive && isMailable(email));
-        now.set(id, [...new Set(addresses.map(({ email }) => email))].toSorted());
+        const active = activeMembers(members);
+        now.set(id, active);
+        const { leftOut } = memberRecipients(active);
+        for (const one of leftOut) report({ what: 'left_out', ...one, region, nestId: id });
       }
       const changed = [...now]
         .filter(([nestId, addresses]) => stored.get(nestId) !== JSON.stringify(addresses))
@@ -35,11 +39,4 @@ export function createMemberBook(region: string, store: Store): MemberBook {
 async function read(region: string, store: Store): Promise<Map<string, string>> {
   const stored = await store.transaction((tx) => tx.inventory.nestMembers(region));
   return new Map(stored.map(({ nestId, addresses }) => [nestId, JSON.stringify(addresses)]));
-}
-
-/** Whether it is a plain address of one person. What the service says must not become two addresses or a header. */
-function isMailable(text: string): boolean {
-  return (
-    text.length <= 254 && /^[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+@[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+$/u.test(text)
-  );
 }

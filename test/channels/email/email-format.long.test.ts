@@ -392,25 +392,22 @@ describe('the body of a mail', () => {
 
 describe('the thread', () => {
   const to = { id: 'd-1', receiver: 'ops', position: 0 };
-  const first = threadHeaders(group(), to, 'https://watch.example.com:9465');
+  const FROM = 'Watch <n@example.com>';
+  const first = threadHeaders(group(), to, FROM);
 
   test('a reply refers to the first mail, whose id it derives', () => {
-    const reply = threadHeaders(
-      group({ threadPosition: 2 }),
-      { ...to, id: 'd-9' },
-      'https://watch.example.com:9465',
-    );
-    expect(first.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
+    const reply = threadHeaders(group({ threadPosition: 2 }), { ...to, id: 'd-9' }, FROM);
+    expect(first.messageId).toMatch(/^<thread\.[0-9a-f]{32}@example\.com>$/);
     expect(reply).toMatchObject({ inReplyTo: first.messageId, references: first.messageId });
     expect(reply.messageId).not.toBe(first.messageId);
   });
 
   test('another receiver, integration or thread is another thread', () => {
     const others = [
-      threadHeaders(group(), { ...to, receiver: 'x' }, URL),
-      threadHeaders(group(), { ...to, position: 1 }, URL),
-      threadHeaders(group({ thread: 'thread-2' }), to, URL),
-      threadHeaders(group(), to, URL),
+      threadHeaders(group(), { ...to, receiver: 'x' }, FROM),
+      threadHeaders(group(), { ...to, position: 1 }, FROM),
+      threadHeaders(group({ thread: 'thread-2' }), to, FROM),
+      threadHeaders(group(), to, FROM),
     ];
     expect(new Set(others.map((one) => one.messageId)).size).toBe(4);
   });

@@ -146,7 +146,7 @@ describe('a digest', () => {
     expect(text).toContain(
       `EU  nothing missing until 2 Jul 2026, 11:00 UTC (${WORDS.RegionDown.firing} for 30 min)`,
     );
-    const headers = threadHeaders(digestNotification(), delivery(), URL);
+    const headers = threadHeaders(digestNotification(), delivery(), 'n@example.com');
     expect(headers.messageId).toMatch(/^<thread\./);
     expect(headers.references).toBeUndefined();
   });

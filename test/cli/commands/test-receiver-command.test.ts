@@ -139,7 +139,7 @@ describe('test-receiver', () => {
   });
 
   test.each([
-    ['one-gone', ['partly accepted: refused for gone@example.com: 550 no such user']],
+    ['one-gone', ['partly accepted: not sent to gone@example.com: 550 no such user']],
     ['one-full', ['partly accepted: deferred for full@example.com: 452 mailbox full', 'accepted']],
   ])('exits 4 if only some recipients of a mail are accepted: %s', async (name, words) => {
     const { run, mails } = await setUp();

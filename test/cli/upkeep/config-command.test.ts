@@ -65,7 +65,7 @@ function everything(schema: Schema, definitions: Schema['definitions'], depth = 
   if (properties) {
     const entries = Object.entries(properties).map(([key, one]) => [
       key,
-      `${key}_file` in properties ? CANARY : inner(one),
+      `${key}_file` in properties && key !== 'chat_id' ? CANARY : inner(one),
     ]);
     return Object.fromEntries(entries);
   }
@@ -79,6 +79,17 @@ test('no key that may come from a file of its own is printed, whichever it is', 
   const all = everything(schema, schema.definitions);
   expect(JSON.stringify(all).split(CANARY).length).toBeGreaterThan(20);
   expect(JSON.stringify(effectiveConfig(all))).not.toContain(CANARY);
+});
+
+test("a chat's id is printed, which is no secret", () => {
+  const entry = { bot_token: CANARY, chat_id: -1001234567890 };
+  const { receivers } = effectiveConfig({ receivers: [{ name: 'a', telegram_configs: [entry] }] }) as {
+    receivers: [{ telegram_configs: [unknown] }];
+  };
+  expect(receivers[0].telegram_configs[0]).toMatchObject({
+    bot_token: '<secret>',
+    chat_id: -1001234567890,
+  });
 });
 
 test('secret headers, and the password in an address, are not printed', () => {

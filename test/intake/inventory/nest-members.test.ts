@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
 import { createMemberBook } from '../../../src/intake/inventory/nest-members.ts';
+import type { Happening } from '../../../src/report.ts';
 import type { Nest, User } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -22,6 +23,7 @@ async function open() {
   const opened = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
   store = opened;
   let writes = 0;
+  const reported: Happening[] = [];
   const counting: Store = {
     ...opened,
     transaction: (work) =>
@@ -39,7 +41,8 @@ async function open() {
       ),
   };
   return {
-    book: () => createMemberBook('eu', counting),
+    book: () => createMemberBook('eu', counting, (one) => reported.push(one)),
+    reported,
     writes: () => writes,
     kept: async () =>
       Object.fromEntries(
@@ -87,16 +90,19 @@ test('a Nest that may only be unreadable keeps its members', async () => {
   expect(await kept()).toEqual({ 1: [], 2: ['bo@example.com'] });
 });
 
-test.each([
-  'anna@example.com, eve@example.net',
-  'anna@example.com\r\nBcc: eve@example.net',
-  'Anna <anna@example.com>',
-  'anna@example.com\u202e',
-  'anna',
-  '',
-  `${'a'.repeat(250)}@example.com`,
-])('what is not a single address is nobody: %j', async (text) => {
-  const { book, kept } = await open();
-  await book().keep([nest('1', user(text), user('bo@example.com'))]);
-  expect(await kept()).toEqual({ 1: ['bo@example.com'] });
+test('who cannot be mailed is kept and reported, each time the Nests are read', async () => {
+  const { book, kept, reported } = await open();
+  const nameless = { ...user(''), id: 'u-1' };
+  await book().keep([nest('1', user('bo@example.com'), user('an na@example.com'), nameless)]);
+  expect(await kept()).toEqual({ 1: ['Anna Kowalska <>', 'an na@example.com', 'bo@example.com'] });
+  expect(reported).toEqual([
+    {
+      ...{ what: 'left_out', region: 'eu', nestId: '1', recipient: 'Anna Kowalska <>' },
+      why: 'the service has no address of this member',
+    },
+    {
+      ...{ what: 'left_out', region: 'eu', nestId: '1', recipient: 'an na@example.com' },
+      why: 'the address has a blank in it',
+    },
+  ]);
 });

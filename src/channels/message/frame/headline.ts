@@ -65,6 +65,11 @@ function changesOf(counted: Counted): string {
   return `${oneOf(over.map((alert) => stateWords(alert, false)))}: ${[ended, ...still].join(', ')}`;
 }
 
+/** True if it is the first notification of something that fires: no reminder, recovery, or news of what goes on. */
+export function firesNewly(counted: Counted): boolean {
+  return counted.firingTotal > 0 && (counted.reason === 'first' || newOf(counted) > 0);
+}
+
 function newOf({ newTotal, alerts }: Counted): number {
   return newTotal ?? alerts.filter(({ isNew }) => isNew).length;
 }

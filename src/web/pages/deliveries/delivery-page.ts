@@ -50,8 +50,8 @@ ${row(words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, creat
 ${settledAtUs > 0 ? row(words.delivery.settled, html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
 ${isWaiting ? row(words.delivery.nextTry, when(page, delivery.nextAttemptAtUs)) : ''}
 ${row(words.deliveries.tries, String(attempts))}
-${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>`) : ''}
-${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, MESSAGE_LENGTH)}</bdi>`) : ''}
+${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, TEXT_LENGTH)}</bdi>`) : ''}
+${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, TEXT_LENGTH)}</bdi>`) : ''}
 ${delivery.remaining ? row(words.delivery.remaining, html`<bdi>${plainText(delivery.remaining.join(', '), MESSAGE_LENGTH)}</bdi>`) : ''}
 ${row(words.delivery.id, html`<code>${plainText(id, NAME_LENGTH)}</code>`)}
 </dl>

@@ -126,9 +126,12 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
   ];
 }
 
+/** A mail's names each recipient whom it does not reach. */
+const REASON_LENGTH = 10_000;
+
 function deliveryLinks({ root, words }: Page, deliveries: readonly Delivery[]): Html {
   return html`${deliveries.map(({ id, integration, state, lastError }) => {
-    const error = plainText(lastError, MESSAGE_LENGTH);
+    const error = plainText(lastError, REASON_LENGTH);
     return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
   })}`;
 }

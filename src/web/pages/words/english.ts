@@ -436,7 +436,7 @@ export const ENGLISH = {
     unknownLead: 'Deliveries are kept for `store.retention` after they ended.',
     settled: 'Ended',
     nextTry: 'Next attempt',
-    refusedBy: 'Permanently refused by',
+    refusedBy: 'Not sent to',
     remaining: 'Not reached yet',
     id: 'Id',
     retry: 'Send it again',

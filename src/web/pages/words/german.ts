@@ -708,7 +708,7 @@ export const GERMAN: Words = {
     unknownLead: 'Zustellungen werden nach ihrem Ende für `store.retention` aufbewahrt.',
     settled: 'Ende',
     nextTry: 'Nächster Versuch',
-    refusedBy: 'Endgültig abgelehnt von',
+    refusedBy: 'Nicht gesendet an',
     remaining: 'Noch zu erreichen',
     id: 'ID',
     retry: 'Erneut senden',
