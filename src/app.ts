@@ -357,7 +357,7 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
 
 const REFUSALS = {
   full: 'The store has no space left to grow: nothing new can be kept or sent.',
-  away: 'The server of the store does not answer or refuses: nothing new can be kept or sent.',
+  away: 'The store does not answer or refuses access: nothing new can be kept or sent.',
   fails: 'The store fails: nothing new can be kept or sent.',
 } as const;
 

@@ -24,9 +24,10 @@ export const ENGLISH_FINDINGS: FindingWords = {
     action: 'Check the disk and the permissions; the log has the full error.',
   }),
   store_away: ({ message }) => ({
-    title: 'the server of the store is unavailable',
-    summary: `The server of the store does not answer or refuses access, so nothing new can be kept or sent: ${message}`,
-    action: 'Bring the server of store.url back. Everything continues automatically once it answers.',
+    title: 'the store is unavailable',
+    summary: `The store does not answer or refuses access, so nothing new can be kept or sent: ${message}`,
+    action:
+      'Bring the server of store.url back, or end the program that has locked its file. Everything continues automatically.',
   }),
   disk_low: ({ freeMib, usedMib }) => ({
     title: `only ${freeMib} MiB free for the store`,

@@ -71,7 +71,7 @@ export interface StoreSnapshot {
 }
 
 export interface StoreRefusal {
-  /** `away`: the store's server does not answer. */
+  /** `away`: the store's server does not answer, or another program has locked its file. */
   readonly why: 'full' | 'away' | 'fails';
   readonly message: string;
   readonly sinceUs: number;

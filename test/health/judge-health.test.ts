@@ -57,7 +57,7 @@ const CASES: readonly [
     }),
     'critical',
     false,
-    'The server of the store does not answer or refuses access, so nothing new can be kept or sent: It cannot be reached.',
+    'The store does not answer or refuses access, so nothing new can be kept or sent: It cannot be reached.',
   ],
   [
     'disk_low',

@@ -112,9 +112,10 @@ const FINDINGS: FindingWords = {
     action: 'Prüfen Sie Datenträger und Zugriffsrechte; der ganze Fehler steht im Log.',
   }),
   store_away: ({ message }) => ({
-    title: 'der Server des Datenspeichers ist nicht erreichbar',
-    summary: `Der Server des Datenspeichers antwortet nicht oder lehnt ab, darum wird nichts Neues gespeichert oder gesendet: ${message}`,
-    action: 'Sehen Sie nach dem Server von store.url; antwortet er wieder, geht alles von selbst weiter.',
+    title: 'der Datenspeicher ist nicht erreichbar',
+    summary: `Der Datenspeicher antwortet nicht oder lehnt ab, darum wird nichts Neues gespeichert oder gesendet: ${message}`,
+    action:
+      'Sehen Sie nach dem Server von store.url, oder beenden Sie das Programm, das seine Datei gesperrt hat; dann geht alles von selbst weiter.',
   }),
   disk_low: ({ freeMib, usedMib }) => ({
     title: `nur noch ${number(freeMib)} MiB frei für den Datenspeicher`,
