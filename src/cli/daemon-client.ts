@@ -12,7 +12,7 @@ import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
 import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
-import { findConfigFile, readFile } from './config-file.ts';
+import { findConfigFile, readGiven } from './config-file.ts';
 
 export interface DaemonOptions {
   readonly configFile: string | undefined;
@@ -139,7 +139,7 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
     return { url: withoutTrailingSlash(options.url), token: tokenOf(options.tokenFile) };
   }
   const file = findConfigFile(edge, options.configFile);
-  const web = loadWebConfig({ file, environment: edge.environment, readFile });
+  const web = loadWebConfig({ file, environment: edge.environment, readFile: readGiven(file) });
   if (web.port === 0) {
     throw new NestwatchError(
       'usage',

@@ -51,6 +51,11 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `The configuration file ${replicas && `of replica${many ? 's' : ''} ${replicas} `}has ${mistakes === 1 ? 'a mistake' : `${howMany(mistakes, 'mistake')}, the first`} at ${first}`,
     action: 'The previous configuration stays in force. List all mistakes with: nestwatch check-config',
   }),
+  secret_unread: ({ path, problem }) => ({
+    title: `the file of ${path} cannot be used`,
+    summary: `The file of ${path} cannot be used, so the secret that was last read stays in use: ${ended(problem)}`,
+    action: 'Put a readable file with the secret there. It is read at each use.',
+  }),
   configs_differ: ({ replicas, many, newest }) => ({
     title: `replica${many ? 's' : ''} ${replicas} ${many ? 'use' : 'uses'} another configuration than ${newest}`,
     summary: `Replica${many ? 's' : ''} ${replicas} ${many ? 'use' : 'uses'} another configuration than replica ${newest}, which read its file last. What is watched and who is notified depends on which replica does the work.`,

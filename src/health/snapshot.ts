@@ -13,6 +13,8 @@ export interface HealthSnapshot {
   readonly store: StoreSnapshot;
   /** Why the configuration file is not in force; undefined if it is. */
   readonly refusedConfig: RefusedConfig | undefined;
+  /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
+  readonly unreadSecrets?: ReadonlyMap<string, string> | undefined;
   /** The replicas that share the store, including this one; empty if this process has its own store. */
   readonly replicas: readonly ReplicaSnapshot[];
   /** What the store last said. */

@@ -75,6 +75,13 @@ const CASES: readonly [
   ],
   [
     'config_refused',
+    aWell({ unreadSecrets: new Map([['regions.eu.token_file', '/run/t is not a regular file']]) }),
+    'warning',
+    true,
+    'The file of regions.eu.token_file cannot be used, so the secret that was last read stays in use: /run/t is not a regular file.',
+  ],
+  [
+    'config_refused',
     aWell({ refusedConfig: { mistakes: 2, first: 'n.yaml:3:1: a: b', sinceUs: NOW_US } }),
     'warning',
     true,

@@ -141,6 +141,11 @@ const FINDINGS: FindingWords = {
     summary: `Die Konfigurationsdatei ${replicas && `${many ? 'der Replikate' : 'des Replikats'} ${replicas} `}hat ${mistakes === 1 ? 'einen Fehler' : `${number(mistakes)} Fehler, den ersten`} bei ${first}`,
     action: 'Es gilt, was vorher gelesen wurde. Alle Fehler zeigt: nestwatch check-config',
   }),
+  secret_unread: ({ path, problem }) => ({
+    title: `die Datei von ${path} ist unbrauchbar`,
+    summary: `Die Datei von ${path} ist unbrauchbar, darum gilt weiter, was zuletzt gelesen wurde: ${ended(problem)}`,
+    action: 'Legen Sie dort eine lesbare Datei ab; sie wird bei jedem Gebrauch gelesen.',
+  }),
   configs_differ: ({ replicas, many, newest }) => ({
     title: `${many ? 'die Replikate' : 'das Replikat'} ${replicas} ${many ? 'haben' : 'hat'} eine andere Konfiguration als ${newest}`,
     summary: `${many ? 'Die Replikate' : 'Das Replikat'} ${replicas} ${many ? 'haben' : 'hat'} eine andere Konfiguration als das Replikat ${newest}, das seine zuletzt gelesen hat: Was beobachtet und wer benachrichtigt wird, hängt davon ab, welches es tut.`,
