@@ -95,7 +95,7 @@ export function createHealth(options: HealthOptions): Health {
   let refusedConfig: RefusedConfig | undefined;
   /** The impairments found by the last check. */
   let known = new Map<string, Impairment>();
-  const toFacts = createWatchFacts();
+  const toFacts = createWatchFacts(clock);
   let facts = NO_FACTS;
 
   function refusal(space: StoreSpace | undefined) {
