@@ -67,6 +67,8 @@ interface AppOptions {
   readonly isShared?: boolean;
   /** Reads the configuration again; throws `ConfigError` with every mistake. Without it a reload is refused. */
   readonly readAgain?: () => Config;
+  /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
+  readonly unreadSecrets?: () => ReadonlyMap<string, string>;
   /** Called when a reloaded configuration is in force. */
   readonly applied?: (config: Config) => void;
   readonly logLevel: LogLevel;
@@ -76,7 +78,7 @@ interface AppOptions {
 }
 
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
-  const { config, isShared = false, readAgain = notAgain } = options;
+  const { config, isShared = false, readAgain = notAgain, unreadSecrets } = options;
   const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
   const { store, sharing } = await openStore({ ...config.store, clock: edge.clock, isShared });
@@ -140,7 +142,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const lookUp = createLookUp({ ask: lookup, clock });
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp);
   const setup = setupOf(config);
-  const daemon = createDaemon({ store, clock, random, report, replica, ...setup });
+  const daemon = createDaemon({ store, clock, random, report, replica, unreadSecrets, ...setup });
   const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
@@ -357,7 +359,7 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
 
 const REFUSALS = {
   full: 'The store has no space left to grow: nothing new can be kept or sent.',
-  away: 'The server of the store does not answer or refuses: nothing new can be kept or sent.',
+  away: 'The store does not answer or refuses access: nothing new can be kept or sent.',
   fails: 'The store fails: nothing new can be kept or sent.',
 } as const;
 

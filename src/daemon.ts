@@ -42,6 +42,8 @@ export type { Setup } from './stages.ts';
 export interface DaemonParts extends StageParts, Setup {
   /** The replica's part; absent if this daemon has its store to itself. */
   readonly replica?: ReplicaPart | undefined;
+  /** The secrets whose file cannot be read again, by key, and why. */
+  readonly unreadSecrets?: (() => ReadonlyMap<string, string>) | undefined;
 }
 
 export interface Daemon {
@@ -115,6 +117,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     report,
     changed: () => inForce.wakeAlerting(),
     isAlerting: () => part.isAlerting(),
+    unreadSecrets: given.unreadSecrets,
   });
   /**
    * Refers to the stages in force. A region that outlives a configuration uses it to commit to and wake the new ones.

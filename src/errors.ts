@@ -126,7 +126,7 @@ export const ERRORS = {
   store_down: {
     retryable: true,
     exit: 1,
-    help: 'The database server of the store does not answer or refuses access, as the message says. A daemon that runs continues automatically once it answers; start a command that ended again.',
+    help: 'The database server of the store does not answer or refuses access, or another program has locked its file, as the message says. A daemon that runs continues automatically once that is over; start a command that ended again.',
   },
   disk_full: {
     retryable: true,

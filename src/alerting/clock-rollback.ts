@@ -1,7 +1,8 @@
 /**
- * Moves the stored times back when our clock is set back, by a person or after a start with a wrong clock. Alerts,
- * groups and deliveries wait for times on that clock, and would otherwise wait that much longer. If it is set forward,
- * they merely come early. What is written after the clock was set back already has the new time and must not be moved,
+ * Moves the stored times when our clock is set, by a person or after a start with a wrong clock. Alerts, groups and
+ * deliveries wait for times on that clock. After it was set back they would wait that much longer. If it is set ahead,
+ * most merely come early, but what has to last (`for`, `keep_firing_for`) must not seem to have lasted: its beginning is
+ * moved ahead as well, though only while the process runs, because nobody knows how long it stood still. What is written after the clock was set back already has the new time and must not be moved,
  * so the clock is checked before every transaction.
  *
  * Where several replicas share a store, all times are on the store's clock (`time/store-clock.ts`), and the replica
@@ -12,16 +13,9 @@
 import { codeOf } from '../errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-
-/** Smaller steps are ordinary clock synchronization. */
-const LEAST_STEP_US = 5_000_000;
+import { aheadOf, type ClockReading, LEAST_STEP_US, readClock } from '../time/clock-step.ts';
 
 const NOTE_EVERY_MS = 60_000;
-
-interface Reading {
-  readonly wallUs: number;
-  readonly monotonicMs: number;
-}
 
 export class ClockRollback {
   readonly #clock: Clock;
@@ -29,7 +23,7 @@ export class ClockRollback {
   readonly #isShared: boolean;
   #through: Store | undefined;
   /** Undefined until the store has been asked. */
-  #last: Reading | undefined;
+  #last: ClockReading | undefined;
   /** When the store last noted its clock. */
   #notedMs = Number.NEGATIVE_INFINITY;
   #moving: Promise<void> | undefined;
@@ -73,9 +67,7 @@ export class ClockRollback {
 
   #look(): Promise<void> | undefined {
     if (!this.#through || this.#moving) return this.#moving;
-    const wallUs = this.#clock.nowUs();
-    const monotonicMs = this.#clock.monotonicMs();
-    const present = { wallUs, monotonicMs };
+    const present = readClock(this.#clock);
     if (this.#last && !this.#isToBeSaid(this.#last, present)) {
       this.#last = present;
       return undefined;
@@ -88,18 +80,18 @@ export class ClockRollback {
   }
 
   /** Whether the store must be told of this reading. */
-  #isToBeSaid(last: Reading, present: Reading): boolean {
-    const backUs = backOf(last, present);
-    if (!this.#isShared) return backUs >= LEAST_STEP_US;
-    return backUs >= LEAST_STEP_US || present.monotonicMs - this.#notedMs >= NOTE_EVERY_MS;
+  #isToBeSaid(last: ClockReading, present: ClockReading): boolean {
+    if (Math.abs(aheadOf(last, present)) >= LEAST_STEP_US) return true;
+    return this.#isShared && present.monotonicMs - this.#notedMs >= NOTE_EVERY_MS;
   }
 
-  async #move(through: Store, present: Reading): Promise<void> {
+  async #move(through: Store, present: ClockReading): Promise<void> {
     const last = this.#last;
     try {
       const isMoved = await through.transaction(async (tx) => {
         const beforeUs = await this.#backBefore(tx);
-        const backUs = last ? backOf(last, present) : beforeUs;
+        const backUs = last ? -aheadOf(last, present) : beforeUs;
+        if (last && backUs <= -LEAST_STEP_US) await tx.upkeep.setClockAhead(-backUs, () => tx.pause());
         if (backUs < LEAST_STEP_US) return false;
         await tx.upkeep.rollBackClock(backUs, present.wallUs, () => tx.pause());
         return true;
@@ -121,10 +113,4 @@ export class ClockRollback {
     if (this.#isShared) return tx.ownership.noteClock();
     return (await tx.upkeep.newestInstantUs()) - this.#clock.nowUs();
   }
-}
-
-/** How far the clock was set back between two readings, in microseconds; negative if it was set forward. */
-function backOf(last: Reading, present: Reading): number {
-  const passedUs = (present.monotonicMs - last.monotonicMs) * 1000;
-  return Math.round(last.wallUs + passedUs - present.wallUs);
 }

@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { type ReadFile, UnfitFile } from '../document/read-file.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 
@@ -18,6 +19,48 @@ export function findConfigFile(edge: Edge, given?: string): string {
   );
 }
 
-export function readFile(path: string): string {
-  return readFileSync(path, 'utf8');
+/** Nobody may ever write to a pipe, and a terminal must not become that of the process. */
+const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+
+/**
+ * Reads a regular file without waiting. Files are read again while the process runs, secrets whenever they are used, so
+ * a pipe or a device in the place of one would stop it.
+ */
+export const readFile: ReadFile = (path, mostBytes) => {
+  const file = openSync(path, WITHOUT_WAITING);
+  try {
+    const stat = fstatSync(file);
+    // Reading a directory fails by itself.
+    if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile('is not a regular file');
+    return readBounded(file, mostBytes);
+  } finally {
+    closeSync(file);
+  }
+};
+
+/**
+ * Reads the configuration that was given to a command, which may be a pipe from another one; what it names must be
+ * regular files.
+ */
+export function readGiven(given: string): ReadFile {
+  return (path, mostBytes) => {
+    if (path !== given) return readFile(path, mostBytes);
+    const file = openSync(path, constants.O_RDONLY);
+    try {
+      return readBounded(file, mostBytes);
+    } finally {
+      closeSync(file);
+    }
+  };
+}
+
+function readBounded(file: number, mostBytes: number): string {
+  // One byte more shows that there is more.
+  const bytes = Buffer.allocUnsafe(mostBytes + 1);
+  let length = 0;
+  for (let read = -1; read !== 0; length += read) {
+    read = readSync(file, bytes, length, bytes.length - length, null);
+  }
+  if (length > mostBytes) throw new UnfitFile(`is larger than ${mostBytes / 1024} KiB`);
+  return bytes.toString('utf8', 0, length);
 }

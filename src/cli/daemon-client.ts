@@ -11,7 +11,7 @@ import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
 import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
-import { findConfigFile, readFile } from './config-file.ts';
+import { findConfigFile, readGiven } from './config-file.ts';
 
 export interface DaemonOptions {
   readonly configFile: string | undefined;
@@ -57,7 +57,7 @@ export async function askAnyDaemon(
 ): Promise<HttpResponse> {
   if (options.url !== undefined) return askDaemon(edge, options, request, timeoutMs);
   const file = findConfigFile(edge, options.configFile);
-  const { listen, isTls } = guessListen({ file, environment: edge.environment, readFile });
+  const { listen, isTls } = guessListen({ file, environment: edge.environment, readFile: readGiven(file) });
   const host = hostOf(listen);
   const plain = { url: `http://${host}`, token: undefined };
   const encrypted = { url: `https://${host}`, token: undefined, tls: { insecureSkipVerify: true } };
@@ -172,7 +172,7 @@ function addressOf(edge: Edge, options: DaemonOptions, needed: Scope): Address {
     return { url: withoutTrailingSlash(options.url), token: tokenOf(options.tokenFile) };
   }
   const file = findConfigFile(edge, options.configFile);
-  const web = loadWebConfig({ file, environment: edge.environment, readFile });
+  const web = loadWebConfig({ file, environment: edge.environment, readFile: readGiven(file) });
   const host = hostOf(web);
   const token = tokenFor(web, needed)?.reveal();
   if (!web.tls) return { url: `http://${host}`, token };

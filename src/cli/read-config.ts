@@ -2,25 +2,32 @@ import type { Config } from '../config/config.ts';
 import { loadConfig, loadWarnings } from '../config/load-config.ts';
 import { ConfigDocument } from '../document/document.ts';
 import type { Problem } from '../document/problem.ts';
+import { MOST_CONFIG_BYTES, type ReadFile } from '../document/read-file.ts';
+import { whyUnreadable } from '../document/why-unreadable.ts';
 import type { Edge } from '../process-io.ts';
 import { exposedFiles } from '../store/open-store.ts';
-import { readFile } from './config-file.ts';
+import { readFile, readGiven } from './config-file.ts';
 
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {
-  return loadConfig({ file, environment: edge.environment, readFile });
+  return loadConfig({ file, environment: edge.environment, readFile: readGiven(file) });
 }
 
 /** The values of the file, with references expanded and without defaults. */
 export function readDocument(edge: Edge, file: string): unknown {
-  return new ConfigDocument(readFile(file), edge.environment).value;
+  return new ConfigDocument(readGiven(file)(file, MOST_CONFIG_BYTES), edge.environment).value;
 }
 
 /** Warnings about a configuration that was read from this file, and about files of its store that others can read. */
-export async function readWarnings(edge: Edge, file: string, config: Config): Promise<readonly Problem[]> {
+export async function readWarnings(
+  edge: Edge,
+  file: string,
+  config: Config,
+  read: ReadFile,
+): Promise<readonly Problem[]> {
   const exposed = await exposedFiles(config.store.url);
   return [
-    ...loadWarnings({ file, environment: edge.environment, readFile }, config),
+    ...loadWarnings({ file, environment: edge.environment, readFile: read }, config),
     ...exposed.map((message) => ({ line: 1, column: 1, path: 'store.url', message })),
   ];
 }
@@ -31,35 +38,53 @@ export interface ConfigFile {
   read(): Config;
   /**
    * Whether the file has other text than when it was last read, and had the same text at the previous check, so that
-   * it is not read while it is being written. A missing file, as while a link is replaced, does not count as new.
+   * it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
+   * that cannot be read does, so that this is reported.
    */
   isNew(): boolean;
+  /** The secrets of the configuration in use whose file could not be read again, by key, and why. */
+  unread(): ReadonlyMap<string, string>;
 }
 
 export function openConfigFile(edge: Edge, file: string): ConfigFile {
   let lastRead: string | undefined;
   let lastSeen: string | undefined;
+  let unreadSecrets = new Map<string, string>();
   return {
     read() {
-      return loadConfig({
+      const unread = new Map<string, string>();
+      // Only the first time it may be a pipe.
+      const readNow = lastRead === undefined ? readGiven(file) : readFile;
+      const config = loadConfig({
         file,
         environment: edge.environment,
-        readFile(path) {
-          const text = readFile(path);
-          if (path === file) lastRead = text;
-          return text;
+        readFile(path, mostBytes) {
+          try {
+            const text = readNow(path, mostBytes);
+            if (path === file) lastRead = text;
+            return text;
+          } catch (error) {
+            if (path === file) lastRead = whyUnreadable(error);
+            throw error;
+          }
         },
+        unread,
       });
+      unreadSecrets = unread;
+      return config;
     },
     isNew() {
+      let seen: string;
       try {
-        const seen = readFile(file);
-        const isSettled = seen === lastSeen;
-        lastSeen = seen;
-        return isSettled && seen !== lastRead;
-      } catch {
-        return false;
+        seen = readFile(file, MOST_CONFIG_BYTES);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+        seen = whyUnreadable(error);
       }
+      const isSettled = seen === lastSeen;
+      lastSeen = seen;
+      return isSettled && seen !== lastRead;
     },
+    unread: () => unreadSecrets,
   };
 }

@@ -2,6 +2,7 @@ import { Check } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import type { Environment } from '../document/expand.ts';
 import { ConfigError } from '../document/problem.ts';
+import { MOST_CONFIG_BYTES, type ReadFile } from '../document/read-file.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
 
 export interface ConfigSource {
@@ -10,12 +11,15 @@ export interface ConfigSource {
   /** The file's text, if it was already read. */
   readonly text?: string;
   readonly environment: Environment;
-  /** Throws like `readFileSync`. It is called again for secret files whenever the secret is used. */
-  readonly readFile: (path: string) => string;
+  /** It is called again for secret files whenever the secret is used. */
+  readonly readFile: ReadFile;
+  /** Where to note which secrets cannot be read again while the configuration is in use, by key, and why. */
+  readonly unread?: Map<string, string>;
 }
 
 /** Throws `ConfigError` if the file cannot be read, is not valid YAML, or does not contain a map. */
-export function openSource({ file, text, environment, readFile }: ConfigSource): Check {
+export function openSource({ text, ...source }: ConfigSource): Check {
+  const { file, environment, readFile } = source;
   const document = new ConfigDocument(text ?? readWhole(file, readFile), environment);
   if (!document.isReadable) throw new ConfigError(file, document.problems);
   const { value } = document;
@@ -25,12 +29,12 @@ export function openSource({ file, text, environment, readFile }: ConfigSource):
       { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
     ]);
   }
-  return new Check({ document, file, readFile, environment });
+  return new Check({ document, ...source });
 }
 
-function readWhole(file: string, readFile: (path: string) => string): string {
+function readWhole(file: string, readFile: ReadFile): string {
   try {
-    return readFile(file);
+    return readFile(file, MOST_CONFIG_BYTES);
   } catch (error) {
     throw new ConfigError(file, [
       { line: 1, column: 1, path: '', message: `the file ${whyUnreadable(error)}` },

@@ -1,5 +1,6 @@
 import { ConfigDocument } from '../document/document.ts';
 import { ConfigError } from '../document/problem.ts';
+import { MOST_CONFIG_BYTES } from '../document/read-file.ts';
 import { type HostPort, parseHostPort } from '../http/host-port.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
 import { DEFAULT_LISTEN, readWeb, type WebConfig } from './sections/web-section.ts';
@@ -26,7 +27,7 @@ export function guessListen({ file, environment, readFile }: ConfigSource): {
 } {
   let text = '';
   try {
-    text = readFile(file);
+    text = readFile(file, MOST_CONFIG_BYTES);
   } catch {
     // The default is as good a guess as any.
   }

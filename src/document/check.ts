@@ -4,6 +4,7 @@ import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
+import { MOST_SECRET_BYTES, type ReadFile } from './read-file.ts';
 import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
@@ -11,6 +12,8 @@ interface SecretOptions {
   readonly isRequired?: boolean;
   /** What is wrong with the text, without quoting it. */
   readonly mistake?: (text: string) => string | undefined;
+  /** How large its file may be. */
+  readonly mostBytes?: number;
 }
 
 /** Whether the key or its `_file` twin is given, even if its value is wrong, which is reported elsewhere. */
@@ -22,8 +25,9 @@ interface CheckOptions {
   readonly document: ConfigDocument;
   /** The path of the configuration file; secret files are relative to its folder. */
   readonly file: string;
-  readonly readFile: (path: string) => string;
+  readonly readFile: ReadFile;
   readonly environment: Environment;
+  readonly unread?: Map<string, string>;
 }
 
 /**
@@ -33,17 +37,19 @@ interface CheckOptions {
 export class Check {
   readonly #document: ConfigDocument;
   readonly #file: string;
-  readonly #readFile: (path: string) => string;
+  readonly #readFile: ReadFile;
   readonly #environment: Environment;
+  readonly #unread: Map<string, string> | undefined;
   readonly #problems: Problem[];
   /** Paths that already have a problem. */
   readonly #settled = new Set<string>();
 
-  constructor({ document, file, readFile, environment }: CheckOptions) {
+  constructor({ document, file, readFile, environment, unread }: CheckOptions) {
     this.#document = document;
     this.#file = file;
     this.#readFile = readFile;
     this.#environment = environment;
+    this.#unread = unread;
     this.#problems = [...document.problems];
   }
 
@@ -110,7 +116,7 @@ export class Check {
   }
 
   /** The secret in `key`, or in the file that `key_file` names; null if neither is given or it is wrong. */
-  secret(path: Path, key: string, { isRequired = false, mistake }: SecretOptions): Secret | null {
+  secret(path: Path, key: string, { isRequired = false, ...options }: SecretOptions): Secret | null {
     const own = [...path, key];
     const twin = [...path, `${key}_file`];
     const text = this.raw(own);
@@ -127,20 +133,20 @@ export class Check {
       }
       return null;
     }
-    if (name !== undefined) return this.secretFile(twin, mistake);
+    if (name !== undefined) return this.secretFile(twin, options);
     if (typeof text !== 'string' || text === '') return null;
-    const wrong = mistake?.(text);
+    const wrong = options.mistake?.(text);
     if (wrong) this.problem(own, wrong);
     return secret(text);
   }
 
   /** The secret in the file named at `path`; null if it is wrong. */
-  secretFile(path: Path, mistake: SecretOptions['mistake']): Secret | null {
+  secretFile(path: Path, { mistake, mostBytes = MOST_SECRET_BYTES }: SecretOptions): Secret | null {
     const name = this.raw(path);
     if (typeof name !== 'string' || name === '') return null;
     const target = resolve(dirname(this.#file), name);
     const shown = this.isExpanded(path) ? 'the file' : target;
-    const read = () => trimmed(this.#readFile(target));
+    const read = () => trimmed(this.#readFile(target, mostBytes));
     let last: string;
     try {
       last = read();
@@ -148,21 +154,29 @@ export class Check {
       this.problem(path, `${shown} ${whyUnreadable(error)}`);
       return null;
     }
-    const wrong = last === '' ? 'is empty' : mistake?.(last);
+    const wrongWith = (text: string) => (text === '' ? 'is empty' : mistake?.(text));
+    const wrong = wrongWith(last);
     if (wrong) {
       this.problem(path, `${shown}: ${wrong}`);
       return null;
     }
-    let refused = '';
+    let seen = { text: last, why: '' };
+    function problemNow(): string {
+      try {
+        const text = read();
+        if (text !== seen.text) seen = { text, why: wrongWith(text) ?? '' };
+        if (seen.why === '') last = text;
+        return seen.why && `${shown}: ${seen.why}`;
+      } catch (error) {
+        return `${shown} ${whyUnreadable(error)}`;
+      }
+    }
     // The file is read at each use, so that even a replacement within the same second is seen. A file that is being
     // replaced, is gone or holds an invalid secret must not stop what works: the last valid text stays in use.
     return secretFrom(() => {
-      try {
-        const text = read();
-        if (text === '' || text === last || text === refused) return last;
-        if (mistake?.(text)) refused = text;
-        else last = text;
-      } catch {}
+      const problem = problemNow();
+      if (problem === '') this.#unread?.delete(formatPath(path));
+      else this.#unread?.set(formatPath(path), problem);
       return last;
     }, `file ${target}`);
   }

@@ -12,6 +12,7 @@ import { isEscaped, NOT_ESCAPED } from '../http/web-address.ts';
 import { type Secret, secret } from '../secret.ts';
 import { type Check, isGiven } from './check.ts';
 import type { Path } from './problem.ts';
+import { MOST_CA_BYTES } from './read-file.ts';
 import { twins, words } from './value-shape.ts';
 
 const TLS_VERSIONS: ReadonlyMap<string, TlsVersion> = new Map([
@@ -66,7 +67,7 @@ export function readConnection(check: Check, path: Path): ConnectionSettings {
 /** The settings of a `tls_config` at `path`; undefined if there is none or it is wrong. */
 export function readTls(check: Check, path: Path): TlsSettings | undefined {
   if (check.raw(path) === undefined) return undefined;
-  const ca = check.secret(path, 'ca', { mistake: mistakeInCertificate });
+  const ca = check.secret(path, 'ca', { mistake: mistakeInCertificate, mostBytes: MOST_CA_BYTES });
   const cert = check.secret(path, 'cert', { mistake: mistakeInCertificate });
   const key = check.secret(path, 'key', { mistake: mistakeInKey });
   for (const [one, other] of [

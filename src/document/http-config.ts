@@ -191,7 +191,7 @@ function readTexts(check: Check, path: Path): string[] {
 function readFiles(check: Check, path: Path) {
   const files = check.raw(path);
   if (!Array.isArray(files)) return [];
-  return files.flatMap((_, index) => check.secretFile([...path, index], mistakeInValue) ?? []);
+  return files.flatMap((_, index) => check.secretFile([...path, index], { mistake: mistakeInValue }) ?? []);
 }
 
 /** What is wrong with the value of a header; undefined if it is valid. */

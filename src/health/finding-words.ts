@@ -24,9 +24,10 @@ export const ENGLISH_FINDINGS: FindingWords = {
     action: 'Check the disk and the permissions; the log has the full error.',
   }),
   store_away: ({ message }) => ({
-    title: 'the server of the store is unavailable',
-    summary: `The server of the store does not answer or refuses access, so nothing new can be kept or sent: ${message}`,
-    action: 'Bring the server of store.url back. Everything continues automatically once it answers.',
+    title: 'the store is unavailable',
+    summary: `The store does not answer or refuses access, so nothing new can be kept or sent: ${message}`,
+    action:
+      'Bring the server of store.url back, or end the program that has locked its file. Everything continues automatically.',
   }),
   disk_low: ({ freeMib, usedMib }) => ({
     title: `only ${freeMib} MiB free for the store`,
@@ -49,6 +50,11 @@ export const ENGLISH_FINDINGS: FindingWords = {
     title: `the new configuration is not in force${replicas && ` at replica${many ? 's' : ''} ${replicas}`}`,
     summary: `The configuration file ${replicas && `of replica${many ? 's' : ''} ${replicas} `}has ${mistakes === 1 ? 'a mistake' : `${howMany(mistakes, 'mistake')}, the first`} at ${first}`,
     action: 'The previous configuration stays in force. List all mistakes with: nestwatch check-config',
+  }),
+  secret_unread: ({ path, problem }) => ({
+    title: `the file of ${path} cannot be used`,
+    summary: `The file of ${path} cannot be used, so the secret that was last read stays in use: ${ended(problem)}`,
+    action: 'Put a readable file with the secret there. It is read at each use.',
   }),
   configs_differ: ({ replicas, many, newest }) => ({
     title: `replica${many ? 's' : ''} ${replicas} ${many ? 'use' : 'uses'} another configuration than ${newest}`,

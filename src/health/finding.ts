@@ -22,6 +22,8 @@ interface Findings {
     readonly replicas: string;
     readonly many: boolean;
   };
+  /** The file of the secret at `path` cannot be read again; `problem` names the file and says why. */
+  readonly secret_unread: { readonly path: string; readonly problem: string };
   /** `replicas` use another configuration than `newest`, the replica that loaded its configuration last. */
   readonly configs_differ: { readonly replicas: string; readonly many: boolean; readonly newest: string };
   /**

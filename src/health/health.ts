@@ -60,6 +60,8 @@ interface HealthOptions {
   readonly changed: () => void;
   /** Whether this replica raises alerts; if false, another one does. */
   readonly isAlerting: () => boolean;
+  /** The secrets whose file cannot be read again, by key, and why. */
+  readonly unreadSecrets?: (() => ReadonlyMap<string, string>) | undefined;
 }
 
 /** An impairment is notified after two checks: with the usual `group_wait` that is within a minute. */
@@ -93,7 +95,7 @@ export function createHealth(options: HealthOptions): Health {
   let refusedConfig: RefusedConfig | undefined;
   /** The impairments found by the last check. */
   let known = new Map<string, Impairment>();
-  const toFacts = createWatchFacts();
+  const toFacts = createWatchFacts(clock);
   let facts = NO_FACTS;
 
   function refusal(space: StoreSpace | undefined) {
@@ -123,6 +125,7 @@ export function createHealth(options: HealthOptions): Health {
       route: routeOf(config),
       store: { space, refusal: refusal(space) },
       refusedConfig,
+      unreadSecrets: options.unreadSecrets?.(),
       replicas: replicas(),
       kept,
     };

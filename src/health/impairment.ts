@@ -77,7 +77,8 @@ export const IMPAIRMENTS = {
     alert: 'WatchImpaired',
   },
   config_refused: {
-    means: 'the configuration file has mistakes, and the previous configuration stays in force',
+    means:
+      'the configuration file has mistakes, or the file of a secret cannot be read again; what was last read stays in force',
     stopsHeartbeat: 'no',
     alert: 'WatchImpaired',
   },

@@ -27,12 +27,13 @@ const MAX_TEXT_LENGTH = 300;
 
 /** All impairments, most severe first; empty if there is none. */
 export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
-  const { nowUs, regions, route, store, kept, refusedConfig, replicas } = snapshot;
+  const { nowUs, regions, route, store, kept, refusedConfig, unreadSecrets, replicas } = snapshot;
   return [
     ...regions.flatMap((region) => judgeRegion(region, snapshot)),
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
     ...judgeConfig(refusedConfig, replicas),
+    ...judgeSecrets(unreadSecrets, nowUs),
     ...judgeAlike(replicas, nowUs),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
@@ -88,6 +89,14 @@ function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaS
     const sinceUs = Math.min(...all.map(({ refused }) => refused.sinceUs));
     const names = all.map(({ name }) => name).toSorted();
     return refusedBy({ ...all[0]!.refused, sinceUs }, names);
+  });
+}
+
+function judgeSecrets(unread: HealthSnapshot['unreadSecrets'], nowUs: number): Impairment[] {
+  return [...(unread ?? [])].map(([path, problem]) => {
+    const facts = { path, problem: plainText(problem, MAX_TEXT_LENGTH) };
+    const rest = { path, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
+    return impairment({ sort: 'secret_unread', facts }, { reason: 'config_refused', ...rest });
   });
 }
 

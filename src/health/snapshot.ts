@@ -13,6 +13,8 @@ export interface HealthSnapshot {
   readonly store: StoreSnapshot;
   /** Why the configuration file is not in force; undefined if it is. */
   readonly refusedConfig: RefusedConfig | undefined;
+  /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
+  readonly unreadSecrets?: ReadonlyMap<string, string> | undefined;
   /** The replicas that share the store, including this one; empty if this process has its own store. */
   readonly replicas: readonly ReplicaSnapshot[];
   /** What the store last said. */
@@ -71,7 +73,7 @@ export interface StoreSnapshot {
 }
 
 export interface StoreRefusal {
-  /** `away`: the store's server does not answer. */
+  /** `away`: the store's server does not answer, or another program has locked its file. */
   readonly why: 'full' | 'away' | 'fails';
   readonly message: string;
   readonly sinceUs: number;

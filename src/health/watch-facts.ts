@@ -5,6 +5,8 @@
  * notifies nobody.
  */
 import type { FactOf } from '../domain/alert/fact.ts';
+import type { Clock } from '../time/clock.ts';
+import { aheadOf, LEAST_STEP_US, readClock } from '../time/clock-step.ts';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS, type Impairment, type ImpairmentReason } from './impairment.ts';
 import { NOTHING_KEPT } from './read-kept.ts';
 import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
@@ -23,12 +25,25 @@ const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set([
 
 const REPORTED = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
 
-export function createWatchFacts(): WatchFacts {
+/** `clock` tells whether the clock that dates the snapshots was set ahead. */
+export function createWatchFacts(clock?: Clock): WatchFacts {
   /** When each current impairment was first seen. */
   const firstSeenUs = new Map<string, number>();
+  let last = clock && readClock(clock);
+
+  /** If the clock was set ahead, an impairment has not lasted longer. */
+  function followClock(): void {
+    if (!clock || !last) return;
+    const present = readClock(clock);
+    const byUs = aheadOf(last, present);
+    last = present;
+    if (byUs < LEAST_STEP_US) return;
+    for (const [subject, sinceUs] of firstSeenUs) firstSeenUs.set(subject, sinceUs + byUs);
+  }
 
   return (snapshot, found) => {
     const { nowUs } = snapshot;
+    followClock();
     const bySubject = Map.groupBy(found, subjectOf);
     return subjects(snapshot).flatMap(({ reason, region }): WatchFact[] => {
       const subject = subjectOf({ reason, region: region?.region });

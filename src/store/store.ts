@@ -32,8 +32,8 @@ export interface Store {
   /**
    * Runs `work` in one transaction. `work` may await nothing but the transaction's own methods. If it throws, nothing
    * of it remains and the error is passed on. Rejects with `disk_full` or `store_failed` when the commit itself
-   * fails, and with `store_down` when a server is away. A store that others write to may run `work` again from the
-   * beginning; nothing of the first run remains.
+   * fails, and with `store_down` when a server is away or another program has locked the file. A store that others
+   * write to may run `work` again from the beginning; nothing of the first run remains.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** The space that the store takes and could still take; undefined while it cannot be measured. */

@@ -1,4 +1,4 @@
-/** Maintains the store as a whole: retention, a clock that was set back, and our own keys. */
+/** Maintains the store as a whole: retention, a clock that was set, and our own keys. */
 
 /** The result of checking a whole store. */
 export interface StoreReport {
@@ -29,6 +29,8 @@ export interface UpkeepStore {
    * is negative. Calls `pause` between steps; many alerts need many.
    */
   rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void>;
+  /** Moves the instants since when something lasts for an alert's rule (`for`, `keep_firing_for`) `byUs` later. */
+  setClockAhead(byUs: number, pause: () => Promise<void>): Promise<void>;
   /**
    * Deletes up to `limit` records that are past the retention: events, ended Flights, settled deliveries with their
    * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,

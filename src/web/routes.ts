@@ -5,7 +5,7 @@
  */
 import { Hono } from 'hono';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
-import { NestwatchError } from '../errors.ts';
+import { isStoreFailure, NestwatchError } from '../errors.ts';
 import { LIMITS } from '../limits.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
@@ -85,11 +85,22 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
       return answerRefusal(c, 400, error.message);
     if (error instanceof BusyError) return answerRefusal(c, 503, error.message);
     if (hasLeft(error)) return answerRefusal(c, 400, 'The body ended early.');
+    // What time mends. Other failures of the store end the process.
+    if (error instanceof NestwatchError && error.retryable && isStoreFailure(error)) {
+      options.report({ what: 'trouble', stage: 'store', error });
+      c.header('retry-after', STORE_RETRY_SECONDS);
+      return answerRefusal(c, 503, c.req.path.startsWith('/public/') ? NOTHING_ACCEPTED : error.message);
+    }
     options.report({ what: 'trouble', stage: 'web', error });
     return answerRefusal(c, 500, 'This could not be answered; the log says why.');
   });
   return app;
 }
+
+/** Health looks at the store as often. */
+const STORE_RETRY_SECONDS = '10';
+/** Strangers need not know where it is. */
+const NOTHING_ACCEPTED = 'The store accepts nothing at present.';
 
 /** Whether the client left in the middle of its body, which is not our failure. The message is Node's. */
 function hasLeft(error: Error): boolean {

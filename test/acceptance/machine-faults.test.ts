@@ -3,6 +3,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, test } from 'vitest';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -89,6 +90,18 @@ test.each([
   fails();
   await stage.minutesPass(3);
   expect(failuresNotified()).toBe(3);
+  expectNothingLost();
+});
+
+test('our clock is set ahead by an hour while a failure has to last for ten minutes: it is notified after ten minutes', async () => {
+  const { fails } = await opened({ rules: [rule('FlightFailed', { forMs: 600_000 })] });
+  fails();
+  await stage.minutesPass(3);
+  stage.ourClockSteps(HOUR_S);
+  await stage.minutesPass(5);
+  expect(failuresNotified()).toBe(0);
+  await stage.minutesPass(5);
+  expect(failuresNotified()).toBe(1);
   expectNothingLost();
 });
 

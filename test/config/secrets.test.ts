@@ -84,8 +84,9 @@ describe('secrets', () => {
     }
   });
 
-  test('a secret file that changes is read again; if that fails, the last good text is used', () => {
+  test('a secret file that changes is read again; if that fails, the last good text is used, and it is noted', () => {
     let content: string | undefined = 'first\n';
+    const unread = new Map<string, string>();
     const { regions } = loadConfig({
       file: '/n.yaml',
       text: 'regions: { eu: { base_url: https://x, token_file: /t } }',
@@ -94,21 +95,27 @@ describe('secrets', () => {
         if (content === undefined) throw new Error('gone');
         return content;
       },
+      unread,
     });
     const token = regions[0]!.token;
     expect(token.reveal()).toBe('first');
     content = 'second\n';
     expect(token.reveal()).toBe('second');
+    expect([...unread]).toEqual([]);
     content = undefined;
     expect(token.reveal()).toBe('second');
+    expect([...unread]).toEqual([['regions.eu.token_file', '/t cannot be read (unknown reason)']]);
     content = '\n';
     expect(token.reveal()).toBe('second');
+    expect([...unread]).toEqual([['regions.eu.token_file', '/t: is empty']]);
     content = 'third';
     expect(token.reveal()).toBe('third');
+    expect([...unread]).toEqual([]);
   });
 
   test('a secret file with an invalid new content leaves the last good text in use', () => {
     let content = 'https://hooks.example.com/a';
+    const unread = new Map<string, string>();
     const { receivers } = loadConfig({
       file: '/n.yaml',
       text: `regions: { eu: { base_url: https://x, token: t } }
@@ -116,14 +123,20 @@ route: { receiver: a }
 receivers: [{ name: a, webhook_configs: [{ url_file: /u }] }]`,
       environment: {},
       readFile: () => content,
+      unread,
     });
     const { url } = receivers[0]!.integrations[0] as WebhookIntegration;
     expect(url.reveal()).toBe('https://hooks.example.com/a');
     for (const wrong of ['no address', 'https://u:p@hooks.example.com/']) {
       content = wrong;
-      expect(url.reveal(), wrong).toBe('https://hooks.example.com/a');
+      // Twice, since what was found wrong is not looked into again.
+      for (let times = 0; times < 2; times += 1) {
+        expect(url.reveal(), wrong).toBe('https://hooks.example.com/a');
+        expect([...unread.values()], wrong).toEqual([expect.stringMatching(/^\/u: (must|may)/)]);
+      }
     }
     content = 'https://hooks.example.com/b';
     expect(url.reveal()).toBe('https://hooks.example.com/b');
+    expect([...unread]).toEqual([]);
   });
 });

@@ -9,7 +9,7 @@ import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
-import { rolledBackAlert } from '../../src/domain/evaluate/rolled-back.ts';
+import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
@@ -219,6 +219,8 @@ export interface Watch {
   pass(until: number): void;
   /** Sets our clock back by this many minutes, to a minute. */
   setBack(by: number, to: number): void;
+  /** Sets our clock ahead by this many minutes. */
+  setAhead(by: number): void;
   alerts(): Alert[];
   /** The only alert of a kind. */
   the(alertname: AlertKind): Alert;
@@ -286,6 +288,10 @@ export function watch(rules: readonly Rule[] = []): Watch {
       for (const alert of stored.values()) {
         stored.set(alert.id, rolledBackAlert(alert, Math.round(by * 60_000_000), minute(to)));
       }
+    },
+    setAhead(by) {
+      for (const alert of stored.values())
+        stored.set(alert.id, setAheadAlert(alert, Math.round(by * 60_000_000)));
     },
     alerts: () => [...stored.values()],
     the(alertname) {

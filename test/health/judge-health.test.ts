@@ -57,7 +57,7 @@ const CASES: readonly [
     }),
     'critical',
     false,
-    'The server of the store does not answer or refuses access, so nothing new can be kept or sent: It cannot be reached.',
+    'The store does not answer or refuses access, so nothing new can be kept or sent: It cannot be reached.',
   ],
   [
     'disk_low',
@@ -72,6 +72,13 @@ const CASES: readonly [
     'warning',
     true,
     'The configuration file has a mistake at n.yaml:3:1: rout: unknown key',
+  ],
+  [
+    'config_refused',
+    aWell({ unreadSecrets: new Map([['regions.eu.token_file', '/run/t is not a regular file']]) }),
+    'warning',
+    true,
+    'The file of regions.eu.token_file cannot be used, so the secret that was last read stays in use: /run/t is not a regular file.',
   ],
   [
     'config_refused',

@@ -4,6 +4,7 @@ import { judgeHealth } from '../../src/health/judge-health.ts';
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
 import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
 import { createWatchFacts, type WatchFact } from '../../src/health/watch-facts.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
 import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
 
 /** The answers of the store. */
@@ -92,6 +93,20 @@ describe('what impairs the watch', () => {
     expect(sinceOf(NOW_US, low)).toBe(NOW_US - 600e6);
     expect(sinceOf(NOW_US, aWell().store)).toBeUndefined();
     expect(sinceOf(NOW_US, low)).toBe(NOW_US);
+  });
+
+  test('has not lasted longer if our clock was set ahead', () => {
+    const clock = createVirtualClock(NOW_US);
+    const toFacts = createWatchFacts(clock);
+    const sinceUs = () => {
+      const snapshot = aWell({ kept, store: low, nowUs: clock.nowUs() });
+      return impaired(toFacts(snapshot, judgeHealth(snapshot)))[0]!.sinceUs;
+    };
+    expect(sinceUs()).toBe(NOW_US);
+    clock.stepWall(3_600_000);
+    expect(sinceUs()).toBe(NOW_US + 3_600e6);
+    clock.stall(10_000);
+    expect(sinceUs()).toBe(NOW_US + 3_600e6);
   });
 
   test('usually ends by itself if proof is late', () => {

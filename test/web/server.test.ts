@@ -466,6 +466,59 @@ describe('a write', () => {
   });
 });
 
+describe('while the store accepts nothing', () => {
+  const FULL = 'The store /data/n.db has no space left to grow.';
+  const SILENCE = {
+    matchers: [{ name: 'bird', value: 'a', isRegex: false }],
+    startsAt: '2026-07-02T12:00:00Z',
+    endsAt: '2026-07-02T13:00:00Z',
+    createdBy: 'ann',
+    comment: 'so',
+  };
+
+  async function served() {
+    const error = new NestwatchError('disk_full', FULL);
+    const store = { transaction: () => Promise.reject(error), space: () => undefined, close: async () => {} };
+    return serve({
+      store,
+      config: { ...CONFIG, publicStatus: { nests: ['*'], birds: 'names' } },
+    } as unknown as Parameters<typeof serve>[0]);
+  }
+
+  test('every write and every list is refused for a while, with the reason, and the health check hears of it', async () => {
+    const { ask, post, submit, reported } = await served();
+    const form = { matchers: 'bird="a"', ends: '1h', author: 'ann', comment: 'so' };
+    const answers = await Promise.all([
+      post('/api/v2/silences', SILENCE),
+      ask('/api/v2/silence/x', {}, 'DELETE'),
+      ask('/api/v2/silences'),
+      post('/api/v1/alerts/acknowledge', { ids: ['x'], author: 'ann' }),
+      post('/api/v1/deliveries/retry', { ids: ['x'] }),
+      ask('/api/v1/events'),
+      submit('/silence', form),
+      submit('/expire-silence', { id: 'x' }),
+      ask('/silences'),
+    ]);
+    for (const { status, headers, body } of answers) {
+      expect([status, headers['retry-after']]).toEqual([503, '10']);
+      expect(body).toContain(FULL);
+    }
+    expect(answers[0]!.json).toBe(FULL);
+    expect(answers[3]!.json).toEqual({ error: FULL });
+    expect(reported).toContainEqual({
+      what: 'trouble',
+      stage: 'store',
+      error: expect.objectContaining({ code: 'disk_full' }),
+    });
+  });
+
+  test('strangers do not learn where the store is', async () => {
+    const { ask } = await served();
+    const { status, body } = await ask('/public/eu/Marketing');
+    expect([status, body]).toEqual([503, 'The store accepts nothing at present.\n']);
+  });
+});
+
 describe('listening', () => {
   test('a port in use is one clear sentence that names the address', async () => {
     const { web } = await serve();

@@ -2,7 +2,7 @@ import type { Config } from '../../config/config.ts';
 import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { findConfigFile } from '../config-file.ts';
+import { findConfigFile, readGiven } from '../config-file.ts';
 import { readConfig, readWarnings } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
@@ -40,7 +40,7 @@ export async function checkConfig(
       continue;
     }
     if (!options.json) print(`${file}: good: ${summary(result)}`);
-    for (const warning of await readWarnings(edge, file, result)) {
+    for (const warning of await readWarnings(edge, file, result, readGiven(file))) {
       isWarned = true;
       if (options.json) found.push({ file, ...warning, level: 'warning' });
       else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));

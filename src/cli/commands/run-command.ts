@@ -9,7 +9,7 @@ import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
-import { findConfigFile } from '../config-file.ts';
+import { findConfigFile, readFile } from '../config-file.ts';
 import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
 /**
@@ -40,6 +40,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     // With --once everything is read here, once, so no other process may use the store.
     isShared: !options.once,
     readAgain: configFile.read,
+    unreadSecrets: configFile.unread,
     applied: (next) => void warn(next),
     logLevel: options.logLevel as LogLevel,
     listener: createStormHeap(edge.clock),
@@ -48,7 +49,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const { log } = app;
   const warn = async (of: Config) => {
     try {
-      for (const { path, message } of await readWarnings(edge, file, of)) {
+      for (const { path, message } of await readWarnings(edge, file, of, readFile)) {
         log.warn('The configuration is hardly meant so', { path, warning: message });
       }
     } catch {

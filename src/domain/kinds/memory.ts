@@ -7,6 +7,8 @@ const FIELDS = {
   number: (value: unknown) => typeof value === 'number',
   /** An instant of our own clock, which is moved when that clock is set back. */
   instant: (value: unknown) => typeof value === 'number',
+  /** The same, since when something lasts: `for` counts from it. It is also moved when that clock is set ahead. */
+  since: (value: unknown) => typeof value === 'number',
   text: (value: unknown) => typeof value === 'string',
   flag: (value: unknown) => typeof value === 'boolean',
   numbers: (value: unknown) => isList(value, (one) => typeof one === 'number'),
@@ -39,14 +41,15 @@ export function isMemoryOf(remembered: Remembered | undefined, memory: unknown):
   return Object.entries(remembered).every(([name, field]) => FIELDS[field](own(memory, name)));
 }
 
-/** The memory with each instant of our own clock changed by `move`. */
+/** The memory with the instants of our own clock that are of these sorts changed by `move`. */
 export function withInstants(
   remembered: Remembered | undefined,
   memory: unknown,
   move: (us: number) => number,
+  sorts: readonly (keyof typeof FIELDS)[] = ['instant', 'since'],
 ): unknown {
   if (remembered === undefined || !isMemoryOf(remembered, memory)) return memory;
-  const instants = Object.keys(remembered).filter((name) => remembered[name] === 'instant');
+  const instants = Object.keys(remembered).filter((name) => sorts.includes(remembered[name]!));
   const moved = instants.map((name) => [name, move(own(memory as object, name) as number)]);
   return { ...(memory as object), ...Object.fromEntries(moved) };
 }

@@ -57,7 +57,7 @@ export function regionTrouble<Name extends FactName>({ read, summary, action, ov
     labels: ['region'],
     impairsWatch: true,
     isResolvableByHand: () => false,
-    remembers: { sinceUs: 'instant', reason: 'text' },
+    remembers: { sinceUs: 'since', reason: 'text' },
 
     topic(fact) {
       const { state, region } = read(fact);

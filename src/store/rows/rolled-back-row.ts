@@ -1,9 +1,9 @@
 /**
- * Moves rows that wait for an instant, after our clock was set back. A damaged row stays: its next reader sets it
+ * Moves rows that wait for an instant, after our clock was set. A damaged row stays: its next reader sets it
  * aside.
  */
 import type { Alert } from '../../domain/alert/alert.ts';
-import { rolledBackAlert } from '../../domain/evaluate/rolled-back.ts';
+import { rolledBackAlert, setAheadAlert } from '../../domain/evaluate/rolled-back.ts';
 import { type Group, rolledBackGroup } from '../../domain/grouping/group.ts';
 import { type AlertRow, alertOf } from './alert-row.ts';
 
@@ -17,6 +17,14 @@ export function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): 
   return changed(
     () => alertOf(row),
     (alert) => rolledBackAlert(alert, byUs, nowUs),
+  );
+}
+
+/** Undefined if nothing needs to be moved. */
+export function setAheadAlertRow(row: AlertRow, byUs: number): Alert | undefined {
+  return changed(
+    () => alertOf(row),
+    (alert) => setAheadAlert(alert, byUs),
   );
 }
 

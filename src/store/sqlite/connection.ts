@@ -42,12 +42,6 @@ export interface Connection {
   close(): void;
 }
 
-/**
- * How long to wait for another program that writes to the store, such as an `sqlite3` shell; nothing else runs
- * meanwhile.
- */
-const BUSY_TIMEOUT_MS = 250;
-
 export function openConnection(path: string): Connection {
   function translated<T>(call: () => T): T {
     try {
@@ -58,7 +52,9 @@ export function openConnection(path: string): Connection {
   }
 
   if (path !== ':memory:') makePrivateFile(path);
-  const db = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, defensive: true }));
+  // SQLite would wait for another program's lock in the middle of a call, and nothing else would run meanwhile. So
+  // whoever needs the lock waits for it: see `transaction-queue.ts` and `whenFree`.
+  const db = translated(() => new DatabaseSync(path, { timeout: 0, defensive: true }));
   const held = new HeldWrites<() => void>();
   let failed: { readonly error: unknown } | undefined;
 

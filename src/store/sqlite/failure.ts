@@ -10,7 +10,7 @@ const NOTADB = 26;
 
 const FAILURES: Readonly<Record<number, { code: ErrorCode; is: string }>> = {
   3: { code: 'store_failed', is: 'may not be accessed' },
-  [BUSY]: { code: 'store_failed', is: 'is being written to by another program' },
+  [BUSY]: { code: 'store_down', is: 'is locked by another program' },
   7: { code: 'store_failed', is: 'has no memory left to work with' },
   8: { code: 'store_failed', is: 'is read-only' },
   [IOERR]: { code: 'store_failed', is: 'cannot be read or written: the disk failed' },
@@ -35,9 +35,9 @@ export function storeFailure(error: unknown, path: string): unknown {
   return new NestwatchError(failure.code, `The store ${path} ${failure.is}.`, { cause: error });
 }
 
-/** Whether SQLite could not get a lock. */
+/** Whether SQLite could not get a lock; for its own errors and for translated ones. */
 export function isBusy(error: unknown): boolean {
-  return ((resultOf(error) ?? 0) & 0xff) === BUSY;
+  return ((resultOf(error instanceof NestwatchError ? error.cause : error) ?? 0) & 0xff) === BUSY;
 }
 
 /**

@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
-import type { Clock } from '../../time/clock.ts';
+import { type Clock, sleep } from '../../time/clock.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
@@ -11,6 +11,7 @@ import { SqliteOverdue } from './alerted/sqlite-overdue.ts';
 import { createSilences } from './alerted/sqlite-silences.ts';
 import { createSuppressions } from './alerted/sqlite-suppressions.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { isBusy } from './failure.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
@@ -19,7 +20,7 @@ import { NotifiedEvents } from './queued/notified-events.ts';
 import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
-import { createTransactionQueue } from './transaction-queue.ts';
+import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
 import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
@@ -40,27 +41,52 @@ interface SqliteStoreOptions {
 }
 
 /**
- * Opens the embedded store. Throws `store_locked`, `store_newer`, `store_corrupt`, `store_failed`, `disk_full`, or
- * `config_invalid` for a database of another program; in all these cases nothing is damaged.
+ * Opens the embedded store. Throws `store_locked` while another nestwatch uses it, `store_down` if another program
+ * keeps it locked for ten seconds, `store_newer`, `store_corrupt`, `store_failed`, `disk_full`, or `config_invalid` for
+ * a database of another program; in all these cases nothing is damaged.
  */
 export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Promise<Store> {
   const file = path === ':memory:' ? path : trueName(path);
   const unlock = path === ':memory:' ? () => {} : takeLock(file);
-  let connection: Connection | undefined;
   try {
-    connection = openConnection(file);
+    const connection = await whenFree(clock, () => openPrepared(file, clock));
+    return createStore(connection, clock, file, unlock);
+  } catch (error) {
+    unlock();
+    throw error;
+  }
+}
+
+/** How long to wait at the start for a program that has locked the store. */
+const OPENING_MS = 10_000;
+
+async function whenFree<T>(clock: Clock, open: () => Promise<T>): Promise<T> {
+  const beganMs = clock.monotonicMs();
+  for (;;) {
+    try {
+      return await open();
+    } catch (error) {
+      if (!isBusy(error) || clock.monotonicMs() - beganMs >= OPENING_MS) throw error;
+      await sleep(clock, LOCK_RETRY_MS);
+    }
+  }
+}
+
+async function openPrepared(file: string, clock: Clock): Promise<Connection> {
+  const connection = openConnection(file);
+  try {
     prepareSchema(connection, file);
     // Checked before any repository reads, so that every row they read is valid.
-    connection.exec(FAULT_TABLE);
+    connection.exec(`BEGIN IMMEDIATE; ${FAULT_TABLE}`);
     // Nothing else is running yet that this could delay.
     await new SqliteFaults(connection, async () => {}).checkRows(
       clock.nowUs(),
       isSmall(connection) ? 'all' : 'what is in use',
     );
-    return createStore(connection, clock, file, unlock);
+    connection.exec('COMMIT');
+    return connection;
   } catch (error) {
-    connection?.close();
-    unlock();
+    connection.close();
     throw error;
   }
 }

@@ -7,16 +7,25 @@
  * a batch. All but the first have their own savepoint, so that a failing one rolls back only itself. A successful one
  * is *held* until the batch is committed; only then does its promise resolve. If the commit fails, or SQLite rolls
  * the batch back by itself, everything held is rejected and nothing of it remains.
+ *
+ * Another program may hold the lock for writing: Litestream at a checkpoint, an `sqlite3` shell, `VACUUM`. All wait for
+ * it, while the event loop goes on. After a while whoever waits is rejected with `store_down`, as by a server that is
+ * away, and then everybody at once until the lock is free, so that nobody mistakes silence for health.
  */
 
 import { NestwatchError } from '../../errors.ts';
-import type { Clock } from '../../time/clock.ts';
+import { type Clock, sleep } from '../../time/clock.ts';
 import type { Connection } from './connection.ts';
-import { isFatal } from './failure.ts';
+import { isBusy, isFatal } from './failure.ts';
 
 /** The limits of a batch: more would gain little and delay its first transaction. */
 const MAX_BATCH = 64;
 const MAX_BATCH_MS = 50;
+
+/** How long another program may hold the lock before anybody is rejected: longer than a usual checkpoint. */
+const PATIENCE_MS = 2_000;
+/** How often the lock is tried meanwhile; a try takes microseconds. */
+export const LOCK_RETRY_MS = 20;
 
 export interface TransactionQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -49,6 +58,8 @@ export function createTransactionQueue({
   let working: Promise<void> | undefined;
   let draining = false;
   let broken: { readonly error: unknown } | undefined;
+  /** Since when another program has held the lock, as far as this one has tried. */
+  let lockedMs: number | undefined;
 
   async function workOff(): Promise<void> {
     while (waiting.length > 0) {
@@ -69,8 +80,13 @@ export function createTransactionQueue({
     if (broken) return waiting.shift()!.reject(broken.error);
     try {
       connection.exec('BEGIN IMMEDIATE');
+      lockedMs = undefined;
     } catch (error) {
-      return waiting.shift()!.reject(error);
+      if (!isBusy(error)) return waiting.shift()!.reject(error);
+      lockedMs ??= clock.monotonicMs();
+      if (clock.monotonicMs() - lockedMs < PATIENCE_MS) return sleep(clock, LOCK_RETRY_MS);
+      for (const job of waiting.splice(0)) job.reject(error);
+      return;
     }
     const startedMs = clock.monotonicMs();
     do {

@@ -320,6 +320,70 @@ describe('one process at a time', () => {
   });
 });
 
+describe('another program that has locked the store', () => {
+  /** Takes the lock, as writing does, or also keeps others from reading. The returned function releases it. */
+  function locked(mode: 'writing' | 'reading'): () => void {
+    const other = new DatabaseSync(path);
+    onTestFinished(() => void (other.isOpen && other.close()));
+    if (mode === 'reading') other.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
+    else other.exec('BEGIN EXCLUSIVE');
+    return () => other.close();
+  }
+
+  test.each(['writing', 'reading'] as const)(
+    'to keep it from %s is waited for at the start',
+    async (mode) => {
+      await fill(10);
+      const release = locked(mode);
+      const opening = refusal();
+      await clock.advance(5_000);
+      release();
+      await clock.advance(100);
+      expect(await opening).toBe('opened');
+    },
+  );
+
+  test('is waited for while a new store is made', async () => {
+    const other = new DatabaseSync(path);
+    other.exec('BEGIN EXCLUSIVE');
+    const opening = refusal();
+    await clock.advance(5_000);
+    other.close();
+    await clock.advance(100);
+    expect(await opening).toBe('opened');
+  });
+
+  test.each(['writing', 'reading'] as const)(
+    'to keep it from %s for long is named, and nothing is held',
+    async (mode) => {
+      await fill(10);
+      const release = locked(mode);
+      const opening = refusal();
+      await clock.advance(10_100);
+      expect(await opening).toMatchObject({
+        code: 'store_down',
+        message: `The store ${path} is locked by another program.`,
+      });
+      release();
+      expect(await refusal()).toBe('opened');
+    },
+  );
+
+  test('does not lose what was to be written meanwhile', async () => {
+    const store = await open();
+    const release = locked('writing');
+    const insert = store.transaction(async (tx) => {
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      return tx.events.insert(stream, [event('a')]);
+    });
+    await clock.advance(1_000);
+    release();
+    await clock.advance(100);
+    expect(await insert).toHaveLength(1);
+    await store.close();
+  });
+});
+
 describe('committed data', () => {
   test('is on disk when a commit returns, in a log that survives the process', () => {
     const connection = openConnection(path);

@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import {
   createTransactionQueue,
@@ -170,6 +171,67 @@ describe('a full disk', () => {
     connection.exec('PRAGMA max_page_count = 1000000');
     await keep(100, big);
     expect(await kept()).toEqual([0, ...done, 100]);
+  });
+});
+
+describe('the lock of another program', () => {
+  /** Holds the write lock until the returned function is called. */
+  function lockedByAnother(): () => void {
+    const other = new DatabaseSync(join(directory, 'queue.db'));
+    onTestFinished(() => other.close());
+    other.exec('BEGIN EXCLUSIVE');
+    return () => other.exec('COMMIT');
+  }
+  const outcomes = (all: Promise<unknown>[]) =>
+    Promise.allSettled(all).then((settled) =>
+      settled.map((one) => (one.status === 'rejected' ? one.reason : 'done')),
+    );
+  const DOWN = {
+    code: 'store_down',
+    message: expect.stringMatching(/^The store .*queue\.db is locked by another program\.$/),
+  };
+
+  test('is waited for while everything else goes on, and in the order of the transactions', async () => {
+    const release = lockedByAnother();
+    const all = outcomes([keep(1), keep(2), kept().then((rows) => expect(rows).toEqual([1, 2]))]);
+    await clock.advance(1_000);
+    // A timer: while SQLite itself waits, the event loop is blocked.
+    expect(clock.pending()).toBe(1);
+    release();
+    await clock.advance(100);
+    expect(await all).toEqual(['done', 'done', 'done']);
+    expect(commits()).toBe(1);
+  });
+
+  test('rejects all that wait with store_down after two seconds, then each at once, until it is over', async () => {
+    const release = lockedByAnother();
+    const all = outcomes([keep(1), keep(2)]);
+    await clock.advance(1_900);
+    const late = outcomes([keep(3)]);
+    await clock.advance(200);
+    expect(await all).toMatchObject([DOWN, DOWN]);
+    expect(await late).toMatchObject([DOWN]);
+    expect(await outcomes([keep(4), keep(5)])).toMatchObject([DOWN, DOWN]);
+    expect(rolledBack).toBe(0);
+    release();
+    await keep(6);
+    expect(await kept()).toEqual([6]);
+
+    const again = lockedByAnother();
+    const patient = outcomes([keep(7)]);
+    await clock.advance(1_000);
+    again();
+    await clock.advance(100);
+    expect(await patient).toEqual(['done']);
+  });
+
+  test('keeps nobody from closing the store', async () => {
+    lockedByAnother();
+    const one = outcomes([keep(1)]);
+    const drained = queue.drain();
+    await clock.advance(2_100);
+    await drained;
+    expect(await one).toMatchObject([DOWN]);
   });
 });
 

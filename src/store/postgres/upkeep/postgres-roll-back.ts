@@ -1,4 +1,10 @@
-import { rolledBackAlertRow, rolledBackGroupRow, type WaitingGroupRow } from '../../rows/rolled-back-row.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import {
+  rolledBackAlertRow,
+  rolledBackGroupRow,
+  setAheadAlertRow,
+  type WaitingGroupRow,
+} from '../../rows/rolled-back-row.ts';
 import { columnsOf, given, type Statements, type Value } from '../statements.ts';
 
 interface Row {
@@ -36,19 +42,36 @@ export async function rollBackRows(
   pause: () => Promise<void>,
 ): Promise<void> {
   for (const sql of DELIVERIES) await statements.run(sql, byUs, nowUs);
-  await inSteps<Row>(statements, ALERTS, pause, async (rows) => {
-    const moved = rows.flatMap((row): Value[][] => {
-      const after = rolledBackAlertRow(row, byUs, nowUs);
-      return after ? [[row.number, after.dueAtUs, JSON.stringify(after)]] : [];
-    });
-    if (moved.length > 0) await statements.run(WRITE_ALERTS, ...columnsOf(3, moved));
-  });
+  await moveAlerts(statements, pause, (row) => rolledBackAlertRow(row, byUs, nowUs));
   await inSteps<GroupRow>(statements, GROUPS, pause, async (rows) => {
     const moved = rows.flatMap((row): Value[][] => {
       const after = rolledBackGroupRow(row, byUs, nowUs);
       return after ? [[row.number, after.nextFlushAtUs, JSON.stringify(after)]] : [];
     });
     if (moved.length > 0) await statements.run(WRITE_GROUPS, ...columnsOf(3, moved));
+  });
+}
+
+/** Implements `UpkeepStore.setClockAhead`. */
+export function setRowsAhead(
+  statements: Statements,
+  byUs: number,
+  pause: () => Promise<void>,
+): Promise<void> {
+  return moveAlerts(statements, pause, (row) => setAheadAlertRow(row, byUs));
+}
+
+function moveAlerts(
+  statements: Statements,
+  pause: () => Promise<void>,
+  move: (row: Row) => Alert | undefined,
+): Promise<void> {
+  return inSteps<Row>(statements, ALERTS, pause, async (rows) => {
+    const moved = rows.flatMap((row): Value[][] => {
+      const after = move(row);
+      return after ? [[row.number, after.dueAtUs, JSON.stringify(after)]] : [];
+    });
+    if (moved.length > 0) await statements.run(WRITE_ALERTS, ...columnsOf(3, moved));
   });
 }
 

@@ -2,7 +2,7 @@ import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresPrune } from './postgres-prune.ts';
-import { rollBackRows } from './postgres-roll-back.ts';
+import { rollBackRows, setRowsAhead } from './postgres-roll-back.ts';
 
 export class PostgresUpkeep implements UpkeepStore {
   readonly #statements: Statements;
@@ -36,6 +36,10 @@ export class PostgresUpkeep implements UpkeepStore {
 
   rollBackClock(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
     return rollBackRows(this.#statements, byUs, nowUs, pause);
+  }
+
+  setClockAhead(byUs: number, pause: () => Promise<void>): Promise<void> {
+    return setRowsAhead(this.#statements, byUs, pause);
   }
 
   prune(beforeUs: number, limit: number): Promise<number> {

@@ -1,4 +1,10 @@
-import { rolledBackAlertRow, rolledBackGroupRow, type WaitingGroupRow } from '../../rows/rolled-back-row.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import {
+  rolledBackAlertRow,
+  rolledBackGroupRow,
+  setAheadAlertRow,
+  type WaitingGroupRow,
+} from '../../rows/rolled-back-row.ts';
 import type { Connection } from '../connection.ts';
 
 interface Row {
@@ -11,7 +17,7 @@ type GroupRow = Row & WaitingGroupRow;
 /** Rows read and written before other work gets its turn. */
 const STEP = 500;
 
-/** Implements `UpkeepStore.rollBackClock`. */
+/** Implements `UpkeepStore.rollBackClock` and `setClockAhead`. */
 export class RollBack {
   readonly #alerts: ReturnType<typeof prepareAlerts>;
   readonly #groups: ReturnType<typeof prepareGroups>;
@@ -25,13 +31,21 @@ export class RollBack {
 
   async run(byUs: number, nowUs: number, pause: () => Promise<void>): Promise<void> {
     for (const update of this.#deliveries) update.run(byUs, nowUs);
-    await inSteps(this.#alerts.page, pause, (row) => {
-      const moved = rolledBackAlertRow(row, byUs, nowUs);
-      if (moved) this.#alerts.write.run(row.number, moved.dueAtUs, JSON.stringify(moved));
-    });
+    await this.#moveAlerts(pause, (row) => rolledBackAlertRow(row, byUs, nowUs));
     await inSteps(this.#groups.page, pause, (row) => {
       const moved = rolledBackGroupRow(row, byUs, nowUs);
       if (moved) this.#groups.write.run(row.number, moved.nextFlushAtUs, JSON.stringify(moved));
+    });
+  }
+
+  ahead(byUs: number, pause: () => Promise<void>): Promise<void> {
+    return this.#moveAlerts(pause, (row) => setAheadAlertRow(row, byUs));
+  }
+
+  #moveAlerts(pause: () => Promise<void>, move: (row: Row) => Alert | undefined): Promise<void> {
+    return inSteps(this.#alerts.page, pause, (row) => {
+      const moved = move(row);
+      if (moved) this.#alerts.write.run(row.number, moved.dueAtUs, JSON.stringify(moved));
     });
   }
 }

@@ -31,6 +31,10 @@ export class SqliteUpkeep implements UpkeepStore {
     return this.#rollBack.run(byUs, nowUs, pause);
   }
 
+  setClockAhead(byUs: number, pause: () => Promise<void>): Promise<void> {
+    return this.#rollBack.ahead(byUs, pause);
+  }
+
   async prune(beforeUs: number, limit: number): Promise<number> {
     return this.#prune.step(beforeUs, limit);
   }

@@ -112,9 +112,10 @@ const FINDINGS: FindingWords = {
     action: 'Prüfen Sie Datenträger und Zugriffsrechte; der ganze Fehler steht im Log.',
   }),
   store_away: ({ message }) => ({
-    title: 'der Server des Datenspeichers ist nicht erreichbar',
-    summary: `Der Server des Datenspeichers antwortet nicht oder lehnt ab, darum wird nichts Neues gespeichert oder gesendet: ${message}`,
-    action: 'Sehen Sie nach dem Server von store.url; antwortet er wieder, geht alles von selbst weiter.',
+    title: 'der Datenspeicher ist nicht erreichbar',
+    summary: `Der Datenspeicher antwortet nicht oder lehnt ab, darum wird nichts Neues gespeichert oder gesendet: ${message}`,
+    action:
+      'Sehen Sie nach dem Server von store.url, oder beenden Sie das Programm, das seine Datei gesperrt hat; dann geht alles von selbst weiter.',
   }),
   disk_low: ({ freeMib, usedMib }) => ({
     title: `nur noch ${number(freeMib)} MiB frei für den Datenspeicher`,
@@ -139,6 +140,11 @@ const FINDINGS: FindingWords = {
     title: `die neue Konfiguration gilt nicht${replicas && ` auf ${many ? 'den Replikaten' : 'dem Replikat'} ${replicas}`}`,
     summary: `Die Konfigurationsdatei ${replicas && `${many ? 'der Replikate' : 'des Replikats'} ${replicas} `}hat ${mistakes === 1 ? 'einen Fehler' : `${number(mistakes)} Fehler, den ersten`} bei ${first}`,
     action: 'Es gilt, was vorher gelesen wurde. Alle Fehler zeigt: nestwatch check-config',
+  }),
+  secret_unread: ({ path, problem }) => ({
+    title: `die Datei von ${path} ist unbrauchbar`,
+    summary: `Die Datei von ${path} ist unbrauchbar, darum gilt weiter, was zuletzt gelesen wurde: ${ended(problem)}`,
+    action: 'Legen Sie dort eine lesbare Datei ab; sie wird bei jedem Gebrauch gelesen.',
   }),
   configs_differ: ({ replicas, many, newest }) => ({
     title: `${many ? 'die Replikate' : 'das Replikat'} ${replicas} ${many ? 'haben' : 'hat'} eine andere Konfiguration als ${newest}`,
