@@ -121,6 +121,8 @@ export type Happening =
       readonly reason?: FailureReason;
       readonly error?: string;
       readonly latencyMs?: number;
+      /** A batch of forwarded events, of which nobody is notified. */
+      readonly isForwarded?: true;
     }
   /** A message was accepted with a built-in text, because the configured template failed. */
   | {
