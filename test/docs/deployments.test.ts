@@ -274,7 +274,7 @@ describe.each([
     const always = [443, 465, 53, 587];
     const { postgres } = config.store;
     expect([...new Set(ports)].toSorted()).toEqual(
-      [...always, ...(postgres ? [postgres.port] : [])].toSorted(),
+      [...always, ...(postgres?.hosts.map(({ port }) => port) ?? [])].toSorted(),
     );
   });
 });

@@ -73,6 +73,26 @@ export function endsConnection(error: unknown): boolean {
   return !isServerError(error) || /^(?:08|57P|25P0[34])/.test(error.code);
 }
 
+export function standby(store: string): NestwatchError {
+  return new NestwatchError('store_down', `The server of ${store} is a standby, which takes no writes.`);
+}
+
+/** Why a host could not be used. */
+export interface HostFailure {
+  readonly at: string;
+  readonly error: unknown;
+}
+
+/** The failure if no host could be used. */
+export function failureOfAll(store: string, failures: readonly HostFailure[]): unknown {
+  const [first, ...others] = failures;
+  if (others.length === 0) return first?.error;
+  const all = failures.map(({ at, error }) => `${at}: ${messageOf(error)}`).join('; ');
+  return new NestwatchError('store_down', `The store ${store} cannot be reached: ${all}.`, {
+    cause: first?.error,
+  });
+}
+
 function down(store: string, is: string, cause: unknown): NestwatchError {
   const said = messageOf(cause);
   const why = said === '' ? '' : `: ${said}`;
