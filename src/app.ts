@@ -36,6 +36,9 @@ import type { Health } from './web/web-options.ts';
 /** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
+/** How long a start waits for the server of the store, which may just be restarting or failing over. */
+const START_PATIENCE_MS = 120_000;
+
 /** The most previously set-aside faults that are reported at the start. */
 const REPORTED_FAULTS = 20;
 
@@ -79,8 +82,15 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, isShared = false, readAgain = notAgain } = options;
   const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
-  const { store, sharing } = await openStore({ ...config.store, clock: edge.clock, isShared });
+  const { store, sharing } = await openStore({
+    ...config.store,
+    clock: edge.clock,
+    isShared,
+    patienceMs: START_PATIENCE_MS,
+    away: (error) => log.warn('The server of the store is away; the start waits for it', { error }),
+  });
   const clock = sharing?.storeClock ?? edge.clock;
+  const promptStore = sharing?.prompt ?? store;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
@@ -98,7 +108,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     isShared: replica !== undefined,
     longestTurnMs: loop.longestTurnMs,
     collect: createCollect(
-      store,
+      promptStore,
       clock,
       (happening) => reportOutside(happening),
       () => daemon,
@@ -140,7 +150,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const lookUp = createLookUp({ ask: lookup, clock });
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp);
   const setup = setupOf(config);
-  const daemon = createDaemon({ store, clock, random, report, replica, ...setup });
+  const daemon = createDaemon({ store, promptStore, clock, random, report, replica, ...setup });
   const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
@@ -165,7 +175,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     const served = await openWeb({
       ...webOf(setup),
       openFiles: openFilesAllowed(),
-      store,
+      store: promptStore,
       isShared: replica !== undefined,
       status: () => ({
         version: VERSION,

@@ -32,7 +32,7 @@ import { createPart } from './replicas/part.ts';
 import type { Happening } from './report.ts';
 import { createStages, type InForce, type Setup, type StageParts, settingOf } from './stages.ts';
 import type { ConfigInForce, ReplicaRecord } from './store/ownership-store.ts';
-import type { WakeUp } from './store/store.ts';
+import type { Store, WakeUp } from './store/store.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
 export type { RegionProgress } from './intake/watched-region.ts';
@@ -40,6 +40,8 @@ export type { Setup } from './stages.ts';
 
 /** Everything that comes from outside: real in production, virtual in a simulation. */
 export interface DaemonParts extends StageParts, Setup {
+  /** The same store for what answers people and scrapes, which must not wait for long; `store` if absent. */
+  readonly promptStore?: Store;
   /** The replica's part; absent if this daemon has its store to itself. */
   readonly replica?: ReplicaPart | undefined;
 }
@@ -108,7 +110,7 @@ export function createDaemon(given: DaemonParts): Daemon {
   });
   const health = createHealth({
     config: () => setup.config,
-    store,
+    store: given.promptStore ?? store,
     regions: () => regions.map((region) => region.snapshot()),
     replicas: () => part.replicas(),
     clock,
