@@ -31,7 +31,6 @@ import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
 import { openWeb, type Web } from './web/server.ts';
-import type { Health } from './web/web-options.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
@@ -185,7 +184,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
         replica: daemon.replica()?.replica,
       }),
       metrics: metrics.render,
-      health: () => healthOf(daemon),
+      health: daemon.readiness,
       impairments: daemon.health,
       newId: randomUUID,
       changed: () => daemon.wake(),
@@ -310,7 +309,7 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
       replica: daemon.replica()?.name,
       impaired: impairments.map(({ reason }) => reason),
       space,
-      ready: healthOf(daemon).ready,
+      ready: daemon.readiness().ready,
     };
   };
 }
@@ -363,25 +362,4 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
   } catch (error) {
     report({ what: 'trouble', stage: 'store', error });
   }
-}
-
-const REFUSALS = {
-  full: 'The store has no space left to grow: nothing new can be kept or sent.',
-  away: 'The server of the store does not answer or refuses: nothing new can be kept or sent.',
-  fails: 'The store fails: nothing new can be kept or sent.',
-} as const;
-
-/** Ready once every region was read or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
-function healthOf(daemon: Daemon): Health {
-  const refusal = daemon.storeRefusal();
-  const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
-  return {
-    healthy: true,
-    working: !refusal,
-    ready: !refusal && waiting.length === 0,
-    reasons: [
-      ...(refusal ? [REFUSALS[refusal.why]] : []),
-      ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
-    ],
-  };
 }

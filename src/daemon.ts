@@ -25,7 +25,7 @@ import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
-import type { StoreRefusal } from './health/snapshot.ts';
+import { createReadiness, type Readiness } from './health/readiness.ts';
 import type { RegionProgress, WatchedRegion } from './intake/watched-region.ts';
 import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
@@ -73,8 +73,8 @@ export interface Daemon {
   health(): Promise<HealthAnswer>;
   /** This process among the replicas; undefined if it has its store to itself, or is not taking part now. */
   replica(): ReplicaRecord | undefined;
-  /** Why the store accepts no writes at present, which stops the watch; undefined if it does. */
-  storeRefusal(): StoreRefusal | undefined;
+  /** Whether the watch has begun, and is not stopped by the store at present. */
+  readiness(): Readiness;
   /** Receives reports from outside the stages. */
   hear(happening: Happening): void;
 }
@@ -146,6 +146,11 @@ export function createDaemon(given: DaemonParts): Daemon {
   let configInForce = describeInForce(setup.config, clock.nowUs());
   let stages = createStages(parts, setup, inForce);
   let regions = setup.config.regions.map((region) => stages.region(region));
+
+  const readiness = createReadiness({
+    regions: () => regions.map((region) => region.progress()),
+    storeRefusal: health.storeRefusal,
+  });
 
   let tasks: Tasks | undefined;
   const reading = new Map<WatchedRegion, Task>();
@@ -270,7 +275,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions.map((region) => region.progress()),
     replica: () => part.replicas().find(({ isOwn }) => isOwn),
     health: health.read,
-    storeRefusal: health.storeRefusal,
+    readiness,
     hear: health.hear,
   };
 }
