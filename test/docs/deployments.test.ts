@@ -287,6 +287,9 @@ test('a pod of the Deployment equals that of the StatefulSet, without a volume f
   const [container] = one.template.spec.containers;
   expect(container.volumeMounts[0]).toEqual({ name: 'store', mountPath: IMAGE.folder });
   container.volumeMounts.shift();
+  // A second pod with a store of its own is refused by this.
+  expect(container.env.map(({ name }: { name: string }) => name)).toEqual(['NESTWATCH_POD_INDEX']);
+  delete container.env;
   const { topologySpreadConstraints: _, ...pod } = many.template.spec;
   expect(pod).toEqual(one.template.spec);
 });
