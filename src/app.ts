@@ -31,10 +31,12 @@ import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
 import { openWeb, type Web } from './web/server.ts';
-import type { Health } from './web/web-options.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
+
+/** How long a start waits for the server of the store, which may just be restarting or failing over. */
+const START_PATIENCE_MS = 120_000;
 
 /** The most previously set-aside faults that are reported at the start. */
 const REPORTED_FAULTS = 20;
@@ -81,8 +83,15 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, isShared = false, readAgain = notAgain, unreadSecrets } = options;
   const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
-  const { store, sharing } = await openStore({ ...config.store, clock: edge.clock, isShared });
+  const { store, sharing } = await openStore({
+    ...config.store,
+    clock: edge.clock,
+    isShared,
+    patienceMs: START_PATIENCE_MS,
+    away: (error) => log.warn('The server of the store is away; the start waits for it', { error }),
+  });
   const clock = sharing?.storeClock ?? edge.clock;
+  const promptStore = sharing?.prompt ?? store;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
@@ -100,7 +109,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     isShared: replica !== undefined,
     longestTurnMs: loop.longestTurnMs,
     collect: createCollect(
-      store,
+      promptStore,
       clock,
       (happening) => reportOutside(happening),
       () => daemon,
@@ -142,7 +151,16 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const lookUp = createLookUp({ ask: lookup, clock });
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report, lookUp);
   const setup = setupOf(config);
-  const daemon = createDaemon({ store, clock, random, report, replica, unreadSecrets, ...setup });
+  const daemon = createDaemon({
+    store,
+    promptStore,
+    clock,
+    random,
+    report,
+    replica,
+    unreadSecrets,
+    ...setup,
+  });
   const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
@@ -167,7 +185,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     const served = await openWeb({
       ...webOf(setup),
       openFiles: openFilesAllowed(),
-      store,
+      store: promptStore,
       isShared: replica !== undefined,
       status: () => ({
         version: VERSION,
@@ -177,7 +195,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
         replica: daemon.replica()?.replica,
       }),
       metrics: metrics.render,
-      health: () => healthOf(daemon),
+      health: daemon.readiness,
       impairments: daemon.health,
       newId: randomUUID,
       changed: () => daemon.wake(),
@@ -302,7 +320,7 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
       replica: daemon.replica()?.name,
       impaired: impairments.map(({ reason }) => reason),
       space,
-      ready: healthOf(daemon).ready,
+      ready: daemon.readiness().ready,
     };
   };
 }
@@ -355,25 +373,4 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
   } catch (error) {
     report({ what: 'trouble', stage: 'store', error });
   }
-}
-
-const REFUSALS = {
-  full: 'The store has no space left to grow: nothing new can be kept or sent.',
-  away: 'The store does not answer or refuses access: nothing new can be kept or sent.',
-  fails: 'The store fails: nothing new can be kept or sent.',
-} as const;
-
-/** Ready once every region was read or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
-function healthOf(daemon: Daemon): Health {
-  const refusal = daemon.storeRefusal();
-  const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
-  return {
-    healthy: true,
-    working: !refusal,
-    ready: !refusal && waiting.length === 0,
-    reasons: [
-      ...(refusal ? [REFUSALS[refusal.why]] : []),
-      ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
-    ],
-  };
 }

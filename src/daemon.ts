@@ -25,14 +25,14 @@ import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
-import type { StoreRefusal } from './health/snapshot.ts';
+import { createReadiness, type Readiness } from './health/readiness.ts';
 import type { RegionProgress, WatchedRegion } from './intake/watched-region.ts';
 import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
 import type { Happening } from './report.ts';
 import { createStages, type InForce, type Setup, type StageParts, settingOf } from './stages.ts';
 import type { ConfigInForce, ReplicaRecord } from './store/ownership-store.ts';
-import type { WakeUp } from './store/store.ts';
+import type { Store, WakeUp } from './store/store.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
 export type { RegionProgress } from './intake/watched-region.ts';
@@ -40,6 +40,8 @@ export type { Setup } from './stages.ts';
 
 /** Everything that comes from outside: real in production, virtual in a simulation. */
 export interface DaemonParts extends StageParts, Setup {
+  /** The same store for what answers people and scrapes, which must not wait for long; `store` if absent. */
+  readonly promptStore?: Store;
   /** The replica's part; absent if this daemon has its store to itself. */
   readonly replica?: ReplicaPart | undefined;
   /** The secrets whose file cannot be read again, by key, and why. */
@@ -73,8 +75,8 @@ export interface Daemon {
   health(): Promise<HealthAnswer>;
   /** This process among the replicas; undefined if it has its store to itself, or is not taking part now. */
   replica(): ReplicaRecord | undefined;
-  /** Why the store accepts no writes at present, which stops the watch; undefined if it does. */
-  storeRefusal(): StoreRefusal | undefined;
+  /** Whether the watch has begun, and is not stopped by the store at present. */
+  readiness(): Readiness;
   /** Receives reports from outside the stages. */
   hear(happening: Happening): void;
 }
@@ -110,7 +112,7 @@ export function createDaemon(given: DaemonParts): Daemon {
   });
   const health = createHealth({
     config: () => setup.config,
-    store,
+    store: given.promptStore ?? store,
     regions: () => regions.map((region) => region.snapshot()),
     replicas: () => part.replicas(),
     clock,
@@ -147,6 +149,11 @@ export function createDaemon(given: DaemonParts): Daemon {
   let configInForce = describeInForce(setup.config, clock.nowUs());
   let stages = createStages(parts, setup, inForce);
   let regions = setup.config.regions.map((region) => stages.region(region));
+
+  const readiness = createReadiness({
+    regions: () => regions.map((region) => region.progress()),
+    storeRefusal: health.storeRefusal,
+  });
 
   let tasks: Tasks | undefined;
   const reading = new Map<WatchedRegion, Task>();
@@ -271,7 +278,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions.map((region) => region.progress()),
     replica: () => part.replicas().find(({ isOwn }) => isOwn),
     health: health.read,
-    storeRefusal: health.storeRefusal,
+    readiness,
     hear: health.hear,
   };
 }

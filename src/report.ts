@@ -122,6 +122,8 @@ export type Happening =
       readonly reason?: FailureReason;
       readonly error?: string;
       readonly latencyMs?: number;
+      /** A batch of forwarded events, of which nobody is notified. */
+      readonly isForwarded?: true;
     }
   /** Somebody is not reached: by the mails to the members of this Nest, or by this integration. */
   | {

@@ -46,7 +46,7 @@ export async function attempt(
   const verdict = judge(claimed.delivery, outcome, nowUs, random);
   const isAccepted = outcome.kind === 'accepted';
   const latencyMs = isAccepted ? latency.sinceOldestMs(claimed.notification, nowUs) : undefined;
-  reportAttempt(claimed.delivery, outcome, verdict, latencyMs, options.report);
+  reportAttempt(claimed, outcome, verdict, latencyMs, options.report);
   return verdict.settlement;
 }
 
@@ -108,7 +108,7 @@ export function withAcknowledgeUrls(
 }
 
 function reportAttempt(
-  { receiver, integration, id, attempts }: ClaimedDelivery['delivery'],
+  { delivery: { receiver, integration, id, attempts }, notification }: ClaimedDelivery,
   outcome: Outcome,
   { settlement, reason }: Verdict,
   latencyMs: number | undefined,
@@ -129,5 +129,6 @@ function reportAttempt(
     ...(reason && { reason }),
     ...(settlement.lastError && { error: settlement.lastError }),
     ...(latencyMs !== undefined && { latencyMs }),
+    ...(notification?.kind === 'forward' && { isForwarded: true }),
   });
 }

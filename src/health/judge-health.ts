@@ -2,8 +2,11 @@
  * Gives the one answer to "is all well?": a pure function from the state of the watch to its impairments. The page,
  * `status`, the API, the heartbeat and the metrics all show this answer and no other.
  */
+
+import { dayAndTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import type { Finding } from './finding.ts';
+import { type Finding, sayFinding } from './finding.ts';
+import { ENGLISH_FINDINGS } from './finding-words.ts';
 import { byGravity, type Impairment, impairment } from './impairment.ts';
 import { judgeRegion } from './judge-region.ts';
 import type {
@@ -12,8 +15,10 @@ import type {
   RefusedConfig,
   ReplicaSnapshot,
   RouteSnapshot,
+  StoreRefusal,
   StoreSnapshot,
 } from './snapshot.ts';
+import { refusalOf } from './store-room.ts';
 
 const MIB = 1024 * 1024;
 
@@ -47,17 +52,22 @@ export function isDiskLow(space: StoreSnapshot['space']): boolean {
   return space.free < Math.min(LEAST_FREE_BYTES, space.whole * LEAST_FREE_PART);
 }
 
+/** What the first page says while the store fails like this. */
+export function storeSentence(error: unknown): string {
+  return sayFinding(ENGLISH_FINDINGS, findingOf(refusalOf(error)), dayAndTime).summary;
+}
+
+function findingOf({ why, message }: Pick<StoreRefusal, 'why' | 'message'>): Finding {
+  if (why === 'full') return { sort: 'store_full', facts: {} };
+  const facts = { message: plainText(message, MAX_TEXT_LENGTH) };
+  return { sort: why === 'away' ? 'store_away' : 'store_fails', facts };
+}
+
 function judgeStore({ space, refusal }: StoreSnapshot, nowUs: number): Impairment[] {
   if (refusal) {
-    const { why, message, sinceUs } = refusal;
-    const facts = { message: plainText(message, MAX_TEXT_LENGTH) };
-    const finding: Finding =
-      why === 'full'
-        ? { sort: 'store_full', facts: {} }
-        : { sort: why === 'away' ? 'store_away' : 'store_fails', facts };
-    return [
-      impairment(finding, { reason: 'store_failing', severity: 'critical', sinceUs, stopsHeartbeat: true }),
-    ];
+    const { sinceUs } = refusal;
+    const rest = { reason: 'store_failing', severity: 'critical', sinceUs, stopsHeartbeat: true } as const;
+    return [impairment(findingOf(refusal), rest)];
   }
   if (space?.free === undefined || !isDiskLow(space)) return [];
   const facts = { freeMib: Math.floor(space.free / MIB), usedMib: Math.ceil(space.used / MIB) };

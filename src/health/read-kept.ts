@@ -9,6 +9,9 @@ import type { KeptSnapshot } from './snapshot.ts';
 
 const DEAD_FOR_US = 7 * 86_400_000_000;
 const QUARANTINED_FOR_US = 3_600_000_000;
+/** A single answer that is dropped says nothing yet: the next attempt may be accepted. */
+const FAILING_ATTEMPTS = 2;
+const FAILING_FOR_US = 10_000_000;
 
 /** Used until the store has answered. */
 export const NOTHING_KEPT: KeptSnapshot = {
@@ -31,6 +34,7 @@ export async function readKept(
   });
   const { count, latest } = faults;
   const failing = known.failing.flatMap((one) => {
+    if (one.failures < FAILING_ATTEMPTS && nowUs - one.sinceUs < FAILING_FOR_US) return [];
     const { integrations = [] } = receivers.find(({ name }) => name === one.receiver) ?? {};
     // An integration that is no longer configured does not count.
     const integration = atPosition(integrations, one.position);

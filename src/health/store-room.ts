@@ -33,6 +33,11 @@ interface StoreRoom {
   refusal(hasRoom: boolean): StoreRefusal | undefined;
 }
 
+/** What a failure of the store says about it. */
+export function refusalOf(error: unknown): Pick<StoreRefusal, 'why' | 'message'> {
+  return { why: WHY.get(codeOf(error)) ?? 'fails', message: String((error as Error).message) };
+}
+
 /** Tracks whether the store accepts writes. Without that the watch stands still, although the process lives. */
 export function createStoreRoom(clock: Clock): StoreRoom {
   let refused: (StoreRefusal & { readonly lastMs: number }) | undefined;
@@ -41,8 +46,7 @@ export function createStoreRoom(clock: Clock): StoreRoom {
     hear(happening) {
       if ('error' in happening && isStoreFailure(happening.error)) {
         refused = {
-          why: WHY.get(codeOf(happening.error)) ?? 'fails',
-          message: String((happening.error as Error).message),
+          ...refusalOf(happening.error),
           sinceUs: refused?.sinceUs ?? clock.nowUs(),
           lastMs: clock.monotonicMs(),
         };

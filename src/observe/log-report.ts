@@ -190,10 +190,12 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
       leftOut.add(key);
       log.warn('Somebody is not notified', data);
     },
-    delivery({ what, ...data }) {
+    delivery({ what, isForwarded, ...data }) {
       const { receiver, integration, outcome, reason } = data;
       const kind = `delivery/${receiver}/${integration}/${outcome}/${reason}`;
-      if (outcome === 'delivered') log.info('A notification was delivered', data);
+      // Forwarded events are a stream: the metrics count its batches.
+      if (outcome === 'delivered' && isForwarded) log.debug('Forwarded events were delivered', data);
+      else if (outcome === 'delivered') log.info('A notification was delivered', data);
       else if (outcome === 'suppressed') seldom(kind, 'warn', 'A delivery was suppressed', data);
       else if (outcome === 'dead') seldom(kind, 'error', 'A delivery was given up', data);
       else seldom(kind, 'warn', 'A delivery failed and is retried', data);

@@ -67,7 +67,7 @@ import { RemovedReplicas } from './removed-replicas.ts';
 import { ShownDuties } from './shown-duties.ts';
 
 /** What a process needs to be one of several replicas. */
-export interface ReplicaPart extends Sharing {
+export interface ReplicaPart extends Omit<Sharing, 'prompt'> {
   /** For people: usually the name of the host. */
   readonly name: string;
   readonly version: string;

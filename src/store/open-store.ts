@@ -11,6 +11,10 @@ interface StoreOptions {
   readonly clock: Clock;
   /** Whether other processes may use the store at the same time; never true for a file. */
   readonly isShared?: boolean;
+  /** How long to wait for a server that is away. Default: not at all. */
+  readonly patienceMs?: number;
+  /** Called once when the server is found to be away and is waited for. */
+  readonly away?: (error: unknown) => void;
 }
 
 /** Which of the store's files others may read or replace, one sentence each; empty for a store in memory. */
@@ -22,10 +26,13 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 }
 
 /** Opens the store that `store.url` names. */
-export async function openStore({ url, postgres, clock, isShared }: StoreOptions): Promise<OpenStore> {
+export async function openStore(options: StoreOptions): Promise<OpenStore> {
+  const { url, postgres, clock, isShared, patienceMs = 0, away = () => {} } = options;
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    return openPostgresStore({ place: postgres, clock, ...(isShared && { isShared }) });
+    const { waitForServer } = await import('./postgres/wait-for-server.ts');
+    const open = () => openPostgresStore({ place: postgres, clock, ...(isShared && { isShared }) });
+    return waitForServer(open, { clock, patienceMs, away });
   }
   const path = storePath(url);
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');

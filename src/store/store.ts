@@ -74,6 +74,11 @@ export interface Sharing {
   readonly wakes: Wakes;
   /** The same store over a separate connection, so that a replica can renew in time however busy `store` is. */
   readonly turns: Turns;
+  /**
+   * The same store for those who wait for an answer, such as people and scrapes: rejects with `store_down` within three
+   * seconds if the server falls silent.
+   */
+  readonly prompt: Store;
   /** The clock by which all replicas date what they write. */
   readonly storeClock: StoreClock;
 }

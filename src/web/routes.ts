@@ -3,9 +3,10 @@
  * passes the guards in the order in which they are added here: method, host, the origin for a write, and, except for
  * health, the token.
  */
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { isStoreFailure, NestwatchError } from '../errors.ts';
+import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
@@ -34,6 +35,9 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   ['cross-origin-resource-policy', 'same-origin'],
   ['cache-control', 'no-store'],
 ];
+
+/** When to ask again while the store fails: it is usually back soon, or not for long. */
+const RETRY_AFTER_SECONDS = '5';
 
 /** The state of the server. */
 interface ServerState {
@@ -85,11 +89,11 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
       return answerRefusal(c, 400, error.message);
     if (error instanceof BusyError) return answerRefusal(c, 503, error.message);
     if (hasLeft(error)) return answerRefusal(c, 400, 'The body ended early.');
-    // What time mends. Other failures of the store end the process.
-    if (error instanceof NestwatchError && error.retryable && isStoreFailure(error)) {
+    if (isStoreFailure(error)) {
       options.report({ what: 'trouble', stage: 'store', error });
-      c.header('retry-after', STORE_RETRY_SECONDS);
-      return answerRefusal(c, 503, c.req.path.startsWith('/public/') ? NOTHING_ACCEPTED : error.message);
+      c.header('retry-after', RETRY_AFTER_SECONDS);
+      // What everybody may read does not say where the store is.
+      return answerRefusal(c, 503, isOpenToAll(c) ? 'The store does not answer.' : storeSentence(error));
     }
     options.report({ what: 'trouble', stage: 'web', error });
     return answerRefusal(c, 500, 'This could not be answered; the log says why.');
@@ -97,10 +101,9 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
   return app;
 }
 
-/** Health looks at the store as often. */
-const STORE_RETRY_SECONDS = '10';
-/** Strangers need not know where it is. */
-const NOTHING_ACCEPTED = 'The store accepts nothing at present.';
+function isOpenToAll(c: Context): boolean {
+  return c.req.path.startsWith('/public/') || HEALTH_PATHS.has(c.req.path);
+}
 
 /** Whether the client left in the middle of its body, which is not our failure. The message is Node's. */
 function hasLeft(error: Error): boolean {

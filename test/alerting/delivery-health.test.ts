@@ -50,7 +50,7 @@ async function begin() {
       }),
     failing: () =>
       store.transaction(async (tx) =>
-        (await readKept(tx, config.receivers, clock.nowUs())).failing.map(
+        (await readKept(tx, config.receivers, clock.nowUs() + 10_000_000)).failing.map(
           ({ name, among }) => `${name} among ${among}`,
         ),
       ),

@@ -94,6 +94,36 @@ describe('a large notification', () => {
   });
 });
 
+describe('a notification that is made again, because the store lost its last commits', () => {
+  /** The ids under which a Bird's failures at the start and ten minutes later are told. */
+  async function told(groupWaitMs: number, ...first: string[]) {
+    const desk = await open({
+      route: { groupWaitMs },
+      receivers: [{ name: 'ops', integrations: [email(), ...hook('ops').integrations] }],
+    });
+    await desk.fails('B1', ...first);
+    await desk.pass(10);
+    await desk.fails('B1');
+    await desk.pass(6);
+    return {
+      hooks: desk.received.map(({ id }) => id),
+      threads: desk.mails.map(({ notification }) => notification.thread),
+    };
+  }
+
+  test('has the same id whenever it is made, for webhooks and in mails', async () => {
+    const before = await told(30_000);
+    expect(new Set(before.hooks).size).toBe(2);
+    expect(await told(45_000)).toEqual(before);
+  });
+
+  test('has another id if it tells something else', async () => {
+    const before = await told(30_000);
+    const after = await told(30_000, 'B2');
+    expect(after.hooks.filter((id) => before.hooks.includes(id))).toEqual([]);
+  });
+});
+
 describe('a flood of alerts without `group_wait`', () => {
   function* pages(count: number, size: number, committed = () => {}) {
     for (let page = 0; page < count; page += 1) {

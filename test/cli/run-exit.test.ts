@@ -95,6 +95,32 @@ test('run --once continues at a SIGHUP and says that it is ignored, and logs eve
   expect(listeners()).toBe(0);
 });
 
+test.each([
+  [
+    'a further pod of a StatefulSet',
+    '1',
+    2,
+    'nestwatch: This is pod 1 of its StatefulSet (NESTWATCH_POD_INDEX)',
+  ],
+  ['the first one', '0', 0, 'nestwatch has stopped'],
+  ['one of a Kubernetes that does not number its pods', '', 0, 'nestwatch has stopped'],
+])('run with a store in a file: %s', async (_, podIndex, code, said) => {
+  const file = tempFile(
+    'n.yaml',
+    'regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }\nstore: { url: "sqlite::memory:" }\nweb: { listen: 127.0.0.1:0 }\n',
+  );
+  const environment = { NESTWATCH_POD_INDEX: podIndex };
+  const { edge, stderr, signal } = createTestEdge({ clock: createFastClock(), environment });
+  let isOver = false;
+  const exit = runCommandLine(edge, ['run', '--config.file', file]).finally(() => {
+    isOver = true;
+  });
+  while (!isOver && !stderr().includes('nestwatch has started'))
+    await new Promise((resolve) => setImmediate(resolve));
+  signal('SIGTERM');
+  expect([await exit, stderr()]).toEqual([code, expect.stringContaining(said)]);
+});
+
 test('run continues if its file is broken right after it was read', async () => {
   const text = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
 store: { url: "sqlite::memory:" }

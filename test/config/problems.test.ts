@@ -203,7 +203,9 @@ describe('poll and store', () => {
     [
       'a parameter of PostgreSQL that is not known',
       `${REGION}store: { url: "postgres://u@h/d?options=x" }`,
-      ['2:15: store.url: has a parameter that is not known; known here: host, sslmode, sslrootcert'],
+      [
+        '2:15: store.url: has a parameter that is not known; known here: host, sslmode, sslrootcert, sslcert, sslkey',
+      ],
     ],
     [
       'a schema that would have to be quoted',

@@ -65,7 +65,7 @@ describe('the stage', () => {
     });
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
-    expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
+    expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered', isForwarded: true }]);
     expect(home.reported[0]).toHaveProperty('id', 'd-1');
     expect((home.reported[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
   });

@@ -278,7 +278,7 @@ describe.each([
     const always = [443, 465, 53, 587];
     const { postgres } = config.store;
     expect([...new Set(ports)].toSorted()).toEqual(
-      [...always, ...(postgres ? [postgres.port] : [])].toSorted(),
+      [...always, ...(postgres?.hosts.map(({ port }) => port) ?? [])].toSorted(),
     );
   });
 });
@@ -291,6 +291,9 @@ test('a pod of the Deployment equals that of the StatefulSet, without a volume f
   const [container] = one.template.spec.containers;
   expect(container.volumeMounts[0]).toEqual({ name: 'store', mountPath: IMAGE.folder });
   container.volumeMounts.shift();
+  // A second pod with a store of its own is refused by this.
+  expect(container.env.map(({ name }: { name: string }) => name)).toEqual(['NESTWATCH_POD_INDEX']);
+  delete container.env;
   const { topologySpreadConstraints: _, ...pod } = many.template.spec;
   expect(pod).toEqual(one.template.spec);
 });

@@ -8,10 +8,18 @@ import { createVirtualClock } from '../virtual-clock.ts';
 
 const EVENTS_ALONE = webhook({ format: 'cloudevents' });
 
+/** How long a single failed attempt may last before it counts. */
+const COUNTS_AFTER_US = 10_000_000;
+
 /**
- * Whether nobody is reached, after one attempt of each integration: `+` accepted it, `-` did not, `.` was not tried.
+ * What the health answer reads, `laterUs` after an attempt of each integration: `+` accepted it, `-` did not, `.` was
+ * not tried. Each attempt is made `times` times.
  */
-async function isNobodyReached(tries: Readonly<Record<string, string>>, receivers: readonly Receiver[]) {
+async function keptAfter(
+  tries: Readonly<Record<string, string>>,
+  receivers: readonly Receiver[],
+  { laterUs = COUNTS_AFTER_US, times = 1 } = {},
+) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const answer = await store.transaction(async (tx) => {
@@ -23,12 +31,14 @@ async function isNobodyReached(tries: Readonly<Record<string, string>>, receiver
         const id = `${receiver}-${position}`;
         const one = delivery({ id, notificationId: id, receiver, integration: kind, position });
         await tx.outbox.enqueue(group({ id }), [one]);
-        await tx.outbox.claim(receiver, position, NOW_US, 1);
         const [state, failed] = mark === '+' ? (['delivered', false] as const) : (['retry', true] as const);
-        await tx.outbox.settle([{ id, state, failed, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US);
+        for (let time = 0; time < times; time += 1) {
+          await tx.outbox.claim(receiver, position, NOW_US, 1);
+          await tx.outbox.settle([{ id, state, failed, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US);
+        }
       }
     }
-    return (await readKept(tx, receivers, NOW_US)).isNobodyReached;
+    return readKept(tx, receivers, NOW_US + laterUs);
   });
   await store.close();
   return answer;
@@ -52,5 +62,14 @@ test.each<[string, Record<string, string>, readonly Receiver[], boolean]>([
   ['who takes events alone accepts', { one: '-', lake: '+' }, [ONE, LAKE], true],
   ['who takes events alone fails', { one: '+', lake: '-' }, [ONE, LAKE], false],
 ])('if %s: %j', async (_, tries, receivers, expected) => {
-  expect(await isNobodyReached(tries, receivers)).toBe(expected);
+  expect((await keptAfter(tries, receivers)).isNobodyReached).toBe(expected);
+});
+
+test.each([
+  ['one answer that was dropped a moment ago', { laterUs: COUNTS_AFTER_US - 1 }, 0],
+  ['one that was dropped ten seconds ago', { laterUs: COUNTS_AFTER_US }, 1],
+  ['two in a row', { laterUs: 0, times: 2 }, 1],
+])('impairs the watch or not: %s', async (_, spent, failing) => {
+  const kept = await keptAfter({ one: '-' }, [ONE], spent);
+  expect([kept.failing.length, kept.isNobodyReached]).toEqual([failing, failing > 0]);
 });

@@ -171,6 +171,11 @@ describe('what becomes a line, and at which level', () => {
       'An alert is resolved',
     ],
     [{ ...DELIVERY, id: 'd', outcome: 'delivered' }, 'info', 'A notification was delivered'],
+    [
+      { ...DELIVERY, id: 'd', outcome: 'delivered', isForwarded: true },
+      'debug',
+      'Forwarded events were delivered',
+    ],
     [{ ...DELIVERY, id: 'd', outcome: 'retry' }, 'warn', 'A delivery failed and is retried'],
     [{ ...DELIVERY, id: 'd', outcome: 'dead' }, 'error', 'A delivery was given up'],
     [{ what: 'config_reload', success: true, atUs: 1 }, 'info', 'The configuration was read'],

@@ -48,9 +48,23 @@ export interface Draft {
   readonly suppressed?: string;
 }
 
+/** The spans of events that these alerts cover, kept for `explain`. */
+export function coveredBy(listed: readonly Listed[]) {
+  return listed
+    .filter(({ newEvents }) => newEvents > 0)
+    .map(({ alert, afterSeq, newEvents }) => ({
+      alertId: alert.id,
+      afterSeq,
+      lastSeq: afterSeq + newEvents,
+    }));
+}
+
 /** The id that all messages about one flush share. */
-export function flushIdOf({ thread, threadPosition }: NotifyingFlush): string {
-  return `${thread}-${threadPosition}`;
+export function flushIdOf({ thread, threadPosition, told }: NotifyingFlush): string {
+  // The first of a thread has what it tells in its name.
+  return told === undefined || threadPosition === 0
+    ? `${thread}-${threadPosition}`
+    : `${thread}-${threadPosition}-${told}`;
 }
 
 /** The messages about a flush for a receiver, in the order of sending. `owner`: the receiver of the flushed group. */

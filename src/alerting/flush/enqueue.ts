@@ -2,7 +2,7 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
+import { type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { BATCH_EVENTS, eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import { summaryWords } from '../../domain/grouping/summary.ts';
@@ -11,7 +11,7 @@ import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { newDelivery, queue } from '../destination.ts';
-import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
+import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 import { keepOrder } from './keep-order.ts';
 
@@ -107,17 +107,6 @@ async function enqueue(
     ...(isFallenBackFrom && { fallbackAtUs }),
   }));
   await queue(tx, notification, receiver.integrations, deliveries, coveredBy(draft.covers));
-}
-
-/** The spans of events that these alerts cover, kept for `explain`. */
-function coveredBy(listed: readonly Listed[]) {
-  return listed
-    .filter(({ newEvents }) => newEvents > 0)
-    .map(({ alert, afterSeq, newEvents }) => ({
-      alertId: alert.id,
-      afterSeq,
-      lastSeq: afterSeq + newEvents,
-    }));
 }
 
 /** The events to list of each alert, newest first. A summary lists none, except in batches of events. */

@@ -35,6 +35,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const file = findConfigFile(edge, options.configFile);
   const configFile = openConfigFile(edge, file);
   const config = configFile.read();
+  refuseFurtherPod(config, edge.environment.NESTWATCH_POD_INDEX);
   const app = await openApp(edge, {
     config,
     // With --once everything is read here, once, so no other process may use the store.
@@ -63,6 +64,18 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   log.info('nestwatch has started', { version: VERSION, page: app.url });
   await warn(config);
   return exit;
+}
+
+/**
+ * Each pod of a StatefulSet has a volume of its own. With its store in a file, a second pod would watch and tell
+ * everything once more.
+ */
+function refuseFurtherPod({ store }: Config, podIndex = ''): void {
+  if (store.postgres || !(Number(podIndex) > 0)) return;
+  throw new NestwatchError(
+    'config_invalid',
+    `This is pod ${podIndex} of its StatefulSet (NESTWATCH_POD_INDEX), and store.url is an SQLite file of its own: everybody would be told everything by each pod. Scale the StatefulSet to one replica, or use a store on PostgreSQL.`,
+  );
 }
 
 /** Checks the file regularly, and reloads it when it has changed. */

@@ -84,7 +84,7 @@ function sentenceOf(source: RowSource, target: RowTarget, tables: readonly Copie
 
 /** Different ways to name the same store give the same result. */
 function nameOf({ url, postgres }: StorePlace): string {
-  if (postgres) return JSON.stringify([postgres.host, postgres.port, postgres.database, postgres.schema]);
+  if (postgres) return JSON.stringify([postgres.hosts, postgres.database, postgres.schema]);
   const path = filePath(url);
   try {
     return realpathSync(path);

@@ -1,7 +1,12 @@
 /** Determines which store a command is about: the configured one, or one given as an option. */
 import { readFileSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/config.ts';
-import { isPostgres, readPostgresAddress } from '../../config/sections/postgres-address.ts';
+import {
+  isPostgres,
+  type PostgresAddress,
+  readPostgresAddress,
+} from '../../config/sections/postgres-address.ts';
 import { storeAt, storeShape } from '../../config/sections/store-section.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -39,7 +44,7 @@ export function storePlace(edge: Edge, configFile: string | undefined, given: Gi
     throw new NestwatchError('usage', `${named} ${mistake}`);
   }
   const own = config?.store.postgres;
-  const known = own && own.host === address.host && own.shown === address.shown ? own : undefined;
+  const known = own && isSameServer(own, address) ? own : undefined;
   const password = given.passwordFile === undefined ? known?.password : passwordIn(given.passwordFile);
   return {
     url,
@@ -49,6 +54,11 @@ export function storePlace(edge: Edge, configFile: string | undefined, given: Gi
       statementTimeoutMs: known?.statementTimeoutMs,
     }),
   };
+}
+
+/** For the same user and database. */
+function isSameServer(one: PostgresAddress, other: PostgresAddress): boolean {
+  return one.shown === other.shown && isDeepStrictEqual(one.hosts, other.hosts);
 }
 
 /** With `isOptional`, returns undefined if no file is given and none is found. */

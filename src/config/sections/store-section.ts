@@ -9,7 +9,7 @@ export const storeShape = z.strictObject({
   url: words
     .prefault('sqlite:data/nestwatch.db')
     .describe(
-      '`sqlite:FILE`, relative to the working directory, `sqlite::memory:` for trials, or `postgres://user@host/database`. After a `?` it may have `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; default: `verify-full`, on the same machine `disable`), `sslrootcert` (a file of certificates to trust, which `require` then checks as well) and `host` (the directory of a socket). A connection pooler must use session mode.',
+      '`sqlite:FILE`, relative to the working directory, `sqlite::memory:` for trials, or `postgres://user@host/database`. Of several hosts (`postgres://user@db1,db2:5433/database`) the first that answers and is no standby is used. After a `?` it may have `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; default: `verify-full`, on the same machine `disable`), `sslrootcert` (a file of certificates to trust, which `require` then checks as well), `sslcert` and `sslkey` (files with a certificate of the user and its key) and `host` (the directory of a socket). A connection pooler must use session mode.',
     ),
   ...twins('password', 'Password of the user on PostgreSQL.'),
   schema: z

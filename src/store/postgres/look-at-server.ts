@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { OwnershipView } from '../ownership-store.ts';
 import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
-import { clientConfig, type PostgresPlace } from './postgres-client.ts';
+import { connectTo, type PostgresPlace } from './postgres-client.ts';
 import { postgresFailure } from './postgres-failure.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
@@ -22,10 +22,9 @@ export interface ServerLook {
  * `config_invalid`.
  */
 export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
-  const client = new pg.Client(clientConfig(place));
-  client.on('error', () => {});
+  let client: pg.Client | undefined;
   try {
-    await client.connect();
+    client = await connectTo(place);
     const { rows } = await client.query<{
       version: string;
       known: boolean;
@@ -52,7 +51,7 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
   } catch (error) {
     throw postgresFailure(error, place.shown);
   } finally {
-    await client.end().catch(() => {});
+    await client?.end().catch(() => {});
   }
 }
 

@@ -6,25 +6,35 @@ import type { Secret } from '../../secret.ts';
 import type { Clock } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { decodeText, encodeText } from './exact-text.ts';
+import { failureOfAll, type HostFailure, standby } from './postgres-failure.ts';
 import type { Parameter, Value } from './statements.ts';
 
+/** For all hosts together. */
 const CONNECT_TIMEOUT_MS = 10_000;
 /** How much longer than `statement_timeout`, which the server enforces, an answer may take. */
 const ANSWER_GRACE_MS = 5_000;
 /** How long closing a connection may take. */
 const GOODBYE_MS = 1_000;
 
-/** Where the store is. */
-export interface PostgresPlace {
+interface PostgresHost {
   /** A name, an address, or the directory of the server's socket. */
   readonly host: string;
   readonly port: number;
+}
+
+/** Where the store is. */
+export interface PostgresPlace {
+  /** Of several, the first that answers and is no standby is used. */
+  readonly hosts: readonly PostgresHost[];
   readonly user: string;
   readonly database: string;
   readonly password: Secret | null;
   readonly sslmode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
   /** A file with trusted certificates; undefined means those of the system. */
   readonly sslrootcert: string | undefined;
+  /** Files with a certificate of the user and its key; undefined for none. */
+  readonly sslcert: string | undefined;
+  readonly sslkey: string | undefined;
   /** Lower-case letters, digits and underscores. */
   readonly schema: string;
   readonly statementTimeoutMs: number;
@@ -48,19 +58,57 @@ export async function endClient(client: pg.Client | undefined, clock: Clock): Pr
 }
 
 /**
- * `statementMs` is how long the server lets a statement take. A statement that takes even longer is abandoned here,
- * because a lost machine or network sends no error.
+ * Connects to the first host that answers and is no standby. A lost connection is only known from `error` and `end`
+ * of the client. `statementMs` is how long the server lets a statement take. A statement that takes even longer is
+ * abandoned here, because a lost machine or network sends no error.
  */
-export function clientConfig(place: PostgresPlace, statementMs = place.statementTimeoutMs): pg.ClientConfig {
+export async function connectTo(
+  place: PostgresPlace,
+  statementMs = place.statementTimeoutMs,
+): Promise<pg.Client> {
+  const failures: HostFailure[] = [];
+  for (const host of place.hosts) {
+    const client = new pg.Client(clientConfig(place, host, statementMs));
+    client.on('error', () => {});
+    try {
+      await client.connect();
+      // A single host is checked later, as any connection is that is to hold a store.
+      if (place.hosts.length > 1 && (await isStandby(client))) throw standby(place.shown);
+      return client;
+    } catch (error) {
+      destroy(client);
+      failures.push({ at: `${host.host}:${host.port}`, error });
+    }
+  }
+  throw failureOfAll(place.shown, failures);
+}
+
+async function isStandby(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query<{ standby: boolean }>('SELECT pg_is_in_recovery() AS standby');
+  return rows[0]!.standby;
+}
+
+/** A second connection to the server of `client`. */
+export function clientBeside(client: pg.Client, place: PostgresPlace): pg.Client {
+  const beside = new pg.Client(clientConfig(place, client, place.statementTimeoutMs));
+  beside.on('error', () => {});
+  return beside;
+}
+
+function clientConfig(
+  place: PostgresPlace,
+  { host, port }: PostgresHost,
+  statementMs: number,
+): pg.ClientConfig {
   return {
-    host: place.host,
-    port: place.port,
+    host,
+    port,
     user: place.user,
     database: place.database,
     ...(place.password && { password: place.password.reveal() }),
     ssl: tlsOf(place),
     application_name: `nestwatch ${VERSION}`,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS / place.hosts.length,
     query_timeout: statementMs + ANSWER_GRACE_MS,
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
@@ -72,11 +120,15 @@ export function clientConfig(place: PostgresPlace, statementMs = place.statement
  * As libpq's `sslmode`: `require` encrypts, and accepts any certificate unless trusted ones are configured;
  * `verify-full` also checks the name.
  */
-function tlsOf({ sslmode, sslrootcert }: PostgresPlace): false | ConnectionOptions {
+function tlsOf({ sslmode, sslrootcert, sslcert, sslkey }: PostgresPlace): false | ConnectionOptions {
   if (sslmode === 'disable') return false;
-  const ca = sslrootcert === undefined ? {} : { ca: readFileSync(sslrootcert, 'utf8') };
-  if (sslmode === 'require' && sslrootcert === undefined) return { rejectUnauthorized: false };
-  return sslmode === 'verify-full' ? ca : { ...ca, checkServerIdentity: () => undefined };
+  const options = {
+    ...(sslrootcert !== undefined && { ca: readFileSync(sslrootcert, 'utf8') }),
+    ...(sslcert !== undefined && { cert: readFileSync(sslcert, 'utf8') }),
+    ...(sslkey !== undefined && { key: readFileSync(sslkey, 'utf8') }),
+  };
+  if (sslmode === 'require' && sslrootcert === undefined) return { ...options, rejectUnauthorized: false };
+  return sslmode === 'verify-full' ? options : { ...options, checkServerIdentity: () => undefined };
 }
 
 const INT8 = 20;

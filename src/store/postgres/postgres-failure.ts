@@ -50,6 +50,21 @@ export function isWorthAnotherTry(failure: unknown): boolean {
   return isServerError(cause) && (AGAIN.has(cause.code) || isOfOldPlan(cause));
 }
 
+/** A refused user or password, and a missing database or right. */
+const REFUSED = /^(?:28|3D|42)/;
+/** Certificates that do not match, as Node's TLS reports them. */
+const UNTRUSTED = /^(?:CERT_|DEPTH_ZERO|ERR_SSL|ERR_TLS|SELF_SIGNED|UNABLE_TO)/;
+
+/** Whether a server that cannot be used may be usable soon, without anybody changing the configuration. */
+export function isMendedByTime(failure: unknown): boolean {
+  if (!(failure instanceof NestwatchError) || failure.code !== 'store_down') return false;
+  const { cause } = failure;
+  if (isServerError(cause)) return !REFUSED.test(cause.code);
+  const { code = '', syscall } = (cause ?? {}) as NodeJS.ErrnoException;
+  // A file of certificates that cannot be read.
+  return !UNTRUSTED.test(code) && syscall !== 'open';
+}
+
 /**
  * Whether the server ended only one statement, because it took too long or waited too long for a lock; the connection
  * is fine.
@@ -71,6 +86,28 @@ export function isOfOldPlan(error: unknown): boolean {
 export function endsConnection(error: unknown): boolean {
   if (isBug(error)) return false;
   return !isServerError(error) || /^(?:08|57P|25P0[34])/.test(error.code);
+}
+
+export function standby(store: string): NestwatchError {
+  return new NestwatchError('store_down', `The server of ${store} is a standby, which takes no writes.`);
+}
+
+/** Why a host could not be used. */
+export interface HostFailure {
+  readonly at: string;
+  readonly error: unknown;
+}
+
+/** The failure if no host could be used. */
+export function failureOfAll(store: string, failures: readonly HostFailure[]): unknown {
+  const [first, ...others] = failures;
+  if (others.length === 0) return first?.error;
+  const all = failures.map(({ at, error }) => `${at}: ${messageOf(error)}`).join('; ');
+  // One that may be back soon is reason enough to wait.
+  const awaited = failures.find(({ error }) => isMendedByTime(postgresFailure(error, store)));
+  return new NestwatchError('store_down', `The store ${store} cannot be reached: ${all}.`, {
+    cause: (awaited ?? first)?.error,
+  });
 }
 
 function down(store: string, is: string, cause: unknown): NestwatchError {

@@ -28,6 +28,7 @@
  *   session.ts         a connection: its locks, how it is lost and restored, whether a commit took place
  *   lineage.ts         a server that lacks what it has confirmed
  *   postgres-wakes.ts  how replicas wake each other
+ *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   tables.ts          the schema in steps; migrate.ts runs those that are missing
  *   statements.ts      what repositories run; many rows are sent as one list per column. holding-statements.ts first
@@ -52,6 +53,7 @@ import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
 import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
+import { createPromptStore } from './prompt-store.ts';
 import { PostgresCounts } from './queued/postgres-counts.ts';
 import { createPostgresForward } from './queued/postgres-forward.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
@@ -118,7 +120,8 @@ export async function openPostgresStore({
     const turns = openTurns({ place, clock });
     const wakes = await openPostgresWakes({ place, clock });
     const close = () => Promise.all([inner.close(), turns.close(), wakes.close()]).then(() => {});
-    return { store: { ...inner, close }, sharing: { wakes, turns, storeClock } };
+    const prompt = createPromptStore(inner, turns, clock);
+    return { store: { ...inner, close }, sharing: { wakes, turns, prompt, storeClock } };
   } catch (error) {
     await session.close();
     throw error;

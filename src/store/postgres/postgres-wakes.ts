@@ -12,7 +12,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import pg from 'pg';
 import type { Clock } from '../../time/clock.ts';
 import type { Wakes, WakeUp } from '../store.ts';
-import { clientConfig, destroy, endClient, type PostgresPlace } from './postgres-client.ts';
+import { connectTo, destroy, endClient, type PostgresPlace } from './postgres-client.ts';
 import { endsConnection } from './postgres-failure.ts';
 import { longestStatementMs } from './settle-in.ts';
 
@@ -77,12 +77,11 @@ class Listener implements PostgresWakes {
     const { place } = this.#options;
     let client: pg.Client | undefined;
     try {
-      client = new pg.Client(clientConfig(place, longestStatementMs(place, true)));
+      client = await connectTo(place, longestStatementMs(place, true));
       const own = client;
       own.on('error', () => this.#lose(own));
       own.on('end', () => this.#lose(own));
       own.on('notification', ({ payload }) => this.#hear(payload));
-      await client.connect();
       // A notification is a commit, which need not wait for the disk.
       await client.query(`SET synchronous_commit = off; LISTEN ${pg.escapeIdentifier(this.#channel)}`);
       if (this.#isClosed) return destroy(client);

@@ -15,11 +15,11 @@
  * number tells, once both locks are held again, whether the commit took place.
  */
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { followServer } from './lineage.ts';
-import { clientConfig, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
+import { connectTo, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
 import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
 import { limitStatements, longestStatementMs, SHARED_LIMITS, settleIn } from './settle-in.ts';
@@ -203,12 +203,11 @@ export class Session implements Statements {
     const { place, connected, isShared } = this.#options;
     let client: pg.Client | undefined;
     try {
-      client = new pg.Client(clientConfig(place, longestStatementMs(place, isShared)));
+      client = await connectTo(place, longestStatementMs(place, isShared));
       const own = client;
       own.on('error', (error) => {
         if (this.#client === own) this.#lose(error);
       });
-      await client.connect();
       this.#names.clear();
       await this.#settleIn(client);
       if (!this.#isPrepared) await this.#prepare(client);

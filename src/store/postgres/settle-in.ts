@@ -2,6 +2,7 @@
 import pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
 import type { PostgresPlace } from './postgres-client.ts';
+import { standby } from './postgres-failure.ts';
 
 /**
  * The server ends a transaction in which nothing happens for this long, and a connection that reads nothing of an
@@ -33,7 +34,8 @@ export function limitStatements(place: PostgresPlace, isShared: boolean): string
 }
 
 /**
- * Configures a connection; resolves to the server's process behind it. Throws `config_invalid` for a server that
+ * Configures a connection; resolves to the server's process behind it. Commits wait for the server's disk, and for its
+ * synchronous standbys, whatever the settings of the role or database: what is confirmed to people is kept. Throws `config_invalid` for a server that
  * cannot hold a store, and `store_down` for a standby. Statements are planned once, some while their tables are still
  * empty; a plan with a sequential scan would then scan a million rows later. So sequential scans are disabled where
  * there is an index, which also reduces conflicts between transactions of several processes.
@@ -46,14 +48,15 @@ export async function settleIn(client: pg.Client, place: PostgresPlace, isShared
     SET idle_in_transaction_session_timeout = ${silenceMs};
     SET tcp_user_timeout = ${silenceMs};
     SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+    SET synchronous_commit = on;
     SET client_min_messages = warning;
     SET jit = off;
     SET enable_seqscan = off`);
-  const { rows } = await client.query<{ version: number; encoding: string; standby: boolean; pid: number }>(
+  const { rows } = await client.query<{ version: number; encoding: string; isStandby: boolean; pid: number }>(
     `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
-       pg_is_in_recovery() AS standby, pg_backend_pid() AS pid`,
+       pg_is_in_recovery() AS "isStandby", pg_backend_pid() AS pid`,
   );
-  const { version, encoding, standby, pid } = rows[0]!;
+  const { version, encoding, isStandby, pid } = rows[0]!;
   if (version < OLDEST_SERVER) {
     throw new NestwatchError('config_invalid', `The server of ${place.shown} is older than PostgreSQL 15.`);
   }
@@ -63,11 +66,8 @@ export async function settleIn(client: pg.Client, place: PostgresPlace, isShared
       `The database of ${place.shown} has the encoding ${encoding}: create one with UTF8.`,
     );
   }
-  if (standby) {
-    throw new NestwatchError(
-      'store_down',
-      `The server of ${place.shown} is a standby, which takes no writes.`,
-    );
+  if (isStandby) {
+    throw standby(place.shown);
   }
   return pid;
 }

@@ -1,12 +1,16 @@
 /**
  * Detects connection poolers in front of a server. A pooler that gives a server connection to several clients in turn
- * (PgBouncer with `pool_mode = transaction`) breaks what a store relies on: locks that belong to the connection pass
+ * (PgBouncer with `pool_mode = transaction`, or even `statement`) breaks what a store relies on: locks that belong to the connection pass
  * to the next client, so that two processes may each think the store is their own, and settings and notifications get
  * lost.
  */
-import pg from 'pg';
+import type pg from 'pg';
 import { NestwatchError } from '../../errors.ts';
-import { clientConfig, destroy, type PostgresPlace } from './postgres-client.ts';
+import { clientBeside, destroy, type PostgresPlace } from './postgres-client.ts';
+import { isServerError } from './postgres-failure.ts';
+
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const PROTOCOL_VIOLATION = '08P01';
 
 /**
  * Throws `refusal` if the connection is not reserved for this client. `pid` is the server's process behind it; no
@@ -28,8 +32,7 @@ export async function refuseSharedBackend(
 }
 
 async function isShared(client: pg.Client, place: PostgresPlace, pid: number): Promise<boolean> {
-  const other = new pg.Client(clientConfig(place));
-  other.on('error', () => {});
+  const other = clientBeside(client, place);
   try {
     await other.connect();
     await other.query('BEGIN');
@@ -38,6 +41,10 @@ async function isShared(client: pg.Client, place: PostgresPlace, pid: number): P
     const isGiven = (await pidOf(other)) === pid || (await pidOf(client)) !== pid;
     await other.query('ROLLBACK');
     return isGiven;
+  } catch (error) {
+    // With `pool_mode = statement` PgBouncer refuses to begin a transaction.
+    if (isServerError(error) && error.code === PROTOCOL_VIOLATION) return true;
+    throw error;
   } finally {
     destroy(other);
   }

@@ -22,8 +22,11 @@ export interface Wire {
   isCut(): boolean;
   /** No connection gets through until `mend`. */
   cut(): void;
-  /** Nothing gets through on the present connections, and neither end notices, as if a machine were lost. */
-  hush(): void;
+  /**
+   * Nothing gets through on the present connections, and neither end notices, as if a machine were lost. The returned
+   * function lets through what was sent meanwhile.
+   */
+  hush(): () => void;
   mend(): void;
   close(): Promise<void>;
 }
@@ -76,7 +79,11 @@ export async function openWire(server: PostgresDatabase): Promise<Wire> {
     isCut: () => isCut,
     cut,
     hush() {
-      for (const socket of sockets) socket.pause();
+      const hushed = [...sockets];
+      for (const socket of hushed) socket.pause();
+      return () => {
+        for (const socket of hushed) socket.resume();
+      };
     },
     mend: () => {
       isCut = false;

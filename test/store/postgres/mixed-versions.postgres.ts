@@ -1,7 +1,6 @@
 /** Replicas of two versions on one store: they work side by side if the tables allow it, and say so if not. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
-import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { Session } from '../../../src/store/postgres/session.ts';
 import { STEPS, type Step } from '../../../src/store/postgres/tables.ts';
@@ -10,7 +9,13 @@ import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
-import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
+import {
+  findServer,
+  openDatabase,
+  type PlaceChanges,
+  type PostgresDatabase,
+  placeOn,
+} from './postgres-server.ts';
 
 const bin = findServer()!;
 const NOW = STEPS.length;
@@ -41,7 +46,7 @@ describe('replicas of two versions', () => {
   });
 
   /** A replica of this version. */
-  async function start(changes: Partial<PostgresPlace> = {}): Promise<OpenStore> {
+  async function start(changes: PlaceChanges = {}): Promise<OpenStore> {
     const place = placeOn(server, { schema, ...changes });
     const replica = await openPostgresStore({ place, clock, isShared: true });
     opened.push(replica.store);
@@ -49,7 +54,7 @@ describe('replicas of two versions', () => {
   }
 
   /** The next version, which has one more migration step. */
-  async function startNewer(step: Step, changes: Partial<PostgresPlace> = {}): Promise<Session> {
+  async function startNewer(step: Step, changes: PlaceChanges = {}): Promise<Session> {
     const place = placeOn(server, { schema, ...changes });
     const steps = [...STEPS, step];
     const session: Session = new Session({

@@ -1,4 +1,7 @@
-/** A pooler in front of a server that gives its one server connection to whoever begins the next transaction. */
+/**
+ * A pooler in front of a server that gives its one server connection to whoever begins the next transaction, or with
+ * `statement`, as PgBouncer does, to whoever sends the next statement: then it refuses to begin transactions.
+ */
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createConnection, createServer, type Socket } from 'node:net';
@@ -8,6 +11,12 @@ import type { PostgresDatabase } from './postgres-server.ts';
 
 const SOCKET = '.s.PGSQL.5432';
 const STARTUP = '\0\x03\0\0user\0nestwatch\0database\0postgres\0\0';
+const REFUSAL = 'SERROR\0VERROR\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0';
+const NO_TRANSACTIONS = Buffer.concat([
+  Buffer.from('E\0\0\0'),
+  Buffer.from([4 + REFUSAL.length]),
+  Buffer.from(REFUSAL),
+]);
 const [KEY = 0, READY = 0, END = 0] = Buffer.from('KZX');
 const [IDLE = 0] = Buffer.from('I');
 
@@ -35,7 +44,10 @@ function split(data: Buffer): { readonly messages: Buffer[]; readonly rest: Buff
   }
 }
 
-export async function openPooler(server: PostgresDatabase): Promise<Pooler> {
+export async function openPooler(
+  server: PostgresDatabase,
+  mode: 'transaction' | 'statement' = 'transaction',
+): Promise<Pooler> {
   const host = mkdtempSync(join(tmpdir(), 'nestwatch-pooler-'));
   const upstream = createConnection(join(server.host, SOCKET));
   const clients: Client[] = [];
@@ -78,6 +90,7 @@ export async function openPooler(server: PostgresDatabase): Promise<Pooler> {
       socket.write(Buffer.concat(greeting));
       socket.on('data', (data: Buffer) => {
         if (data[0] === END) return void socket.end();
+        if (mode === 'statement' && data.includes('BEGIN')) return void socket.end(NO_TRANSACTIONS);
         client.waiting.push(data);
         if (!served || served === client) serveNext();
       });

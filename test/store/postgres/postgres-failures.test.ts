@@ -5,7 +5,6 @@ import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
-import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { postgresFailure } from '../../../src/store/postgres/postgres-failure.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -13,7 +12,13 @@ import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { event, NOW_US } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
 import { openPooler } from './pooler.ts';
-import { findServer, openDatabase, type PostgresDatabase, placeOn } from './postgres-server.ts';
+import {
+  findServer,
+  openDatabase,
+  type PlaceChanges,
+  type PostgresDatabase,
+  placeOn,
+} from './postgres-server.ts';
 
 const bin = findServer();
 const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
@@ -49,7 +54,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await client.connect();
     return client;
   }
-  async function open(changes: Partial<PostgresPlace> = {}): Promise<Store> {
+  async function open(changes: PlaceChanges = {}): Promise<Store> {
     const place = placeOn(server, { host: wire.host, schema, ...changes });
     const { store } = await openPostgresStore({ place, clock });
     opened.push(store);
@@ -84,20 +89,40 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   });
 
   test.each([
-    ['alone', false],
-    ['as one of several', true],
-  ])('is refused behind a pooler that gives its connection to others in turn: %s', async (_, isShared) => {
-    const pooler = await openPooler(server);
-    const place = placeOn(server, { host: pooler.host, schema });
-    const refused = {
-      code: 'config_invalid',
-      message: expect.stringMatching(
-        /^A pooler at postgres:.* one connection of the server to several in turn/,
-      ),
-    };
-    await expect(openPostgresStore({ place, clock, isShared })).rejects.toMatchObject(refused);
-    await expect(lookAtServer(place)).rejects.toMatchObject(refused);
-    await pooler.close();
+    ['alone', 'transaction', false],
+    ['as one of several', 'transaction', true],
+    ['after each statement', 'statement', true],
+  ] as const)(
+    'is refused behind a pooler that gives its connection to others in turn: %s',
+    async (_, mode, isShared) => {
+      const pooler = await openPooler(server, mode);
+      const place = placeOn(server, { host: pooler.host, schema });
+      const refused = {
+        code: 'config_invalid',
+        message: expect.stringMatching(
+          /^A pooler at postgres:.* one connection of the server to several in turn/,
+        ),
+      };
+      await expect(openPostgresStore({ place, clock, isShared })).rejects.toMatchObject(refused);
+      await expect(lookAtServer(place)).rejects.toMatchObject(refused);
+      await pooler.close();
+    },
+  );
+
+  test('commits durably, whatever is set for the role', async () => {
+    await admin.query(
+      `CREATE ROLE hasty${count} LOGIN SUPERUSER; ALTER ROLE hasty${count} SET synchronous_commit = off`,
+    );
+    const store = await open({ user: `hasty${count}` });
+    await putNest(store, 'a');
+    await admin.query(`CREATE TABLE seen${count} (setting TEXT);
+      CREATE FUNCTION ${schema}.look() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN INSERT INTO public.seen${count} SELECT current_setting('synchronous_commit'); RETURN NEW; END $$;
+      CREATE TRIGGER look BEFORE INSERT ON ${schema}.nest FOR EACH ROW EXECUTE FUNCTION ${schema}.look()`);
+    await putNest(store, 'b');
+    expect((await admin.query(`SELECT DISTINCT setting FROM seen${count}`)).rows).toEqual([
+      { setting: 'on' },
+    ]);
   });
 
   test('repeats no commit whose answer was lost', async () => {
@@ -242,6 +267,23 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     await expect(open({ user: `plain${count}`, schema: 'elsewhere' })).rejects.toMatchObject({
       code: 'store_down',
       message: expect.stringContaining('may not be used by this user'),
+    });
+  });
+
+  test('is opened at the first of several hosts that can be used, and says of each why not', async () => {
+    const [own] = placeOn(server).hosts;
+    const away = [{ host: '/nowhere', port: 5432 }];
+    const store = await open({ hosts: [...away, own!] });
+    await putNest(store, 'a');
+    expect(await lookAtServer(placeOn(server, { schema, hosts: [...away, own!] }))).toMatchObject({
+      schema: 1,
+    });
+    await store.close();
+    await expect(open({ hosts: [...away, { ...own!, port: 1 }] })).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringMatching(
+        /cannot be reached: \/nowhere:5432: connect ENOENT .*; \/.*:1: connect ENOENT [^;]*\.$/,
+      ),
     });
   });
 

@@ -149,14 +149,18 @@ export async function startServer(
 }
 
 /** The place of a store on that server. */
-export function placeOn({ url }: PostgresDatabase, changes: Partial<PostgresPlace> = {}): PostgresPlace {
+export function placeOn({ url }: PostgresDatabase, changes: PlaceChanges = {}): PostgresPlace {
   return placeAt(url, changes);
 }
 
-export function placeAt(url: string, changes: Partial<PostgresPlace>): PostgresPlace {
+/** `host`: the same ports of another host. */
+export type PlaceChanges = Partial<PostgresPlace> & { readonly host?: string };
+
+export function placeAt(url: string, { host, ...changes }: PlaceChanges): PostgresPlace {
   const address = readPostgresAddress(url);
   if (typeof address === 'string') throw new Error(`${url} ${address}`);
-  return { ...address, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
+  const hosts = address.hosts.map((one) => ({ ...one, ...(host !== undefined && { host }) }));
+  return { ...address, hosts, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
 }
 
 /**

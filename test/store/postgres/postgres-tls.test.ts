@@ -9,11 +9,17 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secret } from '../../../src/secret.ts';
 import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
-import type { PostgresPlace } from '../../../src/store/postgres/postgres-client.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { findServer, ownedByServer, type PostgresServer, placeAt, startServer } from './postgres-server.ts';
+import {
+  findServer,
+  ownedByServer,
+  type PlaceChanges,
+  type PostgresServer,
+  placeAt,
+  startServer,
+} from './postgres-server.ts';
 
 const bin = findServer();
 const PASSWORD = 'correct horse';
@@ -34,19 +40,26 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
   beforeAll(async () => {
     port = await freePort();
     for (const name of ['own', 'other']) makeAuthority(folder, name);
-    makeCertificate(folder, 'own', 'server');
-    writeFileSync(join(folder, 'hba'), 'hostssl all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n');
+    for (const name of ['server', 'badge', 'other-badge']) makeCertificate(folder, 'own', name);
+    writeFileSync(
+      join(folder, 'hba'),
+      'hostssl all badge 127.0.0.1/32 cert\nhostssl all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n',
+    );
     chmodSync(folder, 0o755);
     for (const name of readdirSync(folder))
       chmodSync(join(folder, name), name.endsWith('.key') ? 0o600 : 0o644);
     ownedByServer(join(folder, 'server.key'));
     server = await startServer(bin!, [
       ...['listen_addresses=127.0.0.1', `port=${port}`, 'ssl=on', `hba_file=${folder}/hba`],
-      ...[`ssl_cert_file=${folder}/server.pem`, `ssl_key_file=${folder}/server.key`],
+      ...[
+        `ssl_cert_file=${folder}/server.pem`,
+        `ssl_key_file=${folder}/server.key`,
+        `ssl_ca_file=${folder}/own.pem`,
+      ],
     ]);
     const admin = new pg.Client({ host: server.host, port, user: 'nestwatch', database: 'postgres' });
     await admin.connect();
-    await admin.query(`ALTER ROLE nestwatch PASSWORD '${PASSWORD}'`);
+    await admin.query(`ALTER ROLE nestwatch PASSWORD '${PASSWORD}'; CREATE ROLE badge LOGIN SUPERUSER`);
     await admin.end();
   }, 60_000);
   afterAll(async () => {
@@ -56,7 +69,11 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
 
   const clock = createVirtualClock();
   const trusting = (name: string) => ({ sslrootcert: join(folder, `${name}.pem`) });
-  const place = (changes: Partial<PostgresPlace>) =>
+  const badge = (name: string) => ({
+    ...{ user: 'badge', password: null },
+    ...{ sslcert: join(folder, `${name}.pem`), sslkey: join(folder, `${name}.key`) },
+  });
+  const place = (changes: PlaceChanges) =>
     placeAt(`postgres://nestwatch@localhost:${port}/postgres?sslmode=verify-full`, {
       password: secret(PASSWORD),
       ...changes,
@@ -68,6 +85,7 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
       'to a server with a trusted authority and another name',
       { ...trusting('own'), host: '127.0.0.1', sslmode: 'verify-ca' },
     ],
+    ['as the user of a certificate', { ...trusting('own'), ...badge('badge') }],
     ['to any server, if configured', { sslmode: 'require', sslrootcert: undefined }],
     [
       'to a server with a trusted authority, if no more is configured',
@@ -81,11 +99,15 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
   });
 
   test.each([
-    ['to one of an authority that is not known', trusting('other'), /cannot be reached: unable to verify/],
+    [
+      'to one of an authority that is not known',
+      trusting('other'),
+      /cannot be reached: self-signed certificate in/,
+    ],
     [
       'to one of another authority than the one that is named, whatever is asked for',
       { ...trusting('other'), sslmode: 'require' },
-      /cannot be reached: unable to verify/,
+      /cannot be reached: self-signed certificate in/,
     ],
     [
       'to one that is called otherwise',
@@ -93,6 +115,16 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
       /does not match certificate/,
     ],
     ['without encryption, if the server requires it', { sslmode: 'disable' }, /refuses the user/],
+    [
+      'with the certificate of another user',
+      { ...trusting('own'), ...badge('other-badge') },
+      /refuses the user/,
+    ],
+    [
+      'with a certificate that is not there',
+      { ...trusting('own'), ...badge('none') },
+      /no such file.*none\.pem/,
+    ],
     ['with another password', { ...trusting('own'), password: secret('wrong') }, /refuses the password/],
   ] as const)('there is no connection %s', async (_, changes, message) => {
     const opening = openPostgresStore({ place: place(changes), clock });

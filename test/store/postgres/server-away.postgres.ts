@@ -4,11 +4,19 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { LEASE_MS } from '../../../src/replicas/membership.ts';
+import { openStore } from '../../../src/store/open-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { SHARED_LIMITS } from '../../../src/store/postgres/settle-in.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
-import { findServer, ownedByServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+import {
+  findServer,
+  ownedByServer,
+  type PlaceChanges,
+  type PostgresServer,
+  placeOn,
+  startServer,
+} from './postgres-server.ts';
 
 const bin = findServer()!;
 const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
@@ -155,6 +163,61 @@ describe('a server', () => {
     await clock.advance(LATER_MS);
     await putNest(store, 'c');
     expect(await nests(store)).toEqual(['a', 'c']);
+  });
+
+  /** Opens the store as a start does, while time passes; `heard` is what it said of the server. */
+  async function starting(changes: PlaceChanges, patienceMs = 120_000) {
+    const heard: unknown[] = [];
+    let isOver = false;
+    const started = openStore({
+      ...{ url: server.url, postgres: placeOn(server, { schema, ...changes }), clock },
+      ...{ isShared: true, patienceMs, away: (error: unknown) => heard.push(error) },
+    })
+      .then(({ store }) => opened.push(store))
+      .finally(() => {
+        isOver = true;
+      });
+    started.catch(() => {});
+    return {
+      heard,
+      started,
+      async pass(ms: number) {
+        for (let leftMs = ms; leftMs > 0 && !isOver; leftMs -= 1_000) {
+          await clock.advance(1_000);
+          // A refused connection is refused at once.
+          await expect.poll(() => isOver || clock.pending() > 0, { interval: 2 }).toBe(true);
+        }
+      },
+    };
+  }
+
+  test('is waited for at a start, for two minutes', async () => {
+    await server.stop('fast');
+    const late = await starting({});
+    await late.pass(130_000);
+    await expect(late.started).rejects.toMatchObject({ code: 'store_down' });
+    const start = await starting({});
+    await start.pass(100_000);
+    expect(start.heard).toMatchObject([
+      { code: 'store_down', message: expect.stringMatching('cannot be reached') },
+    ]);
+    await server.start();
+    await start.pass(20_000);
+    await start.started;
+    expect(await nests(opened[0]!)).toEqual([]);
+  });
+
+  test.each<[string, PlaceChanges]>([
+    ['refuses the user', { user: 'nobody at all' }],
+    ['lacks the database', { database: 'none' }],
+    [
+      'is not trusted, because the certificates cannot be read',
+      { sslmode: 'verify-full', sslrootcert: '/none' },
+    ],
+  ])('that %s is not waited for', async (_, changes) => {
+    const { started, heard } = await starting(changes);
+    await expect(started).rejects.toMatchObject({ code: 'store_down' });
+    expect(heard).toEqual([]);
   });
 
   test('ends a transaction of a suspended process before others lose their leases', async () => {

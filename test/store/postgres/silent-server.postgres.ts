@@ -54,6 +54,56 @@ describe('a server that falls silent', () => {
     await soon(opened.store.close());
   }, 60_000);
 
+  test('is noticed within three seconds by whoever waits for an answer, and at once by others after that', async () => {
+    const { store, sharing } = await open();
+    const { prompt, turns } = sharing!;
+    const read = () => prompt.transaction((tx) => tx.inventory.nests('eu'));
+    expect(await read()).toEqual([]);
+    await turns.shown();
+    const goOn = wire.hush();
+    const beganMs = clock.monotonicMs();
+    const asked = prompt.transaction((tx) =>
+      tx.inventory.putNests([{ region: 'eu', nestId: 'n', name: 'given up', present: true }]),
+    );
+    expect(await soon(asked)).toMatchObject({ reason: { code: 'store_down' } });
+    expect(clock.monotonicMs() - beganMs).toBeLessThan(3_000);
+    await expect(read()).rejects.toMatchObject({ code: 'store_down' });
+    goOn();
+    await expect.poll(() => read().catch(() => 'away'), SOON).toEqual([]);
+    await store.close();
+  }, 60_000);
+
+  test('is not taken for one whose statement takes long', async () => {
+    const { store, sharing } = await open();
+    const { prompt, turns } = sharing!;
+    const blocking = await openPostgresStore({ place: placeOn(server), clock, isShared: true });
+    const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+    const rate = { perSecond: 1, keptUs: 1 };
+    const held = blocking.store.transaction(async (tx) => {
+      await tx.inventory.putRate('eu', rate);
+      reach();
+      await gate;
+    });
+    await reached;
+    await turns.shown();
+    let isOver = false;
+    const waiting = prompt
+      .transaction((tx) => tx.inventory.putRate('eu', rate))
+      .finally(() => {
+        isOver = true;
+      });
+    for (let turn = 0; turn < 5; turn += 1) {
+      await clock.advance(1_000);
+      // Behind the question that was asked then.
+      await turns.shown();
+    }
+    expect(isOver).toBe(false);
+    goOn();
+    await Promise.all([held, waiting]);
+    await Promise.all([store.close(), blocking.store.close()]);
+  }, 60_000);
+
   test('does not keep a replica from ending', async () => {
     const opened = await open();
     await opened.sharing!.turns.transaction((tx) => tx.ownership.view());

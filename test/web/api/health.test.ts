@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { NestwatchError } from '../../../src/errors.ts';
+import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
 import { secret } from '../../../src/secret.ts';
 import { anAlert, anImpairment, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
@@ -13,6 +13,12 @@ interface HealthJson {
   readonly impairments: readonly object[];
   readonly alerts: { readonly firing: number; readonly unacknowledged: number } | null;
 }
+
+const failing = (code: ErrorCode, message: string) => ({
+  transaction: () => Promise.reject(new NestwatchError(code, message)),
+  space: () => undefined,
+  close: async () => {},
+});
 
 describe('GET /api/v1/health', () => {
   test('is quiet when nothing impairs the watch and nothing fires', async () => {
@@ -67,17 +73,49 @@ describe('GET /api/v1/health', () => {
   });
 
   test('is answered even if the store does not answer, and then it is unknown whether all is quiet', async () => {
-    const broken = {
-      transaction: () => Promise.reject(new NestwatchError('disk_full', 'no space')),
-      space: () => undefined,
-      close: async () => {},
-    };
-    const { ask } = await serve({ store: broken });
+    const { ask } = await serve({ store: failing('disk_full', 'no space') });
     const unknown = { quiet: false, alerts: null };
     expect(await ask('/api/v1/health')).toMatchObject({ status: 200, json: unknown });
     expect(await ask('/api/v1/status')).toMatchObject({ status: 200, json: { health: unknown } });
     expect(await ask('/')).toMatchObject({ status: 200, body: expect.stringContaining('does not answer') });
   });
+
+  test.each([
+    [
+      'store_down',
+      'it is away',
+      'The server of the store does not answer or refuses access, so nothing new can be kept or sent: it is away',
+    ],
+    ['disk_full', 'no space', 'The store has no space left to grow: nothing new can be kept or sent.'],
+    ['store_failed', 'EIO', 'The store fails, so nothing new can be kept or sent: EIO'],
+  ] as const)(
+    'says what the first page says, and when to ask again, while the store fails: %s',
+    async (code, message, sentence) => {
+      const publicStatus = { nests: ['*'], hasNames: false };
+      const config = { host: '127.0.0.1', port: 0, externalUrl: '', enableLifecycle: false, publicStatus };
+      const { ask, post, submit } = await serve({
+        ...{ store: failing(code, message), config: { ...config, bearerToken: null } },
+      });
+      const refused = { status: 503, headers: { 'retry-after': '5' } };
+      for (const path of ['/alerts', '/birds', '/events', '/silences', '/nests'])
+        expect(await ask(path)).toMatchObject({ ...refused, body: `${sentence}\n` });
+      expect(await ask('/api/v1/birds')).toMatchObject({ ...refused, json: { error: sentence } });
+      expect(await ask('/api/v2/silences')).toMatchObject({ ...refused, json: sentence });
+      expect(await post('/api/v1/deliveries/retry', { ids: ['d'] })).toMatchObject(refused);
+      const fields = {
+        matchers: 'region="eu"',
+        duration: '2h',
+        author: 'Ann',
+        comment: 'x',
+        confirmed: 'yes',
+      };
+      expect(await submit('/silence', fields)).toMatchObject(refused);
+      expect(await ask('/public/eu/Marketing')).toMatchObject({
+        ...refused,
+        body: 'The store does not answer.\n',
+      });
+    },
+  );
 
   test('without a token /-/ready says only the reasons for which the watch is impaired', async () => {
     const config = {
