@@ -41,9 +41,9 @@ const REPORTED_FAULTS = 20;
 
 /**
  * Errors that end the process. After an I/O error the state of the disk is unknown, and this version does not know
- * what a newer one did to the tables.
+ * what another one did to the tables.
  */
-const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer']);
+const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer', 'store_other']);
 
 /** Prunes once an hour, but not on the hour, when other housekeeping tends to run. */
 const PRUNE_CRON = '17 * * * *';

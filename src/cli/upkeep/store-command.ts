@@ -3,13 +3,8 @@ import { statSync } from 'node:fs';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
-import {
-  checkStoreFile,
-  copyStoreFile,
-  makePartial,
-  namePartial,
-  removePartial,
-} from '../../store/sqlite/upkeep/store-file.ts';
+import { makePartial, namePartial, removePartial } from '../../store/sqlite/partial-file.ts';
+import { checkStoreFile, copyStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shown } from '../terminal-text.ts';

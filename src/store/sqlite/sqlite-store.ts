@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { Step } from '../steps.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
@@ -20,7 +21,7 @@ import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
-import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
+import { SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
@@ -37,21 +38,22 @@ interface SqliteStoreOptions {
   /** A file, created with its directory if missing, or `:memory:` for trials. */
   readonly path: string;
   readonly clock: Clock;
+  /** Those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /**
- * Opens the embedded store. Throws `store_locked`, `store_newer`, `store_corrupt`, `store_failed`, `disk_full`, or
+ * Opens the embedded store. Throws `store_locked`, `store_newer`, `store_other`, `store_corrupt`, `store_failed`, `disk_full`, or
  * `config_invalid` for a database of another program; in all these cases nothing is damaged.
  */
-export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path, clock, steps }: SqliteStoreOptions): Promise<Store> {
   const file = path === ':memory:' ? path : trueName(path);
   const unlock = path === ':memory:' ? () => {} : takeLock(file);
   let connection: Connection | undefined;
   try {
     connection = openConnection(file);
-    prepareSchema(connection, file);
+    prepareSchema(connection, file, steps);
     // Checked before any repository reads, so that every row they read is valid.
-    connection.exec(FAULT_TABLE);
     // Nothing else is running yet that this could delay.
     await new SqliteFaults(connection, async () => {}).checkRows(
       clock.nowUs(),
