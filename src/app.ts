@@ -26,11 +26,13 @@ import type { Happening, Report } from './report.ts';
 import { type Secret, secret } from './secret.ts';
 import { OPERATIONS } from './service/operations.ts';
 import { openStore } from './store/open-store.ts';
-import type { Store } from './store/store.ts';
+import type { Step, TableChange } from './store/steps.ts';
+import type { OpenStore, Store } from './store/store.ts';
+import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
-import { openWeb, type Web } from './web/server.ts';
+import { type Door, openDoor, type Web } from './web/server.ts';
 import type { Health } from './web/web-options.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
@@ -73,13 +75,93 @@ interface AppOptions {
   readonly logFormat: 'json' | 'pretty';
   /** Receives every report as well. */
   readonly listener?: Report;
+  /** Ends the opening. Whoever runs the daemon ends what follows. */
+  readonly signal?: AbortSignal;
+  /** Changes the tables in a file by another process. */
+  readonly migrateElsewhere?: (path: string) => Promise<void>;
+  /** The steps to the newest version of the tables; those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
+/**
+ * Listens before it opens the store, which may take long when its tables are changed: whoever supervises the process
+ * learns that it works. Throws `cancelled` if `signal` aborts meanwhile.
+ */
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
-  const { config, isShared = false, readAgain = notAgain } = options;
-  const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
-  const { store, sharing } = await openStore({ ...config.store, clock: edge.clock, isShared });
+  let report: Report = log.report;
+  const opening = createOpening(edge.clock);
+  const door = await openDoor(
+    {
+      config: options.config.web,
+      openFiles: openFilesAllowed(),
+      clock: edge.clock,
+      report: (happening) => report(happening),
+    },
+    opening.sentence,
+  );
+  try {
+    const opened = await openStoreUnless(edge, options, (change) => {
+      opening.changing();
+      log.info('The tables of the store are being changed', { ...change });
+    });
+    const app = await assemble(edge, options, log, opened, door);
+    report = app.report;
+    return app;
+  } catch (error) {
+    if (codeOf(error) === 'cancelled') log.info('nestwatch has stopped');
+    await door.close();
+    throw error;
+  }
+}
+
+/** What the process says while it opens the store. */
+function createOpening({ nowUs }: Clock) {
+  const since = exactTime(nowUs());
+  let what = '';
+  return {
+    changing() {
+      what = ': changing tables';
+    },
+    sentence: () => `The store is being opened${what}, since ${since}.`,
+  };
+}
+
+/** Opens the store, unless `signal` aborts before it is open. */
+async function openStoreUnless(
+  { clock }: Edge,
+  { config, isShared = false, signal, migrateElsewhere, steps }: AppOptions,
+  changing: (change: TableChange) => void,
+): Promise<OpenStore> {
+  const cancelled = Promise.withResolvers<never>();
+  const cancel = () =>
+    cancelled.reject(new NestwatchError('cancelled', 'nestwatch was stopped while it opened the store'));
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel);
+  const opening = openStore({ ...config.store, clock, isShared, changing, migrateElsewhere, steps });
+  try {
+    return await Promise.race([opening, cancelled.promise]);
+  } catch (error) {
+    // The process is about to end; whatever was begun on the store ends with it.
+    opening.then(
+      ({ store }) => store.close(),
+      () => {},
+    );
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
+async function assemble(
+  edge: Edge,
+  options: AppOptions,
+  log: Log,
+  { store, sharing }: OpenStore,
+  door: Door,
+): Promise<App & { readonly report: Report }> {
+  const { config, readAgain = notAgain } = options;
+  const { random } = edge;
   const clock = sharing?.storeClock ?? edge.clock;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
   const linkKey = await store.transaction((tx) =>
@@ -162,7 +244,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   }
 
   try {
-    const served = await openWeb({
+    const served = door.serve({
       ...webOf(setup),
       openFiles: openFilesAllowed(),
       store,
@@ -193,6 +275,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     return {
       daemon,
       log,
+      report: reportOutside,
       url: served.url,
       reload: reloading.reload,
       fatal,

@@ -1,6 +1,7 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PostgresPlace } from './postgres/postgres-client.ts';
+import type { Step, TableChange } from './steps.ts';
 import type { OpenStore } from './store.ts';
 
 interface StoreOptions {
@@ -11,6 +12,15 @@ interface StoreOptions {
   readonly clock: Clock;
   /** Whether other processes may use the store at the same time; never true for a file. */
   readonly isShared?: boolean;
+  /** Called before the tables of an existing store are changed. */
+  readonly changing?: (change: TableChange) => void;
+  /**
+   * Changes the tables in a file by another process, since nothing else runs in this one meanwhile. Without it they
+   * are changed here.
+   */
+  readonly migrateElsewhere?: ((path: string) => Promise<void>) | undefined;
+  /** Those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /** Which of the store's files others may read or replace, one sentence each; empty for a store in memory. */
@@ -22,14 +32,23 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 }
 
 /** Opens the store that `store.url` names. */
-export async function openStore({ url, postgres, clock, isShared }: StoreOptions): Promise<OpenStore> {
+export async function openStore(options: StoreOptions): Promise<OpenStore> {
+  const { url, postgres, clock, isShared, changing, migrateElsewhere, steps } = options;
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    return openPostgresStore({ place: postgres, clock, ...(isShared && { isShared }) });
+    return openPostgresStore({ place: postgres, clock, changing, steps, ...(isShared && { isShared }) });
   }
   const path = storePath(url);
+  if (path !== ':memory:') {
+    const { pendingChange } = await import('./sqlite/upkeep/store-file.ts');
+    const change = pendingChange(path, steps);
+    if (change) {
+      changing?.(change);
+      await migrateElsewhere?.(path);
+    }
+  }
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return { store: await openSqliteStore({ path, clock }), sharing: undefined };
+  return { store: await openSqliteStore({ path, clock, steps }), sharing: undefined };
 }
 
 /** The file of a store's URL. Throws `config_invalid` if it has none, such as a store on a server. */

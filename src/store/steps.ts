@@ -44,6 +44,14 @@ export interface DoneStep {
   readonly digest: string | null;
 }
 
+/** From which version of the tables to which a store is brought; 0 for a new one. */
+export interface TableChange {
+  readonly from: number;
+  readonly to: number;
+  /** The copy of the file as it was; absent if nothing was changed, and on a server. */
+  readonly copy?: string;
+}
+
 interface Judged {
   readonly engine: Engine;
   /** The store, to begin a sentence about it. */

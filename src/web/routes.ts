@@ -11,7 +11,7 @@ import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import { createAdmission } from './access/admission.ts';
 import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
-import { addHealth, HEALTH_PATHS, lines } from './answer-health.ts';
+import { addHealth, addOpeningHealth, HEALTH_PATHS, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
@@ -87,6 +87,23 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
     if (hasLeft(error)) return answerRefusal(c, 400, 'The body ended early.');
     options.report({ what: 'trouble', stage: 'web', error });
     return answerRefusal(c, 500, 'This could not be answered; the log says why.');
+  });
+  return app;
+}
+
+/** Answers until the store is open: the process is healthy, and `opening` says what it waits for. */
+export function createOpeningApp(
+  config: WebOptions['config'],
+  { isClosing }: ServerState,
+  opening: () => string,
+): Hono {
+  const app = new Hono();
+  addHeaders(app, isClosing);
+  addRefusals(app, config);
+  addOpeningHealth(app, opening);
+  app.all('*', (c) => {
+    c.header('retry-after', '10');
+    return answerRefusal(c, 503, opening());
   });
   return app;
 }

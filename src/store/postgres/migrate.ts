@@ -10,6 +10,7 @@ import {
   STEPS,
   type Step,
   statementsOf,
+  type TableChange,
   versionOf,
 } from '../steps.ts';
 import type { Statements } from './statements.ts';
@@ -24,16 +25,10 @@ interface MigrateOptions {
   /** Ensures that no other process uses the schema; throws `store_locked` and says who does. */
   readonly alone: () => Promise<void>;
   /** Called before the tables of an existing store are changed. */
-  readonly changing?: ((change: SchemaChange) => void) | undefined;
+  readonly changing?: ((change: TableChange) => void) | undefined;
   readonly isCopy?: boolean;
   /** The steps of this version by default. */
   readonly steps?: readonly Step[] | undefined;
-}
-
-/** From which version of the tables to which a schema was brought; 0 for a new one. */
-export interface SchemaChange {
-  readonly from: number;
-  readonly to: number;
 }
 
 /**
@@ -42,7 +37,7 @@ export interface SchemaChange {
  * `store_unfinished` for an incomplete copy, and `config_invalid` for a schema of another program; in all these cases
  * nothing is changed.
  */
-export async function migrate(options: MigrateOptions): Promise<SchemaChange> {
+export async function migrate(options: MigrateOptions): Promise<TableChange> {
   const { statements, exec, schema, shown, changing, isCopy = false, steps = STEPS } = options;
   const done = await doneSteps(statements, schema, shown, { isCopy, steps });
   const from = versionOf(done);

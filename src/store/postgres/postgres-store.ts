@@ -39,7 +39,7 @@ import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
-import type { Step } from '../steps.ts';
+import type { Step, TableChange } from '../steps.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
@@ -48,7 +48,7 @@ import { PostgresOverdue } from './alerted/postgres-overdue.ts';
 import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
 import { HoldingStatements } from './holding-statements.ts';
-import { doneSteps, migrate, type SchemaChange } from './migrate.ts';
+import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
 import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
@@ -81,7 +81,7 @@ interface PostgresStoreOptions {
    */
   readonly isShared?: boolean;
   /** Called before the tables of an existing store are changed. */
-  readonly changing?: ((change: SchemaChange) => void) | undefined;
+  readonly changing?: ((change: TableChange) => void) | undefined;
   /** Those of this version by default. */
   readonly steps?: readonly Step[] | undefined;
 }
@@ -130,6 +130,35 @@ export async function openPostgresStore({
   } catch (error) {
     await session.close();
     throw error;
+  }
+}
+
+/** Brings a store to the newest version of the tables, or makes a new one. Throws as `openPostgresStore` does. */
+export async function migratePostgresStore({
+  place,
+  clock,
+  changing,
+  steps,
+}: Omit<PostgresStoreOptions, 'isShared'>): Promise<TableChange> {
+  let change: TableChange | undefined;
+  const session: Session = new Session({
+    ...{ place, clock, isShared: true },
+    async prepare(statements, alone) {
+      change = await migrate({
+        statements,
+        exec: (sql) => session.exec(sql),
+        ...place,
+        alone,
+        changing,
+        steps,
+      });
+    },
+  });
+  try {
+    await session.ready();
+    return change!;
+  } finally {
+    await session.close();
   }
 }
 

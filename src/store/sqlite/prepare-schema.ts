@@ -12,6 +12,7 @@ import {
   STEPS,
   type Step,
   statementsOf,
+  type TableChange,
   versionOf,
 } from '../steps.ts';
 import type { Connection } from './connection.ts';
@@ -32,17 +33,9 @@ export const COPYING_ID = 0x6e737463;
 /** The application id of stores from before 0.1.0, which have other tables: `nest` in ASCII. */
 const UNRELEASED_ID = 0x6e657374;
 
-/** From which version of the tables to which a store was brought; 0 for a new one. */
-export interface TableChange {
-  readonly from: number;
-  readonly to: number;
-  /** The copy of the file as it was; absent if nothing was changed, or there was nothing to copy. */
-  readonly copy?: string;
-}
-
 /**
  * Throws `store_newer`, `store_other` or `config_invalid` before anything is changed, `store_corrupt` for a store that
- * fails its check, and whatever SQLite reports.
+ * fails its check, and whatever SQLite reports. Copies the file first if it changes the tables of an existing store.
  */
 export function prepareSchema(connection: Connection, path: string, steps = STEPS): TableChange {
   refuseOldSqlite(connection);

@@ -21,3 +21,21 @@ const CHANGED: Step = {
 };
 
 export const NEXT_STEPS: readonly Step[] = [...STEPS, ADDED, CHANGED];
+
+/** One that never ends. */
+const ENDLESS: Step = {
+  sql: {
+    sqlite: `CREATE TABLE endless (n INTEGER);
+      INSERT INTO endless WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers)
+        SELECT n FROM numbers WHERE n < 0`,
+    postgres: 'SELECT pg_sleep(3600)',
+  },
+  oldest: 1,
+};
+
+export const ENDLESS_STEPS: readonly Step[] = [...STEPS, ENDLESS];
+
+/** One that fails after it has begun. */
+const BROKEN: Step = { sql: 'DELETE FROM silence; ALTER TABLE nobody ADD COLUMN x TEXT', oldest: 1 };
+
+export const BROKEN_STEPS: readonly Step[] = [...STEPS, BROKEN];

@@ -1,5 +1,5 @@
 /** What the next versions of the tables do to a store of this one, and what this one does with theirs. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,18 +16,18 @@ import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
 import { keptOnServer, writeKept } from './kept-store.ts';
-import { NEXT_STEPS } from './next-steps.ts';
+import { BROKEN_STEPS, NEXT_STEPS } from './next-steps.ts';
 
 const bin = findServer();
 const clock = createVirtualClock();
 const NOW = STEPS.length;
 const NEXT = NEXT_STEPS.length;
-const BROKEN: Step = { sql: `DELETE FROM silence; ALTER TABLE nobody ADD COLUMN x TEXT`, oldest: 1 };
 
-/** A process that opens the store as the version after the next. */
-function openNext(where: string): { readonly process: ChildProcess; readonly ended: Promise<unknown[]> } {
-  const program = join(import.meta.dirname, 'next-process.ts');
-  const started = spawn(process.execPath, [program, where], { stdio: ['ignore', 'ignore', 'inherit'] });
+/** A process that migrates the store as the version after the next does. */
+function migrate(where: string, version: 'next' | 'endless' = 'next') {
+  const program = join(import.meta.dirname, 'next-nestwatch.ts');
+  const args = [program, version, 'store', 'migrate', where];
+  const started = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'inherit'] });
   onTestFinished(() => void started.kill('SIGKILL'));
   return { process: started, ended: once(started, 'exit') };
 }
@@ -77,7 +77,7 @@ describe('a file', () => {
     const walBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     let killed = 0;
     for (const isReached of reached) {
-      const next = openNext(path);
+      const next = migrate(path);
       const ended = next.ended.then(() => true);
       await expect
         .poll(async () => isReached() || next.process.exitCode !== null, { interval: 1 })
@@ -89,7 +89,7 @@ describe('a file', () => {
       expect(row).toEqual({ alerts: 4 });
     }
     expect(killed).toBe(KILLS);
-    expect(await openNext(path).ended).toEqual([0, null]);
+    expect(await migrate(path).ended).toEqual([0, null]);
     const store = await open(NEXT_STEPS);
     await expectContent(store);
     await store.close();
@@ -99,7 +99,7 @@ describe('a file', () => {
 
   test('stays as it was if a step fails', async () => {
     await (await open()).close();
-    await expect(open([...STEPS, BROKEN])).rejects.toThrow('nobody');
+    await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
     const store = await open();
     await expectContent(store);
     await store.close();
@@ -169,12 +169,12 @@ describe.skipIf(bin === undefined)('a schema', () => {
 
   test('is whole and of the newest version, however often the process is killed', async () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const next = openNext(server.url);
+      const next = migrate(server.url);
       await expect.poll(() => running('%INSERT INTO number%'), { interval: 1 }).toBe(1);
       next.process.kill('SIGKILL');
       expect(await next.ended).toEqual([null, 'SIGKILL']);
     }
-    expect(await openNext(server.url).ended).toEqual([0, null]);
+    expect(await migrate(server.url).ended).toEqual([0, null]);
     const store = await open(NEXT_STEPS);
     await expectContent(store);
     await store.close();
@@ -183,16 +183,14 @@ describe.skipIf(bin === undefined)('a schema', () => {
   });
 
   test('is no longer changed for a process that was killed', async () => {
-    const program = join(import.meta.dirname, 'endless-process.ts');
-    const endless = spawn(process.execPath, [program, server.url], { stdio: 'inherit' });
-    onTestFinished(() => void endless.kill('SIGKILL'));
+    const endless = migrate(server.url, 'endless');
     await expect.poll(() => running('%pg_sleep%')).toBe(1);
-    endless.kill('SIGKILL');
+    endless.process.kill('SIGKILL');
     await expect.poll(() => running('%pg_sleep%'), { timeout: 30_000 }).toBe(0);
   });
 
   test('stays as it was if a step fails', async () => {
-    await expect(open([...STEPS, BROKEN])).rejects.toThrow('nobody');
+    await expect(open(BROKEN_STEPS)).rejects.toThrow('nobody');
     const store = await open();
     await expectContent(store);
     await store.close();

@@ -1,17 +1,53 @@
 /** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, type NestwatchError } from '../../../errors.ts';
+import { STEPS, type Step, type TableChange, versionOf } from '../../steps.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
+import { openConnection } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
+import { takeLock } from '../lock.ts';
 import { vacuumInto } from '../partial-file.ts';
-import { refuseForeign } from '../prepare-schema.ts';
-import { requireStoreFile } from '../private-files.ts';
+import { prepareSchema, refuseForeign } from '../prepare-schema.ts';
+import { requireStoreFile, trueName } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. */
 export function copyStoreFile(from: string, to: string): void {
   withDatabase(from, (db) => vacuumInto(db, to));
+}
+
+/**
+ * Brings the tables in a file to the newest version, while no daemon uses it. Throws `usage` if there is no file, and as
+ * opening the store does.
+ */
+export function migrateStoreFile(path: string, steps?: readonly Step[]): TableChange {
+  requireStoreFile(path);
+  const file = trueName(path);
+  const unlock = takeLock(file);
+  try {
+    const connection = openConnection(file);
+    try {
+      return prepareSchema(connection, file, steps);
+    } finally {
+      connection.close();
+    }
+  } finally {
+    unlock();
+  }
+}
+
+/**
+ * The change that opening the file would make to its tables; undefined for none, or if the file cannot be used: opening
+ * it says why.
+ */
+export function pendingChange(path: string, steps: readonly Step[] = STEPS): TableChange | undefined {
+  try {
+    const from = withDatabase(path, (db) => versionOf(refuseForeign(db, path, steps).done));
+    return from > 0 && from < steps.length ? { from, to: steps.length } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads every page and every index of the store. Throws if it cannot be read at all. */
