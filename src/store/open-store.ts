@@ -1,8 +1,8 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PostgresPlace } from './postgres/postgres-client.ts';
-import type { Step, TableChange } from './steps.ts';
 import type { OpenStore } from './store.ts';
+import type { Step, TableChange } from './versions/steps.ts';
 
 interface StoreOptions {
   /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or a PostgreSQL URL. */

@@ -5,7 +5,7 @@ import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
-import type { Step } from '../../store/steps.ts';
+import type { Step } from '../../store/versions/steps.ts';
 import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';
 import { sleep } from '../../time/clock.ts';

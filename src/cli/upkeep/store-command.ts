@@ -6,8 +6,8 @@ import { filePath, openServerMoment, openTarget, type StorePlace } from '../../s
 import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
 import { makePartial, namePartial, removePartial } from '../../store/sqlite/partial-file.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
-import type { Step, TableChange } from '../../store/steps.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
+import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 import { showCopy } from './store-copy-command.ts';

@@ -12,7 +12,7 @@ import {
   statementsOf,
   type TableChange,
   versionOf,
-} from '../steps.ts';
+} from '../versions/steps.ts';
 import type { Statements } from './statements.ts';
 
 interface MigrateOptions {

@@ -29,7 +29,7 @@
  *   lineage.ts         a server that lacks what it has confirmed
  *   postgres-wakes.ts  how replicas wake each other
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
- *   migrate.ts         runs the steps of `../steps.ts` that are missing, the first of which is in tables.ts
+ *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in tables.ts
  *   statements.ts      what repositories run; many rows are sent as one list per column. holding-statements.ts first
  *                      runs the writes held back that a statement could see
  *   watched/ alerted/ queued/ upkeep/   the repositories, as in SQLite
@@ -39,8 +39,8 @@ import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
-import type { Step, TableChange } from '../steps.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
+import type { Step, TableChange } from '../versions/steps.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
 import { PostgresGroups } from './alerted/postgres-groups.ts';

@@ -7,7 +7,7 @@
  *   refuse. What queries need is in columns beside it.
  * - All texts are compared byte by byte, as everywhere else: `TEXT` below becomes `TEXT COLLATE "C"`.
  *
- * They do not change; later versions are steps from them (`../steps.ts`).
+ * They do not change; later versions are steps from them (`../versions/steps.ts`).
  */
 
 const WATCHED = `

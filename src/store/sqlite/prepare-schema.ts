@@ -14,7 +14,7 @@ import {
   statementsOf,
   type TableChange,
   versionOf,
-} from '../steps.ts';
+} from '../versions/steps.ts';
 import type { Connection } from './connection.ts';
 import { vacuumInto } from './partial-file.ts';
 

@@ -1,5 +1,5 @@
 /**
- * Defines the tables of version 1 on SQLite, which do not change; later versions are steps from it (`../steps.ts`).
+ * Defines the tables of version 1 on SQLite, which do not change; later versions are steps from it (`../versions/steps.ts`).
  *
  * What determines the design: a page of entries belongs to one stream and covers a span of time. Rows are appended as
  * they arrive. The keys that tell what is new begin with the stream and then the time, so a page of entries touches

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { digestOf, STEPS } from '../../../src/store/steps.ts';
+import { digestOf, STEPS } from '../../../src/store/versions/steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeOn } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';

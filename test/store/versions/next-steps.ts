@@ -1,5 +1,5 @@
 /** The steps of a version after the next, for tests. */
-import { STEPS, type Step } from '../../../src/store/steps.ts';
+import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 
 const ROWS = 400_000;
 

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { STEPS } from '../../../src/store/steps.ts';
+import { STEPS } from '../../../src/store/versions/steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';

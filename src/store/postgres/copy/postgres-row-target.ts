@@ -10,7 +10,7 @@ import {
   progressText,
 } from '../../copy/copy-mark.ts';
 import type { RowTarget, TableRow } from '../../copy/table-rows.ts';
-import { STEPS } from '../../steps.ts';
+import { STEPS } from '../../versions/steps.ts';
 import { createSchema, migrate, tableNames } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';

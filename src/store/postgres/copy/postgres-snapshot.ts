@@ -1,6 +1,6 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
-import { versionOf } from '../../steps.ts';
+import { versionOf } from '../../versions/steps.ts';
 import { doneSteps } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';

@@ -2,7 +2,7 @@ import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { COPY_MARK } from '../../copy/copy-mark.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
-import { STEP_TABLE, versionOf } from '../../steps.ts';
+import { STEP_TABLE, versionOf } from '../../versions/steps.ts';
 import { decodeText, encodeText } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';

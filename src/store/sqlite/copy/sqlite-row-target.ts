@@ -12,7 +12,7 @@ import {
   progressText,
 } from '../../copy/copy-mark.ts';
 import type { RowTarget, Table } from '../../copy/table-rows.ts';
-import { STEPS, statementsOf } from '../../steps.ts';
+import { STEPS, statementsOf } from '../../versions/steps.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
 import { APPLICATION_ID, COPYING_ID, configure, isEmpty, pragma } from '../prepare-schema.ts';

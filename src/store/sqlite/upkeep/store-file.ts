@@ -1,8 +1,8 @@
 /** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
 import { DatabaseSync } from 'node:sqlite';
 import { codeOf, type NestwatchError } from '../../../errors.ts';
-import { STEPS, type Step, type TableChange, versionOf } from '../../steps.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
+import { STEPS, type Step, type TableChange, versionOf } from '../../versions/steps.ts';
 import { openConnection } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';

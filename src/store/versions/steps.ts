@@ -10,10 +10,10 @@
  * and keep a store of the new version (`test/store/versions/keep.ts`).
  */
 import { createHash } from 'node:crypto';
-import { NestwatchError } from '../errors.ts';
-import { VERSION } from '../version.ts';
-import { TABLES } from './postgres/tables.ts';
-import { SCHEMA } from './sqlite/schema.ts';
+import { NestwatchError } from '../../errors.ts';
+import { VERSION } from '../../version.ts';
+import { TABLES } from '../postgres/tables.ts';
+import { SCHEMA } from '../sqlite/schema.ts';
 
 export type Engine = 'sqlite' | 'postgres';
 
