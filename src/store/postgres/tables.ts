@@ -1,13 +1,12 @@
 /**
- * Defines the tables of version 1 on PostgreSQL. They hold the same as those of SQLite; `sqlite/schema.ts` describes each column.
- * The differences:
+ * Defines the tables of version 1 on PostgreSQL, which do not change; later versions are steps from it
+ * (`../versions/steps.ts`). They hold the same as those of SQLite; `sqlite/schema.ts` describes each column. The
+ * differences:
  *
  * - Numbers come from sequences, since several processes may write.
  * - A `body` is JSON as text, which the server never reads: JSON may hold `\u0000`, which PostgreSQL's functions
  *   refuse. What queries need is in columns beside it.
  * - All texts are compared byte by byte, as everywhere else: `TEXT` below becomes `TEXT COLLATE "C"`.
- *
- * They do not change; later versions are steps from them (`../versions/steps.ts`).
  */
 
 const WATCHED = `

@@ -6,8 +6,8 @@
  * under the same number are recognised. Steps run only forwards, all that are missing in one transaction together with
  * these records: a store is always of one version as a whole, whenever the process is killed.
  *
- * To change the tables: append a step here, change the statements and types of the repositories, run `npm run docs`,
- * and keep a store of the new version (`test/store/versions/keep.ts`).
+ * To change the tables: append a step here, change the statements and types of the repositories, and keep a store of the
+ * new version (`test/store/versions/keep.ts`). On PostgreSQL texts are `TEXT COLLATE "C"`.
  */
 import { createHash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
