@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
-import { amountOf } from '../../cases.ts';
+import { amountOf, longStory, spread } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -32,7 +32,7 @@ function migrate(where: string, version: 'next' | 'endless' = 'next') {
   return { process: started, ended: once(started, 'exit') };
 }
 
-const KILLS = amountOf('kills while the tables are changed', 10, 3);
+const KILLS = 10;
 
 describe('a file', () => {
   let folder: string;
@@ -76,7 +76,8 @@ describe('a file', () => {
     ];
     const walBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     let killed = 0;
-    for (const isReached of reached) {
+    const kills = amountOf('kills while the tables of a file are changed', KILLS, 2);
+    for (const isReached of spread(reached, kills)) {
       const next = migrate(path);
       const ended = next.ended.then(() => true);
       await expect
@@ -88,7 +89,7 @@ describe('a file', () => {
       const [row] = inFile('SELECT count(*) AS alerts FROM alert');
       expect(row).toEqual({ alerts: 4 });
     }
-    expect(killed).toBe(KILLS);
+    expect(killed).toBe(kills);
     expect(await migrate(path).ended).toEqual([0, null]);
     const store = await open(NEXT_STEPS);
     await expectContent(store);
@@ -167,7 +168,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     return rows.length;
   };
 
-  test('is whole and of the newest version, however often the process is killed', async () => {
+  longStory('is whole and of the newest version, however often the process is killed', async () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
       const next = migrate(server.url);
       await expect.poll(() => running('%INSERT INTO number%'), { interval: 1 }).toBe(1);
@@ -182,7 +183,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     expect(rows).toEqual([{ count: 400_000 }]);
   });
 
-  test('is no longer changed for a process that was killed', async () => {
+  longStory('is no longer changed for a process that was killed', async () => {
     const endless = migrate(server.url, 'endless');
     await expect.poll(() => running('%pg_sleep%')).toBe(1);
     endless.process.kill('SIGKILL');

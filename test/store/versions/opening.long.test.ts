@@ -11,6 +11,7 @@ import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
+import { casesOf, longStory } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -66,10 +67,12 @@ route: { receiver: nobody }
 
 const OPENING = /The store is being opened: changing tables, since [-\d]+ [:\d]+ UTC\./;
 
-test.each([
+const ENGINES = [
   ['SQLite', undefined],
   ['PostgreSQL', bin],
-])(
+] as const;
+
+test.each(casesOf('opening: engines', ENGINES, [ENGINES[0]]))(
   'on %s, the daemon is healthy while it changes tables, and stops when it is asked to',
   async (engine, program) => {
     if (engine === 'PostgreSQL' && program === undefined) return;
@@ -130,7 +133,7 @@ test('on SQLite, another process changes the tables, and then the daemon goes on
   });
 });
 
-test('on SQLite, the daemon says why the other process could not change the tables', async () => {
+longStory('on SQLite, the daemon says why the other process could not change the tables', async () => {
   const { path, log, ended } = await start('broken');
   expect(await ended).toEqual([1, null]);
   expect(await log).toContain(`The tables of the store ${path} could not be changed: no such table: nobody`);
