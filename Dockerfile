@@ -43,8 +43,8 @@ RUN ["node", "/app/src/main.ts", "demo", "--for", "1s"]
 EXPOSE 9465
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "/app/src/main.ts", "healthcheck", "--config.file", "/etc/nestwatch/nestwatch.yaml"]
-# Node runs as process 1. It handles this signal by finishing its work, and it has no child processes, so no init is
-# needed.
+# Node runs as process 1. It handles this signal by finishing its work, and waits for the only child process that it may
+# have (a change of the store's tables), so no init is needed.
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["run", "--config.file", "/etc/nestwatch/nestwatch.yaml"]

@@ -25,12 +25,14 @@ import { createReloading, type ReloadOutcome } from './reload.ts';
 import type { Happening, Report } from './report.ts';
 import { type Secret, secret } from './secret.ts';
 import { OPERATIONS } from './service/operations.ts';
-import { openStore } from './store/open-store.ts';
-import type { Store } from './store/store.ts';
+import { openStore, type StoreOptions } from './store/open-store.ts';
+import type { OpenStore, Store } from './store/store.ts';
+import type { Step } from './store/versions/steps.ts';
+import { exactTime } from './text/instant-words.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
-import { openWeb, type Web } from './web/server.ts';
+import { type Door, openDoor, type Web } from './web/server.ts';
 
 /** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
@@ -43,9 +45,9 @@ const REPORTED_FAULTS = 20;
 
 /**
  * Errors that end the process. After an I/O error the state of the disk is unknown, and this version does not know
- * what a newer one did to the tables.
+ * what another one did to the tables.
  */
-const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer']);
+const FATAL: ReadonlySet<string> = new Set(['store_failed', 'store_newer', 'store_other']);
 
 /** Prunes once an hour, but not on the hour, when other housekeeping tends to run. */
 const PRUNE_CRON = '17 * * * *';
@@ -77,19 +79,102 @@ interface AppOptions {
   readonly logFormat: 'json' | 'pretty';
   /** Receives every report as well. */
   readonly listener?: Report;
+  /** Ends the opening. Whoever runs the daemon ends what follows. */
+  readonly signal?: AbortSignal;
+  /** Changes the tables in a file by another process. */
+  readonly migrateElsewhere?: (path: string) => Promise<void>;
+  /** The steps to the newest version of the tables; those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
+/**
+ * Listens before it opens the store, which may take long when its tables are changed: whoever supervises the process
+ * learns that it works. Throws `cancelled` if `signal` aborts meanwhile.
+ */
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
-  const { config, isShared = false, readAgain = notAgain, unreadSecrets } = options;
-  const { random } = edge;
   const log = openLog(edge, options, () => report({ what: 'limit_reached', limit: 'unread_log_bytes' }));
-  const { store, sharing } = await openStore({
-    ...config.store,
-    clock: edge.clock,
-    isShared,
+  let report: Report = log.report;
+  const opening = createOpening(edge.clock);
+  const door = await openDoor(
+    {
+      config: options.config.web,
+      openFiles: openFilesAllowed(),
+      clock: edge.clock,
+      report: (happening) => report(happening),
+    },
+    opening.sentence,
+  );
+  try {
+    const opened = await openStoreUnless(edge, options, {
+      changing(change) {
+        opening.waitsFor('changing tables');
+        log.info('The tables of the store are being changed', { ...change });
+      },
+      away(error) {
+        opening.waitsFor('waiting for its server');
+        log.warn('The server of the store is away; the start waits for it', { error });
+      },
+    });
+    const app = await assemble(edge, options, log, opened, door);
+    report = app.report;
+    return app;
+  } catch (error) {
+    if (codeOf(error) === 'cancelled') log.info('nestwatch has stopped');
+    await door.close();
+    throw error;
+  }
+}
+
+/** What the process says while it opens the store. */
+function createOpening({ nowUs }: Clock) {
+  const since = exactTime(nowUs());
+  let what = '';
+  return {
+    waitsFor(reason: string) {
+      what = `: ${reason}`;
+    },
+    sentence: () => `The store is being opened${what}, since ${since}.`,
+  };
+}
+
+/** Opens the store, unless `signal` aborts before it is open. */
+async function openStoreUnless(
+  { clock }: Edge,
+  { config, isShared = false, signal, migrateElsewhere, steps }: AppOptions,
+  happened: Pick<StoreOptions, 'changing' | 'away'>,
+): Promise<OpenStore> {
+  const cancelled = Promise.withResolvers<never>();
+  const cancel = () =>
+    cancelled.reject(new NestwatchError('cancelled', 'nestwatch was stopped while it opened the store'));
+  if (signal?.aborted) cancel();
+  signal?.addEventListener('abort', cancel);
+  const opening = openStore({
+    ...{ ...config.store, ...happened, clock, isShared, migrateElsewhere, steps },
     patienceMs: START_PATIENCE_MS,
-    away: (error) => log.warn('The server of the store is away; the start waits for it', { error }),
   });
+  try {
+    return await Promise.race([opening, cancelled.promise]);
+  } catch (error) {
+    // The process is about to end; whatever was begun on the store ends with it.
+    opening.then(
+      ({ store }) => store.close(),
+      () => {},
+    );
+    throw error;
+  } finally {
+    signal?.removeEventListener('abort', cancel);
+  }
+}
+
+async function assemble(
+  edge: Edge,
+  options: AppOptions,
+  log: Log,
+  { store, sharing }: OpenStore,
+  door: Door,
+): Promise<App & { readonly report: Report }> {
+  const { config, readAgain = notAgain, unreadSecrets } = options;
+  const { random } = edge;
   const clock = sharing?.storeClock ?? edge.clock;
   const promptStore = sharing?.prompt ?? store;
   const replica = sharing && { name: edge.hostName, version: VERSION, ...sharing };
@@ -182,7 +267,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   }
 
   try {
-    const served = await openWeb({
+    const served = door.serve({
       ...webOf(setup),
       openFiles: openFilesAllowed(),
       store: promptStore,
@@ -213,6 +298,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     return {
       daemon,
       log,
+      report: reportOutside,
       url: served.url,
       reload: reloading.reload,
       fatal,

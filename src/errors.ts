@@ -108,6 +108,11 @@ export const ERRORS = {
     exit: 1,
     help: 'A newer nestwatch wrote this store: run that version, or restore a backup.',
   },
+  store_other: {
+    retryable: false,
+    exit: 1,
+    help: 'Run the build of nestwatch that made this store, or move the store away, so that a new one begins.',
+  },
   store_unfinished: {
     retryable: false,
     exit: 1,

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The process's edge: its arguments, streams and signals, the real clock and randomness, and its exit code. */
 import { hostname } from 'node:os';
+import { isSea } from 'node:sea';
 import { keepCompiled } from './compile-cache.ts';
 import { holdSignals } from './held-signals.ts';
 
@@ -42,6 +43,7 @@ const exit = await runCommandLine(
     clock: systemClock(),
     random: Math.random,
     hostName: hostname(),
+    program: isSea() ? [process.execPath] : [process.execPath, process.argv[1]!],
     environment: { ...process.env, NESTWATCH_REVISION: revision },
     stdin: process.stdin,
     stdout: process.stdout,

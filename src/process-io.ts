@@ -9,6 +9,8 @@ export interface Edge {
   readonly random: Random;
   /** The name of the machine or container, by which people tell replicas apart. */
   readonly hostName: string;
+  /** The command that starts this program; its arguments follow. */
+  readonly program: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** For results. */

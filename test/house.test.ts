@@ -109,8 +109,21 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The two stores share what is not SQL: what a row says, and how a text is kept and searched.
   'store/texts': [],
   'store/rows': ['store/texts'],
-  'store/postgres': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows', 'store/texts'],
-  'store/sqlite': ['store/copy/copy-mark', 'store/copy/table-rows', 'store/rows', 'store/texts'],
+  'store/versions': ['store/postgres/tables', 'store/sqlite/schema'],
+  'store/postgres': [
+    'store/copy/copy-mark',
+    'store/copy/table-rows',
+    'store/rows',
+    'store/texts',
+    'store/versions',
+  ],
+  'store/sqlite': [
+    'store/copy/copy-mark',
+    'store/copy/table-rows',
+    'store/rows',
+    'store/texts',
+    'store/versions',
+  ],
   'store/postgres/watched': [],
   'store/postgres/alerted': ['store/postgres/watched'],
   'store/postgres/queued': ['store/postgres/watched'],

@@ -11,7 +11,7 @@ import {
 } from './command-options.ts';
 
 export function addStore({ program, edge, finish }: CommandLine): void {
-  const store = program.command('store').description('back up, check and copy the store');
+  const store = program.command('store').description('back up, check, migrate and copy the store');
   store
     .command('backup')
     .description(
@@ -36,6 +36,21 @@ export function addStore({ program, edge, finish }: CommandLine): void {
       const { storeCheck } = await import('./upkeep/store-command.ts');
       const server = { schema: text(given.schema), passwordFile: text(given.passwordFile) };
       finish(await storeCheck(edge, name, { ...daemonOptionsOf(given), ...server }));
+    });
+  store
+    .command('migrate')
+    .description(
+      "bring the tables of a store or of a backup to this version, as the daemon's start does; first copies a file",
+    )
+    .argument('[store]', 'a file, or as store.url, which is the default')
+    .option('--schema <name>', 'of a store on PostgreSQL')
+    .option('--password-file <file>', 'for a server that the configuration does not name')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (name: string | undefined, given: Given) => {
+      const { storeMigrate } = await import('./upkeep/store-command.ts');
+      const server = { schema: text(given.schema), passwordFile: text(given.passwordFile) };
+      finish(await storeMigrate(edge, name, { ...daemonOptionsOf(given), ...server }));
     });
   addStoreCopy(store, edge, finish);
 }

@@ -2,8 +2,9 @@ import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PostgresPlace } from './postgres/postgres-client.ts';
 import type { OpenStore } from './store.ts';
+import type { Step, TableChange } from './versions/steps.ts';
 
-interface StoreOptions {
+export interface StoreOptions {
   /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or a PostgreSQL URL. */
   readonly url: string;
   /** The parsed `url`, if it is a PostgreSQL URL. */
@@ -15,6 +16,15 @@ interface StoreOptions {
   readonly patienceMs?: number;
   /** Called once when the server is found to be away and is waited for. */
   readonly away?: (error: unknown) => void;
+  /** Called before the tables of an existing store are changed. */
+  readonly changing?: (change: TableChange) => void;
+  /**
+   * Changes the tables in a file by another process, since nothing else runs in this one meanwhile. Without it they
+   * are changed here.
+   */
+  readonly migrateElsewhere?: ((path: string) => Promise<void>) | undefined;
+  /** Those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /** Which of the store's files others may read or replace, one sentence each; empty for a store in memory. */
@@ -27,16 +37,26 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 
 /** Opens the store that `store.url` names. */
 export async function openStore(options: StoreOptions): Promise<OpenStore> {
-  const { url, postgres, clock, isShared, patienceMs = 0, away = () => {} } = options;
+  const { url, postgres, clock, isShared, changing, migrateElsewhere, steps } = options;
+  const { patienceMs = 0, away = () => {} } = options;
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
     const { waitForServer } = await import('./postgres/wait-for-server.ts');
-    const open = () => openPostgresStore({ place: postgres, clock, ...(isShared && { isShared }) });
+    const open = () =>
+      openPostgresStore({ place: postgres, clock, changing, steps, ...(isShared && { isShared }) });
     return waitForServer(open, { clock, patienceMs, away });
   }
   const path = storePath(url);
+  if (path !== ':memory:') {
+    const { pendingChange } = await import('./sqlite/upkeep/store-file.ts');
+    const change = pendingChange(path, steps);
+    if (change) {
+      changing?.(change);
+      await migrateElsewhere?.(path);
+    }
+  }
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return { store: await openSqliteStore({ path, clock }), sharing: undefined };
+  return { store: await openSqliteStore({ path, clock, steps }), sharing: undefined };
 }
 
 /** The file of a store's URL. Throws `config_invalid` if it has none, such as a store on a server. */

@@ -35,6 +35,20 @@ export function addHealth(app: Hono, options: WebOptions, admission: Admission):
   }
 }
 
+/**
+ * While the store is being opened, which may take long, a restart would not help: the process is healthy, and not ready.
+ */
+export function addOpeningHealth(app: Hono, opening: () => string): void {
+  for (const path of ['/-/healthy', '/healthz']) app.get(path, (c) => c.text(lines('Healthy.', [opening()])));
+  for (const path of ['/-/ready', '/readyz']) {
+    app.get(path, (c) =>
+      /\bapplication\/json\b/.test(c.req.header('accept') ?? '')
+        ? c.json({ healthy: true, working: true, ready: false, reasons: [opening()] }, 503)
+        : c.text(lines('Not ready.', [opening()]), 503),
+    );
+  }
+}
+
 /** What impairs the watch and what was set aside. Names are only included for those who may read. */
 async function details(c: Context, { store, clock, impairments, report }: WebOptions, admission: Admission) {
   const isOpen = await admission.mayRead(c);

@@ -12,7 +12,7 @@ import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import { createAdmission } from './access/admission.ts';
 import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
-import { addHealth, HEALTH_PATHS, lines } from './answer-health.ts';
+import { addHealth, addOpeningHealth, HEALTH_PATHS, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
@@ -103,6 +103,23 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
 
 function isOpenToAll(c: Context): boolean {
   return c.req.path.startsWith('/public/') || HEALTH_PATHS.has(c.req.path);
+}
+
+/** Answers until the store is open: the process is healthy, and `opening` says what it waits for. */
+export function createOpeningApp(
+  config: WebOptions['config'],
+  { isClosing }: ServerState,
+  opening: () => string,
+): Hono {
+  const app = new Hono();
+  addHeaders(app, isClosing);
+  addRefusals(app, config);
+  addOpeningHealth(app, opening);
+  app.all('*', (c) => {
+    c.header('retry-after', '10');
+    return answerRefusal(c, 503, opening());
+  });
+  return app;
 }
 
 /** Whether the client left in the middle of its body, which is not our failure. The message is Node's. */

@@ -10,8 +10,8 @@ import type { ServerTls } from '../http/http-settings.ts';
 import type { Happening, Report } from '../report.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
-import { createPush } from './push.ts';
-import { createApp } from './routes.ts';
+import { createPush, type Push } from './push.ts';
+import { createApp, createOpeningApp } from './routes.ts';
 import { createGate } from './store-gate.ts';
 import type { WebOptions } from './web-options.ts';
 
@@ -26,24 +26,38 @@ export interface Web {
   close(): Promise<void>;
 }
 
+/** A server that only says that the store is being opened, until there is something to serve. */
+export interface Door extends Pick<Web, 'url' | 'close'> {
+  serve(options: WebOptions): Web;
+}
+
 const CLOSE_GRACE_MS = 2_000;
 
-/** Starts to listen. Rejects with `port_in_use` if another process already does. Port 0 chooses a free port. */
-export async function openWeb(given: WebOptions): Promise<Web> {
-  const options = throughGate(given);
-  const { config, clock } = options;
+/** Starts to listen, and serves at once. Rejects as `openDoor` does. */
+export async function openWeb(options: WebOptions): Promise<Web> {
+  return (await openDoor(options, () => '')).serve(options);
+}
+
+/**
+ * Starts to listen; until `serve` is called it answers with `opening`. Rejects with `port_in_use` if another process
+ * already listens there. Port 0 chooses a free port.
+ */
+export async function openDoor(
+  { config, openFiles, clock, report }: Pick<WebOptions, 'config' | 'openFiles' | 'clock' | 'report'>,
+  opening: () => string,
+): Promise<Door> {
   let isClosing = false;
-  const push = createPush(clock, options.openFiles, options.isShared);
+  let push: Push | undefined;
   const state = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
-  let app = createApp(options, state, push);
+  let app = createOpeningApp(config, state, opening);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
     () => tls,
-    options.report,
+    report,
   );
   const unreadBytes = countUnread(server);
-  boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
+  boundConnections(server, openFiles, (limit) => report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');
@@ -53,24 +67,38 @@ export async function openWeb(given: WebOptions): Promise<Web> {
   const address = server.address();
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  const url = `${config.tls ? 'https' : 'http'}://${host}:${port}`;
+
+  async function close(): Promise<void> {
+    isClosing = true;
+    push?.end();
+    const closed = once(server, 'close');
+    server.close();
+    server.closeIdleConnections();
+    const cancel = clock.setTimer(CLOSE_GRACE_MS, () => server.closeAllConnections());
+    await closed;
+    cancel();
+  }
+
   return {
-    url: `${config.tls ? 'https' : 'http'}://${host}:${port}`,
-    hear: push.hear,
-    follow(configured) {
-      tls = configured.config.tls ?? tls;
-      app = createApp({ ...options, ...configured }, state, push);
-      // Readers of the streams may no longer have the right to read.
-      push.end();
-    },
-    async close() {
-      isClosing = true;
-      push.end();
-      const closed = once(server, 'close');
-      server.close();
-      server.closeIdleConnections();
-      const cancel = clock.setTimer(CLOSE_GRACE_MS, () => server.closeAllConnections());
-      await closed;
-      cancel();
+    url,
+    close,
+    serve(given) {
+      const options = throughGate(given);
+      const opened = createPush(clock, openFiles, options.isShared);
+      push = opened;
+      app = createApp(options, state, opened);
+      return {
+        url,
+        close,
+        hear: opened.hear,
+        follow(configured) {
+          tls = configured.config.tls ?? tls;
+          app = createApp({ ...options, ...configured }, state, opened);
+          // Readers of the streams may no longer have the right to read.
+          opened.end();
+        },
+      };
     },
   };
 }

@@ -161,3 +161,26 @@ test('while it runs: a corrupt row is found when it fails, and set aside', async
   const tables = (await named()).map(({ name }) => name.split(' ')[0]);
   expect(new Set(tables)).toEqual(new Set(['alert', 'silence', 'alert_group']));
 });
+
+describe('a damaged row of one stream', () => {
+  const DAMAGES = [
+    ['a cursor that no number can hold', 'cursor_us = 9223372036854775807'],
+    ['a cursor before there was time', 'cursor_us = -5'],
+    ['a mark of the retention that no number can hold', 'pruned_us = 9223372036854775807'],
+  ] as const;
+
+  test.each(DAMAGES)('%s: every other stream is read on', async (_, damage) => {
+    const { change, named, fails, birdsTold } = await opened();
+    const ofOneBird = "SELECT min(stream) FROM stream WHERE feed = 'bird_log'";
+    const poison = `UPDATE stream SET ${damage} WHERE stream = (${ofOneBird})`;
+    await stage.restart(() => change(poison));
+    await fails(2);
+    expect(birdsTold()).toContain('Later');
+    // While it runs.
+    change(poison);
+    const before = stage.forwarded().length;
+    await fails(0);
+    expect(stage.forwarded().length).toBeGreaterThan(before);
+    expect(new Set((await named()).map(({ name }) => name.split(' ')[0]))).toEqual(new Set(['stream']));
+  });
+});

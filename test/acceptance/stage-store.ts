@@ -20,8 +20,8 @@ export interface StageStore {
 }
 
 export function createStageStore(path: string | undefined): StageStore {
-  const url = inject('postgresUrl');
-  if (path !== undefined || url === undefined) {
+  const url = path === undefined ? inject('postgresUrl') : undefined;
+  if (url === undefined) {
     return {
       settle: path === undefined ? turn : someTurns,
       open: (clock) => openSqliteStore({ path: path ?? ':memory:', clock }),

@@ -24,6 +24,8 @@ export interface TestEdgeOptions {
   readonly typed?: string;
   readonly clock?: Clock;
   readonly hostName?: string;
+  /** The command that starts nestwatch as another process; `src/main.ts` by default. */
+  readonly program?: readonly string[];
 }
 
 export function createTestEdge({
@@ -31,6 +33,7 @@ export function createTestEdge({
   typed,
   clock = createHurriedClock(),
   hostName = 'test',
+  program = [process.execPath, join(import.meta.dirname, '../../src/main.ts')],
 }: TestEdgeOptions = {}): TestEdge {
   const [stdout, stderr] = [sink(), sink()];
   const signals = new EventEmitter();
@@ -41,6 +44,7 @@ export function createTestEdge({
       clock,
       random: () => 0.5,
       hostName,
+      program,
       environment,
       stdin,
       stdout: stdout.stream,

@@ -71,6 +71,7 @@ export async function runHostile(clock: Clock, args: readonly string[]): Promise
     clock,
     random: () => 0.5,
     hostName: 'test',
+    program: [],
     environment: { USER: 'constructor' },
     stdin,
     stdout: sink(),

@@ -9,6 +9,7 @@ import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
+import { openDoor } from '../../src/web/server.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anImpairment } from './sample.ts';
 import { serve } from './served.ts';
@@ -646,4 +647,31 @@ test.each([
   await answered.promise;
   await setImmediate();
   expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
+});
+
+test('until there is a store, the process is healthy, and everything else says what it waits for', async () => {
+  const opening = 'The store is being opened, since 2026-11-28 03:25:00 UTC.';
+  const door = await openDoor(
+    { config: CONFIG, openFiles: 1024, clock: createVirtualClock(), report: () => {} },
+    () => opening,
+  );
+  const ask = async (path: string, headers: Record<string, string> = {}) => {
+    const { statusCode, headers: answered, body } = await request(`${door.url}${path}`, { headers });
+    return { status: statusCode, again: answered['retry-after'], body: await body.text() };
+  };
+  expect(await ask('/-/healthy')).toEqual({ status: 200, body: `Healthy.\n${opening}\n` });
+  expect(await ask('/-/ready')).toEqual({ status: 503, body: `Not ready.\n${opening}\n` });
+  expect(JSON.parse((await ask('/readyz', { accept: 'application/json' })).body)).toEqual({
+    ...{ healthy: true, working: true, ready: false },
+    reasons: [opening],
+  });
+  for (const path of ['/', '/metrics', '/api/v1/alerts']) {
+    expect(await ask(path)).toMatchObject({
+      status: 503,
+      again: '10',
+      body: expect.stringContaining(opening),
+    });
+  }
+  expect(await ask('/', { host: 'evil.example' })).toMatchObject({ status: 421 });
+  await door.close();
 });

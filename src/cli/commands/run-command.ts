@@ -1,15 +1,17 @@
 import { type App, openApp } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
-import { NestwatchError } from '../../errors.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
+import type { Step } from '../../store/versions/steps.ts';
 import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { findConfigFile, readFile } from '../config-file.ts';
+import { migrateElsewhere } from '../migrate-elsewhere.ts';
 import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
 /**
@@ -28,6 +30,8 @@ interface RunOptions {
   readonly logFormat?: 'json' | 'pretty' | undefined;
   /** How often the file is checked; 0 for never. */
   readonly lookEveryMs: number;
+  /** The steps to the newest version of the tables; those of this version by default. */
+  readonly steps?: readonly Step[];
 }
 
 /** Runs the daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
@@ -36,7 +40,9 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const configFile = openConfigFile(edge, file);
   const config = configFile.read();
   refuseFurtherPod(config, edge.environment.NESTWATCH_POD_INDEX);
-  const app = await openApp(edge, {
+  // Listens for signals first: opening the store may take long.
+  const stop = hearStop(edge);
+  const opening = openApp(edge, {
     config,
     // With --once everything is read here, once, so no other process may use the store.
     isShared: !options.once,
@@ -46,7 +52,19 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     logLevel: options.logLevel as LogLevel,
     listener: createStormHeap(edge.clock),
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
+    signal: stop.signal,
+    migrateElsewhere: (path) => migrateElsewhere(edge, path, stop.signal),
+    steps: options.steps,
   });
+  let app: App;
+  try {
+    app = await opening;
+  } catch (error) {
+    stop.release();
+    // Whoever stops a daemon that is not ready yet gets what they asked for.
+    if (stop.signal.aborted && codeOf(error) === 'cancelled' && !options.once) return 0;
+    throw error;
+  }
   const { log } = app;
   const warn = async (of: Config) => {
     try {
@@ -57,10 +75,10 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
       // The file has changed meanwhile. The next reading reports what is wrong with it.
     }
   };
-  // Listens for signals first, because a reader of the log may send one.
+  // Begins to act on signals first, because a reader of the log may send one.
   const exit = options.once
-    ? readOnce(edge, app)
-    : watch(edge, app, (signal) => reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal));
+    ? readOnce(edge, app, stop)
+    : watch(edge, app, stop, (signal) => reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal));
   log.info('nestwatch has started', { version: VERSION, page: app.url });
   await warn(config);
   return exit;
@@ -106,7 +124,7 @@ interface Stop {
   release(): void;
 }
 
-function hearStop(edge: Edge, { log }: App): Stop {
+function hearStop(edge: Edge): Stop {
   const stop = new AbortController();
   const overdue = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<number>();
@@ -115,7 +133,6 @@ function hearStop(edge: Edge, { log }: App): Stop {
   const onSignal = () => {
     signals += 1;
     if (signals > 1) return killed.resolve(1);
-    log.info('nestwatch is stopping');
     stop.abort();
     cancelGrace = edge.clock.setTimer(STOP_GRACE_MS, () => overdue.resolve());
   };
@@ -132,13 +149,21 @@ function hearStop(edge: Edge, { log }: App): Stop {
   };
 }
 
+/** Says at the first signal that the process is stopping. */
+function sayStopping({ signal }: Stop, log: Log): void {
+  const say = () => log.info('nestwatch is stopping');
+  if (signal.aborted) say();
+  else signal.addEventListener('abort', say);
+}
+
 async function watch(
   edge: Edge,
   app: App,
+  stop: Stop,
   lookAtFile: (signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const { daemon, log, fatal } = app;
-  const stop = hearStop(edge, app);
+  sayStopping(stop, log);
   const releaseHangUp = edge.onSignal('SIGHUP', () => void app.reload());
   const releaseLevel = hearLevel(edge, log);
   void lookAtFile(stop.signal);
@@ -170,9 +195,9 @@ function hearLevel(edge: Edge, log: Log): () => void {
   });
 }
 
-async function readOnce(edge: Edge, app: App): Promise<number> {
+async function readOnce(edge: Edge, app: App, stop: Stop): Promise<number> {
   const { daemon, log, fatal } = app;
-  const stop = hearStop(edge, app);
+  sayStopping(stop, log);
   const releaseHangUp = edge.onSignal('SIGHUP', () => {
     log.info('SIGHUP is ignored: a run with --once reads its configuration once');
   });

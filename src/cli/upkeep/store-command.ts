@@ -3,14 +3,11 @@ import { statSync } from 'node:fs';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
-import {
-  checkStoreFile,
-  copyStoreFile,
-  makePartial,
-  namePartial,
-  removePartial,
-} from '../../store/sqlite/upkeep/store-file.ts';
+import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
+import { makePartial, namePartial, removePartial } from '../../store/sqlite/partial-file.ts';
+import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
+import type { Step, TableChange } from '../../store/versions/steps.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 import { showCopy } from './store-copy-command.ts';
@@ -70,6 +67,18 @@ async function backUpServer(
   }
 }
 
+/** `store` is an address or a file; `store.url` by default. */
+function placeOf(
+  edge: Edge,
+  store: string | undefined,
+  { configFile, schema, passwordFile }: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+): StorePlace {
+  const url =
+    store === undefined || isPostgres(store) || store.startsWith('sqlite:') ? store : `sqlite:${store}`;
+  const named = store === undefined ? 'store.url' : 'the store';
+  return storePlace(edge, configFile, { named, url, schema, passwordFile });
+}
+
 /** Checks the store, or a backup of it. Exits with 1 if it is damaged. */
 export async function storeCheck(
   edge: Edge,
@@ -96,19 +105,47 @@ export async function storeCheck(
   return isWhole ? 0 : 1;
 }
 
-/** `store` is an address or a file. */
 async function examine(
   edge: Edge,
   store: string | undefined,
-  { configFile, schema, passwordFile }: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
 ): Promise<StoreReport> {
-  const url =
-    store === undefined || isPostgres(store) || store.startsWith('sqlite:') ? store : `sqlite:${store}`;
-  const named = store === undefined ? 'store.url' : 'the store';
-  const place = storePlace(edge, configFile, { named, url, schema, passwordFile });
+  const place = placeOf(edge, store, options);
   if (!place.postgres) return checkStoreFile(filePath(place.url));
   const { checkPostgresStore } = await import('../../store/postgres/upkeep/check-postgres-store.ts');
   return checkPostgresStore({ place: place.postgres, clock: edge.clock });
+}
+
+/**
+ * Brings a store, or a backup of one, to the newest version of the tables. A daemon does the same when it opens the
+ * store; on SQLite it runs this command for it, since nothing else runs in a process that changes a file.
+ */
+export async function storeMigrate(
+  edge: Edge,
+  store: string | undefined,
+  options: StoreOptions & Pick<GivenStore, 'schema' | 'passwordFile'>,
+  steps?: readonly Step[],
+): Promise<number> {
+  const { url, postgres } = placeOf(edge, store, options);
+  const changing = () => edge.stderr.write('The tables are being changed; this may take a while.\n');
+  const change = postgres
+    ? await migratePostgres({ place: postgres, clock: edge.clock, changing, steps })
+    : migrateStoreFile(filePath(url), steps);
+  const where = postgres ? postgres.shown : filePath(url);
+  if (options.json) edge.stdout.write(jsonText({ store: where, ...change }));
+  else edge.stdout.write(`${shown(where)}: ${changeText(change)}\n`);
+  return 0;
+}
+
+async function migratePostgres(options: Parameters<typeof migratePostgresStore>[0]): Promise<TableChange> {
+  const { migratePostgresStore: migrate } = await import('../../store/postgres/postgres-store.ts');
+  return migrate(options);
+}
+
+function changeText({ from, to, copy }: TableChange): string {
+  if (from === to) return `the tables are of version ${to} already`;
+  if (from === 0) return `made tables of version ${to}`;
+  return `tables of version ${from} → ${to}${copy === undefined ? '' : `; as it was: ${shown(copy)}`}`;
 }
 
 function sizeText(bytes: number): string {

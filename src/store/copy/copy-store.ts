@@ -73,9 +73,13 @@ export async function copyStore({ source, target, signal, began, show }: CopySto
 
 function refuseOtherVersion(source: RowSource, target: RowTarget): void {
   if (source.version === target.version) return;
+  const how =
+    source.version < target.version
+      ? 'run `nestwatch store migrate` on it first'
+      : 'use the nestwatch that changed them';
   throw new NestwatchError(
     'usage',
-    `The store ${source.shown} has tables of version ${source.version}, this nestwatch makes those of version ${target.version}: run nestwatch on it once, which brings them up to date`,
+    `The store ${source.shown} has tables of version ${source.version}, this nestwatch makes those of version ${target.version}: ${how}`,
   );
 }
 

@@ -2,8 +2,18 @@
 import { codeOf, NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
 import { COPY_MARK, notWhole } from '../copy/copy-mark.ts';
+import {
+  type DoneStep,
+  otherTables,
+  refuseSteps,
+  STEP_TABLE,
+  STEPS,
+  type Step,
+  statementsOf,
+  type TableChange,
+  versionOf,
+} from '../versions/steps.ts';
 import type { Statements } from './statements.ts';
-import { STEPS, type Step } from './tables.ts';
 
 interface MigrateOptions {
   readonly statements: Statements;
@@ -14,40 +24,40 @@ interface MigrateOptions {
   readonly shown: string;
   /** Ensures that no other process uses the schema; throws `store_locked` and says who does. */
   readonly alone: () => Promise<void>;
+  /** Called before the tables of an existing store are changed. */
+  readonly changing?: ((change: TableChange) => void) | undefined;
   readonly isCopy?: boolean;
   /** The steps of this version by default. */
-  readonly steps?: readonly Step[];
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /**
  * Call this under the store's lock. Throws `store_newer` for a schema that a later version changed incompatibly,
- * `store_locked` if others use it who could not continue after a missing step, `store_unfinished` for an incomplete
- * copy, and `config_invalid` for a schema of another program; in all these cases nothing is changed.
+ * `store_other` for one of another build, `store_locked` if others use it who could not continue after a missing step,
+ * `store_unfinished` for an incomplete copy, and `config_invalid` for a schema of another program; in all these cases
+ * nothing is changed.
  */
-export async function migrate(options: MigrateOptions): Promise<void> {
-  const { statements, exec, schema, shown, isCopy = false, steps = STEPS } = options;
-  const version = await versionOf(statements, schema, shown, isCopy);
-  if (version > steps.length) await refuseNewer(statements, schema, shown, steps);
-  if (version >= steps.length) return;
-  const missing = steps.slice(version);
-  if (version > 0 && missing.some(({ oldest }) => oldest > version)) await waitForOlder(options.alone);
+export async function migrate(options: MigrateOptions): Promise<TableChange> {
+  const { statements, exec, schema, shown, changing, isCopy = false, steps = STEPS } = options;
+  const done = await doneSteps(statements, schema, shown, { isCopy, steps });
+  const from = versionOf(done);
+  const to = Math.max(from, steps.length);
+  const sql = statementsOf({ engine: 'postgres', done, steps });
+  if (sql === '') return { from, to };
+  if (from > 0 && to > from) {
+    if (steps.slice(from).some(({ oldest }) => oldest > from)) await waitForOlder(options.alone);
+    changing?.({ from, to });
+  }
   await exec('BEGIN');
   try {
-    if (version === 0) await begin(statements, exec, schema);
-    for (const [index, { sql, oldest }] of missing.entries()) {
-      await exec(sql);
-      await statements.run(
-        'INSERT INTO schema_step (step, version, done_at, oldest) VALUES ($1, $2, now(), $3)',
-        version + index + 1,
-        VERSION,
-        oldest,
-      );
-    }
-    await exec('COMMIT');
+    if (from === 0) await createSchema(statements, exec, schema);
+    else await exec(`ALTER TABLE ${STEP_TABLE} ADD COLUMN IF NOT EXISTS digest TEXT`);
+    await exec(`${sql}; COMMIT`);
   } catch (error) {
     await exec('ROLLBACK').catch(() => {});
     throw error;
   }
+  return { from, to };
 }
 
 /** Older replicas that know only the present tables could not continue. */
@@ -64,43 +74,56 @@ async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Throws `store_newer` if a later version changed the schema incompatibly. */
-export async function refuseNewer(
-  statements: Statements,
-  schema: string,
-  shown: string,
-  steps: readonly Step[] = STEPS,
-): Promise<void> {
-  const made = await statements.first<{ step: number; oldest: number; version: string }>(
-    `SELECT step, version, (SELECT max(oldest) FROM schema_step) AS oldest FROM schema_step ORDER BY step DESC LIMIT 1`,
-  );
-  if (!made || made.oldest <= steps.length) return;
-  throw new NestwatchError(
-    'store_newer',
-    `The schema ${schema} of the store ${shown} was made version ${made.step} by nestwatch ${made.version}; this one, ${VERSION}, knows version ${steps.length}.`,
-  );
+interface Accepted {
+  /** Whether an unfinished copy is accepted too. */
+  readonly isCopy?: boolean;
+  /** The steps of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
-/** 0 for a schema that is missing or empty. With `isCopy`, an unfinished copy is accepted too. */
-export async function versionOf(
+/** The steps that the schema has done: none if it is missing or empty. Throws as `migrate` does. */
+export async function doneSteps(
   statements: Statements,
   schema: string,
   shown: string,
-  isCopy = false,
-): Promise<number> {
+  { isCopy = false, steps = STEPS }: Accepted = {},
+): Promise<readonly DoneStep[]> {
+  const what = `The schema ${schema} of the store ${shown}`;
   const tables = await tableNames(statements, schema);
   if (tables.includes(COPY_MARK)) {
-    if (!isCopy) throw notWhole(`The schema ${schema} of the store ${shown}`);
-    if (!tables.includes('schema_step')) return 0;
+    if (!isCopy) throw notWhole(what);
+    if (!tables.includes(STEP_TABLE)) return [];
   }
-  if (tables.length === 0) return 0;
-  if (!tables.includes('schema_step')) {
+  if (tables.length === 0) return [];
+  if (!tables.includes(STEP_TABLE)) {
     throw new NestwatchError(
       'config_invalid',
-      `The schema ${schema} of the store ${shown} belongs to another program: name one of your own in store.schema.`,
+      `${what} belongs to another program: name one of your own in store.schema.`,
     );
   }
-  return (await statements.first<{ step: number }>('SELECT max(step) AS step FROM schema_step'))?.step ?? 0;
+  const done = await statements.rows<DoneStep>(
+    // The column is missing in a schema that was made before digests were stored.
+    `SELECT step, version, oldest, to_jsonb(${STEP_TABLE}) ->> 'digest' AS digest FROM ${STEP_TABLE} ORDER BY step`,
+  );
+  refuseSteps({ engine: 'postgres', what, done, steps });
+  const [first] = done;
+  if (first?.digest === null && (await columnsOf(statements, schema)) !== COLUMNS_OF_1)
+    throw otherTables(what, first.step, first.version);
+  return done;
+}
+
+/** A digest of the columns of version 1, for a schema that was made before digests were stored. */
+const COLUMNS_OF_1 = 'e5f8762415feff62b7f8d6c64bd79b2a';
+
+async function columnsOf(statements: Statements, schema: string): Promise<string> {
+  const row = await statements.first<{ digest: string }>(
+    `SELECT md5(string_agg(relname || '.' || attname || ' ' || format_type(atttypid, atttypmod), ',' ORDER BY relname, attname)) AS digest
+     FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid
+     WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r'
+       AND relname NOT IN ('${STEP_TABLE}', '${COPY_MARK}') AND attnum > 0 AND NOT attisdropped`,
+    schema,
+  );
+  return row!.digest;
 }
 
 /** Empty for a missing schema. */
@@ -110,18 +133,6 @@ export async function tableNames(statements: Statements, schema: string): Promis
     schema,
   );
   return rows.map(({ name }) => name);
-}
-
-async function begin(
-  statements: Statements,
-  exec: (sql: string) => Promise<void>,
-  schema: string,
-): Promise<void> {
-  await createSchema(statements, exec, schema);
-  await exec(
-    `CREATE TABLE schema_step (
-       step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL, oldest INTEGER NOT NULL)`,
-  );
 }
 
 export async function createSchema(

@@ -30,7 +30,7 @@
  *   postgres-wakes.ts  how replicas wake each other
  *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
- *   tables.ts          the schema in steps; migrate.ts runs those that are missing
+ *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in tables.ts
  *   statements.ts      what repositories run; many rows are sent as one list per column. holding-statements.ts first
  *                      runs the writes held back that a statement could see
  *   watched/ alerted/ queued/ upkeep/   the repositories, as in SQLite
@@ -41,6 +41,7 @@ import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
+import type { Step, TableChange } from '../versions/steps.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
 import { PostgresGroups } from './alerted/postgres-groups.ts';
@@ -48,7 +49,7 @@ import { PostgresOverdue } from './alerted/postgres-overdue.ts';
 import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
 import { HoldingStatements } from './holding-statements.ts';
-import { migrate, refuseNewer } from './migrate.ts';
+import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
 import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
@@ -81,6 +82,10 @@ interface PostgresStoreOptions {
    * (`ownership-store.ts`).
    */
   readonly isShared?: boolean;
+  /** Called before the tables of an existing store are changed. */
+  readonly changing?: ((change: TableChange) => void) | undefined;
+  /** Those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /** How long a closing store waits for the outcome of its last commit. */
@@ -88,13 +93,15 @@ const CLOSING_MS = 5_000;
 
 /**
  * Opens the store. Throws `store_locked` while another process uses it and one of the two does not share it,
- * `store_newer`, `store_down` if the server does not answer or refuses, or `config_invalid` for a schema of another
+ * `store_newer`, `store_other`, `store_down` if the server does not answer or refuses, or `config_invalid` for a schema of another
  * program; in all these cases nothing is changed.
  */
 export async function openPostgresStore({
   place,
   clock: own,
   isShared = false,
+  changing,
+  steps,
 }: PostgresStoreOptions): Promise<OpenStore> {
   const storeClock = createStoreClock(own);
   const clock = isShared ? storeClock : own;
@@ -104,9 +111,10 @@ export async function openPostgresStore({
     clock,
     isShared,
     connected: () => forget(),
-    prepare: (statements, alone) =>
-      migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone }),
-    again: (statements) => refuseNewer(statements, place.schema, place.shown),
+    prepare: async (statements, alone) => {
+      await migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone, changing, steps });
+    },
+    again: checkTables(place, steps),
   });
   try {
     await session.ready();
@@ -117,7 +125,7 @@ export async function openPostgresStore({
     if (isShared) storeClock.heard((await inner.transaction((tx) => tx.ownership.view())).nowUs, askedMs);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
     if (!isShared) return { store: inner, sharing: undefined };
-    const turns = openTurns({ place, clock });
+    const turns = openTurns({ place, clock, steps });
     const wakes = await openPostgresWakes({ place, clock });
     const close = () => Promise.all([inner.close(), turns.close(), wakes.close()]).then(() => {});
     const prompt = createPromptStore(inner, turns, clock);
@@ -128,12 +136,47 @@ export async function openPostgresStore({
   }
 }
 
+/** Brings a store to the newest version of the tables, or makes a new one. Throws as `openPostgresStore` does. */
+export async function migratePostgresStore({
+  place,
+  clock,
+  changing,
+  steps,
+}: Omit<PostgresStoreOptions, 'isShared'>): Promise<TableChange> {
+  let change: TableChange | undefined;
+  const session: Session = new Session({
+    ...{ place, clock, isShared: true },
+    async prepare(statements, alone) {
+      change = await migrate({
+        statements,
+        exec: (sql) => session.exec(sql),
+        ...place,
+        alone,
+        changing,
+        steps,
+      });
+    },
+  });
+  try {
+    await session.ready();
+    return change!;
+  } finally {
+    await session.close();
+  }
+}
+
+function checkTables({ schema, shown }: PostgresPlace, steps: PostgresStoreOptions['steps']) {
+  return async (statements: Statements) => {
+    await doneSteps(statements, schema, shown, { steps });
+  };
+}
+
 /**
  * Opens a second connection to the same tables on first use, which does not wait for long transactions of this
  * process. Concurrent requests on it run one after another.
  */
-function openTurns({ place, clock }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
-  const again = (statements: Statements) => refuseNewer(statements, place.schema, place.shown);
+function openTurns({ place, clock, steps }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
+  const again = checkTables(place, steps);
   const session = new Session({ place, clock, isShared: true, prepare: again, again });
   const repositories = createRepositories(session, clock);
   const { transaction, close } = createStore(session, clock, repositories, false);

@@ -30,10 +30,13 @@ import type { Parameter, Statements } from './statements.ts';
 const LOCK_TIMEOUT_MS = 3_000;
 /** How often to try a server that is away. */
 const RETRY_MS = 1_000;
-/** How long to wait while a newer version may be changing the tables. */
-const TABLES_TIMEOUT_MS = 60_000;
-/** How long a statement that changes a table of millions of rows may take. */
+/** How long a statement that changes a table of millions of rows may take, and how long another replica waits for it. */
 const CHANGE_TIMEOUT_MS = 3_600_000;
+/**
+ * The server looks this often whether the client is still there. Otherwise it would finish a step of an hour for a
+ * process that was killed, while the next one waits. Servers on Windows cannot look, and refuse the setting.
+ */
+const LOOK_FOR_CLIENT = `DO $$ BEGIN SET client_connection_check_interval = '2s'; EXCEPTION WHEN OTHERS THEN END $$`;
 /** Overrides the driver's timeout for everyday statements. */
 const PATIENTLY = { query_timeout: CHANGE_TIMEOUT_MS };
 
@@ -227,7 +230,7 @@ export class Session implements Statements {
   async #prepare(client: pg.Client): Promise<void> {
     const { place, prepare, isShared } = this.#options;
     await client.query(
-      `SET lock_timeout = ${TABLES_TIMEOUT_MS}; SET statement_timeout = ${CHANGE_TIMEOUT_MS}`,
+      `SET lock_timeout = ${CHANGE_TIMEOUT_MS}; SET statement_timeout = ${CHANGE_TIMEOUT_MS}; ${LOOK_FOR_CLIENT}`,
     );
     await lockTables(client, place, PATIENTLY);
     await this.#lock(client);

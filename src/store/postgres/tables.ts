@@ -1,17 +1,12 @@
 /**
- * Defines the tables on PostgreSQL. They hold the same as those of SQLite; `sqlite/schema.ts` describes each column.
- * The differences:
+ * Defines the tables of version 1 on PostgreSQL, which do not change; later versions are steps from it
+ * (`../versions/steps.ts`). They hold the same as those of SQLite; `sqlite/schema.ts` describes each column. The
+ * differences:
  *
  * - Numbers come from sequences, since several processes may write.
  * - A `body` is JSON as text, which the server never reads: JSON may hold `\u0000`, which PostgreSQL's functions
  *   refuse. What queries need is in columns beside it.
  * - All texts are compared byte by byte, as everywhere else: `TEXT` below becomes `TEXT COLLATE "C"`.
- *
- * A released step never changes; later changes are new steps after it. Steps run only forwards, in order, each in the
- * same transaction as the record that it was done. Replicas of an older version can keep running, and start, beside
- * one that has done a step, if the step's `oldest` allows it: that is, if all their statements still mean the same,
- * as after a new table or a new column with a default. Any other step waits until they are stopped. To add a column,
- * change three places of one repository: a step here, the statement that writes it, and, if it is read, the row's type.
  */
 
 const WATCHED = `
@@ -396,19 +391,10 @@ const OWNED = `
   );
 `;
 
-export interface Step {
-  readonly sql: string;
-  /** The oldest version of the tables that a nestwatch may know and still work with these. */
-  readonly oldest: number;
-}
-
-/** The first step makes version 1, and so on. */
-export const STEPS: readonly Step[] = [
-  {
-    sql: `${WATCHED}${ALERTED}${QUEUED}${UPKEEP}${OWNED}`.replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
-    oldest: 1,
-  },
-];
+export const TABLES = `${WATCHED}${ALERTED}${QUEUED}${UPKEEP}${OWNED}`.replaceAll(
+  /\bTEXT\b/g,
+  'TEXT COLLATE "C"',
+);
 
 /** Tables by which a process on PostgreSQL finds out what it may do; they say nothing about what is watched. */
 export const OWN_AFFAIRS: readonly string[] = ['schema_step', 'server', 'writer'];

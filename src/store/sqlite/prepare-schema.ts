@@ -1,9 +1,22 @@
 /** Prepares a database as a store: refuses foreign ones, configures it, and creates its tables. */
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { NestwatchError } from '../../errors.ts';
 import { notWhole } from '../copy/copy-mark.ts';
+import {
+  bare,
+  type DoneStep,
+  otherTables,
+  refuseSteps,
+  STEP_TABLE,
+  STEPS,
+  type Step,
+  statementsOf,
+  type TableChange,
+  versionOf,
+} from '../versions/steps.ts';
 import type { Connection } from './connection.ts';
-import { SCHEMA, SCHEMA_VERSION } from './schema.ts';
+import { vacuumInto } from './partial-file.ts';
 
 /** Earlier versions can damage a database that two programs have open (https://www.sqlite.org/wal.html#walresetbug). */
 const OLDEST_SQLITE = '3.51.3';
@@ -21,35 +34,55 @@ export const COPYING_ID = 0x6e737463;
 const UNRELEASED_ID = 0x6e657374;
 
 /**
- * Throws `store_newer` or `config_invalid` before anything is changed, `store_corrupt` for a store that fails its
- * check, and whatever SQLite reports.
+ * Throws `store_newer`, `store_other` or `config_invalid` before anything is changed, `store_corrupt` for a store that
+ * fails its check, and whatever SQLite reports. Copies the file first if it changes the tables of an existing store.
  */
-export function prepareSchema(connection: Connection, path: string): void {
+export function prepareSchema(connection: Connection, path: string, steps = STEPS): TableChange {
   refuseOldSqlite(connection);
-  const { version, isOurs } = refuseForeign(connection, path);
+  const { done, isOurs } = refuseForeign(connection, path, steps);
   configure(connection);
   if (isOurs && path !== ':memory:' && statSync(path).size <= MAX_CHECK_BYTES) check(connection, path);
-  if (version === SCHEMA_VERSION) return;
+  const from = versionOf(done);
+  const to = Math.max(from, steps.length);
+  const isChanged = from > 0 && to > from;
+  const copy = isChanged && path !== ':memory:' ? copyOf(path, from) : undefined;
+  if (copy !== undefined) {
+    // One that was made before is of an earlier day, or of a start that was interrupted.
+    rmSync(copy, { force: true });
+    vacuumInto(connection, copy);
+  }
+  const statements = statementsOf({ engine: 'sqlite', done, steps });
+  if (statements === '') return { from, to };
   connection.exec(`
     BEGIN IMMEDIATE;
-    ${SCHEMA}
+    ${statements}
     PRAGMA application_id = ${APPLICATION_ID};
-    PRAGMA user_version = ${SCHEMA_VERSION};
+    PRAGMA user_version = ${to};
     COMMIT;
   `);
+  return { from, to, ...(copy !== undefined && { copy }) };
+}
+
+/** Where the file is copied to before its tables of this version are changed. */
+function copyOf(path: string, version: number): string {
+  return `${path}.version-${version}`;
 }
 
 /** Anything that can prepare a statement. */
 interface Readable {
-  prepare(sql: string): { get(): unknown };
+  prepare(sql: string): { get(): unknown; all(): unknown[] };
 }
 
 /**
- * Throws `store_newer` for a store of a later version, `store_unfinished` for an incomplete copy, and
- * `config_invalid` for a foreign database or one from before the first version.
+ * Throws `store_newer` for a store that a later version has changed, `store_other` for one of another build,
+ * `store_unfinished` for an incomplete copy, and `config_invalid` for a foreign database or one from before the first
+ * version.
  */
-export function refuseForeign(db: Readable, path: string): { version: number; isOurs: boolean } {
-  const version = pragma(db, 'user_version');
+export function refuseForeign(
+  db: Readable,
+  path: string,
+  steps = STEPS,
+): { readonly done: readonly DoneStep[]; readonly isOurs: boolean } {
   const applicationId = pragma(db, 'application_id');
   if (applicationId === UNRELEASED_ID) {
     throw new NestwatchError(
@@ -63,10 +96,41 @@ export function refuseForeign(db: Readable, path: string): { version: number; is
   if (!isOurs && !isEmpty(db)) {
     throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);
   }
-  if (version > SCHEMA_VERSION) {
-    throw new NestwatchError('store_newer', `The store ${path} was written by a newer nestwatch.`);
+  const what = `The store ${path}`;
+  const done = doneSteps(db);
+  refuseSteps({ engine: 'sqlite', what, done, steps });
+  const [first] = done;
+  if (first?.digest === null && !hasTables(db, steps.slice(0, first.step)))
+    throw otherTables(what, first.step, first.version);
+  return { done, isOurs };
+}
+
+/** The steps that the store has done. Before they were stored, there was only the number of the last one. */
+function doneSteps(db: Readable): readonly DoneStep[] {
+  const step = pragma(db, 'user_version');
+  if (db.prepare(`SELECT 1 FROM sqlite_schema WHERE name = '${STEP_TABLE}'`).get() === undefined) {
+    return step === 0 ? [] : [{ step, version: '0.1.0', oldest: step, digest: null }];
   }
-  return { version, isOurs };
+  return db
+    .prepare(`SELECT step, version, oldest, digest FROM ${STEP_TABLE} ORDER BY step`)
+    .all() as DoneStep[];
+}
+
+/** Whether the database has at least the tables and indexes that these steps make. */
+function hasTables(db: Readable, steps: readonly Step[]): boolean {
+  const model = new DatabaseSync(':memory:');
+  try {
+    model.exec(statementsOf({ engine: 'sqlite', done: [], steps }));
+    const found = new Set(madeBy(db));
+    return madeBy(model).every((sql) => found.has(sql) || sql.includes(STEP_TABLE));
+  } finally {
+    model.close();
+  }
+}
+
+function madeBy(db: Readable): string[] {
+  const rows = db.prepare('SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL').all() as { sql: string }[];
+  return rows.map(({ sql }) => bare(sql));
 }
 
 /**

@@ -1,6 +1,5 @@
 /**
- * Defines the tables of 0.1.0, `PRAGMA user_version` 1. Later versions of the schema are reached by steps from this
- * one, which does not change once it is released.
+ * Defines the tables of version 1 on SQLite, which do not change; later versions are steps from it (`../versions/steps.ts`).
  *
  * What determines the design: a page of entries belongs to one stream and covers a span of time. Rows are appended as
  * they arrive. The keys that tell what is new begin with the stream and then the time, so a page of entries touches
@@ -10,8 +9,6 @@
  * Instants are microseconds since 1970, in columns that end in `_us`; 0 means never, unless stated otherwise. A
  * `body` is the whole record as JSON; the fields used in queries have columns of their own beside it.
  */
-export const SCHEMA_VERSION = 1;
-
 /** Regions, Nests and Birds, and what was read of them. */
 const WATCHED = `
   -- A region that was ever watched, and since when.
@@ -507,4 +504,20 @@ const OWNED = `
   ) STRICT;
 `;
 
-export const SCHEMA = `${WATCHED}${ALERTED}${QUEUED}${OWNED}`;
+/** What nestwatch found wrong with its own work. */
+const UPKEEP = `
+  -- What was set aside because it failed. again_us: when it is tried again; 0 for never by itself.
+  CREATE TABLE fault (
+    sort TEXT NOT NULL,
+    name TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    since_us INTEGER NOT NULL,
+    seen_us INTEGER NOT NULL,
+    again_us INTEGER NOT NULL,
+    -- For a row: the beginning of its content.
+    raw TEXT NOT NULL,
+    PRIMARY KEY (sort, name)
+  ) STRICT, WITHOUT ROWID;
+`;
+
+export const SCHEMA = `${WATCHED}${ALERTED}${QUEUED}${OWNED}${UPKEEP}`;

@@ -4,6 +4,7 @@ import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
+import type { Step } from '../versions/steps.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
 import { SqliteGroups } from './alerted/sqlite-groups.ts';
@@ -21,7 +22,7 @@ import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
-import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
+import { SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
@@ -38,18 +39,20 @@ interface SqliteStoreOptions {
   /** A file, created with its directory if missing, or `:memory:` for trials. */
   readonly path: string;
   readonly clock: Clock;
+  /** Those of this version by default. */
+  readonly steps?: readonly Step[] | undefined;
 }
 
 /**
  * Opens the embedded store. Throws `store_locked` while another nestwatch uses it, `store_down` if another program
- * keeps it locked for ten seconds, `store_newer`, `store_corrupt`, `store_failed`, `disk_full`, or `config_invalid` for
- * a database of another program; in all these cases nothing is damaged.
+ * keeps it locked for ten seconds, `store_newer`, `store_other`, `store_corrupt`, `store_failed`, `disk_full`, or
+ * `config_invalid` for a database of another program; in all these cases nothing is damaged.
  */
-export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path, clock, steps }: SqliteStoreOptions): Promise<Store> {
   const file = path === ':memory:' ? path : trueName(path);
   const unlock = path === ':memory:' ? () => {} : takeLock(file);
   try {
-    const connection = await whenFree(clock, () => openPrepared(file, clock));
+    const connection = await whenFree(clock, () => openPrepared(file, clock, steps));
     return createStore(connection, clock, file, unlock);
   } catch (error) {
     unlock();
@@ -72,12 +75,16 @@ async function whenFree<T>(clock: Clock, open: () => Promise<T>): Promise<T> {
   }
 }
 
-async function openPrepared(file: string, clock: Clock): Promise<Connection> {
+async function openPrepared(
+  file: string,
+  clock: Clock,
+  steps: readonly Step[] | undefined,
+): Promise<Connection> {
   const connection = openConnection(file);
   try {
-    prepareSchema(connection, file);
+    prepareSchema(connection, file, steps);
     // Checked before any repository reads, so that every row they read is valid.
-    connection.exec(`BEGIN IMMEDIATE; ${FAULT_TABLE}`);
+    connection.exec('BEGIN IMMEDIATE');
     // Nothing else is running yet that this could delay.
     await new SqliteFaults(connection, async () => {}).checkRows(
       clock.nowUs(),

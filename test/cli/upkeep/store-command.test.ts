@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import { storeMigrate } from '../../../src/cli/upkeep/store-command.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
-import { nestwatch } from '../test-io.ts';
+import { createTestEdge, nestwatch } from '../test-io.ts';
 
 async function stored() {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
@@ -159,4 +161,30 @@ test('damage is found and exits 1', async () => {
   expect(exit).toBe(1);
   expect(stdout).toMatch(/ is damaged; restore a backup:\n {2}\S/);
   expect(JSON.parse((await run('check', '--json')).stdout)).toMatchObject({ whole: false });
+});
+
+test('a migration brings an older store to the newest version, says what it did, and needs the store to itself', async () => {
+  const { at, run, stop, open } = await stored();
+  expect(await run('migrate')).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining('Another nestwatch'),
+  });
+  await stop();
+  expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version 1 already\n`);
+  const edge = createTestEdge();
+  const options = { configFile: at('n.yaml'), json: false };
+  expect(await storeMigrate(edge.edge, undefined, options, NEXT_STEPS)).toBe(0);
+  expect(edge.stdout()).toBe(`${at('s.db')}: tables of version 1 → 3; as it was: ${at('s.db.version-1')}\n`);
+  expect(await run('check')).toMatchObject({
+    exit: 1,
+    stderr: expect.stringContaining('was made version 3 by'),
+  });
+  expect((await run('migrate', '--json', at('s.db.version-1'))).stdout).toBe(
+    `${JSON.stringify({ store: at('s.db.version-1'), from: 1, to: 1 }, null, 2)}\n`,
+  );
+  await (await open('s.db.version-1')).close();
+  expect(await run('migrate', at('none.db'))).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining(`there is no store at ${at('none.db')}`),
+  });
 });

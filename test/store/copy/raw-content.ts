@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto';
 import { DatabaseSync } from 'node:sqlite';
 
-/** A digest of the rows of each table as SQLite stores them, by table name. */
+/** A digest of the rows of each table as SQLite stores them, by table name; without the steps that the store has done. */
 export function rawContent(path: string): Record<string, string> {
   const db = new DatabaseSync(path, { readOnly: true });
   const names = db
-    .prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'")
+    .prepare(
+      "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> 'schema_step'",
+    )
     .all() as { name: string }[];
   const digests = names.map(({ name }) => {
     const keys = db.prepare(`SELECT name FROM pragma_table_info('${name}') WHERE pk > 0 ORDER BY pk`).all();

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { migrate, tableNames } from '../../../src/store/postgres/migrate.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import { Session } from '../../../src/store/postgres/session.ts';
-import { STEPS, type Step } from '../../../src/store/postgres/tables.ts';
 import type { OpenStore } from '../../../src/store/store.ts';
+import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, event, group, NOW_US, notification, RENEWAL } from '../contract/sample-records.ts';
@@ -59,8 +59,9 @@ describe('replicas of two versions', () => {
     const steps = [...STEPS, step];
     const session: Session = new Session({
       ...{ place, clock, isShared: true },
-      prepare: (statements, alone) =>
-        migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone, steps }),
+      async prepare(statements, alone) {
+        await migrate({ statements, exec: (sql) => session.exec(sql), ...place, alone, steps });
+      },
     });
     opened.push(session);
     await session.ready();

@@ -22,7 +22,6 @@ import type { Event } from '../../../src/domain/alert/event.ts';
 import { exposedFiles, openStore } from '../../../src/store/open-store.ts';
 import { openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { casesOf, spread } from '../../cases.ts';
@@ -207,20 +206,6 @@ describe('opening a store', () => {
       ...Array.from({ length: 200 }, (_, index) => `2 entry ${150 + index}`),
     ]);
     expect(all).toEqual({ count: 351 });
-  });
-
-  test('refuses a store of a newer version and changes nothing', async () => {
-    await fill();
-    const db = new DatabaseSync(path);
-    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
-    db.close();
-    const before = readFileSync(path);
-    expect(await refusal()).toMatchObject({
-      code: 'store_newer',
-      message: `The store ${path} was written by a newer nestwatch.`,
-    });
-    expect(readFileSync(path).equals(before)).toBe(true);
-    expect(existsSync(`${path}-wal`)).toBe(false);
   });
 
   test('refuses a store from before the first release, says what to do, and changes nothing', async () => {

@@ -10,11 +10,11 @@ import {
   progressText,
 } from '../../copy/copy-mark.ts';
 import type { RowTarget, TableRow } from '../../copy/table-rows.ts';
+import { STEPS } from '../../versions/steps.ts';
 import { createSchema, migrate, tableNames } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';
 import { columnsOf, type Statements } from '../statements.ts';
-import { STEPS } from '../tables.ts';
 import { FROM_BODY, valuesFromBody } from './from-body.ts';
 import { parameterOf, rowsOf, type ServerTable, sequenceOf, tablesOf } from './postgres-row-source.ts';
 import { PATIENCE, patient, shownPlace } from './postgres-snapshot.ts';

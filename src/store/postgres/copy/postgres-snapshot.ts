@@ -1,6 +1,7 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
-import { versionOf } from '../migrate.ts';
+import { versionOf } from '../../versions/steps.ts';
+import { doneSteps } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';
 
@@ -35,7 +36,7 @@ export async function openSnapshot({
     isShared: false,
     isGuest: !alone,
     async prepare(statements) {
-      version = await versionOf(statements, place.schema, place.shown);
+      version = versionOf(await doneSteps(statements, place.schema, place.shown));
       if (version === 0) throw new NestwatchError('usage', `there is no store at ${shownPlace(place)}`);
     },
   });

@@ -81,11 +81,33 @@ const GROUP = '(SELECT alert_group FROM alert_group WHERE key = $1)';
 const MEMBER = "alert_group || ' ' || alert";
 const ALERT = '(SELECT alert FROM alert WHERE id = $1)';
 
+/** What is stored of the stream named `$1`: the instants of its events, and the starts of its Flights. */
+const STORED = `(SELECT occurred_us AS at_us FROM event WHERE stream = $1::bigint
+  UNION ALL SELECT started_us FROM flight WHERE stream = $1::bigint) AS stored`;
+
+function isInstant(column: string): string {
+  return `${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}`;
+}
+
 /** Its deliveries can never be sent; people see them as given up. */
 const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = $2, fallback_us = NULL,
   last_error = 'its message in the store cannot be read'`;
 
 const CHECKED: readonly Checked[] = [
+  {
+    table: 'stream',
+    name: 'stream::text',
+    column: "cursor_us || ' ' || pruned_us",
+    isSound: (text) =>
+      text.split(' ').every((number) => Number.isSafeInteger(Number(number)) && Number(number) >= 0),
+    // It is read on after the newest that is stored; older than the oldest counts as deleted by the retention.
+    repair: [
+      `UPDATE stream SET pruned_us = coalesce((SELECT min(at_us) FROM ${STORED}), 0)
+       WHERE stream = $1::bigint AND NOT ${isInstant('pruned_us')}`,
+      `UPDATE stream SET cursor_us = greatest(pruned_us, coalesce((SELECT max(at_us) FROM ${STORED}), 0))
+       WHERE stream = $1::bigint AND NOT ${isInstant('cursor_us')}`,
+    ],
+  },
   {
     table: 'alert',
     name: 'id',

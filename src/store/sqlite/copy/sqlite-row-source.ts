@@ -1,6 +1,8 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
+import { COPY_MARK } from '../../copy/copy-mark.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
+import { STEP_TABLE, versionOf } from '../../versions/steps.ts';
 import { decodeText, encodeText } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
@@ -27,9 +29,9 @@ export function openSqliteSource(path: string): RowSource {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
-    const { version } = refuseForeign(db, path);
+    const { done } = refuseForeign(db, path);
     db.exec('BEGIN');
-    return createSource(db, path, version, unlock);
+    return createSource(db, path, versionOf(done), unlock);
   } catch (error) {
     db?.close();
     unlock();
@@ -135,13 +137,13 @@ const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
   ['BLOB', 'blob'],
 ]);
 
-/** The tables of a store, without SQLite's own and the marks of a copy. */
+/** The tables of a store, without SQLite's own, the steps it has done, and the marks of a copy. */
 export function tablesOf(db: DatabaseSync): Table[] {
   const rows = db
     .prepare(
       `SELECT "table".name AS "table", "column".name, "column".type, "column".hidden, "column".pk
        FROM sqlite_schema AS "table" JOIN pragma_table_xinfo("table".name) AS "column"
-       WHERE "table".type = 'table' AND "table".name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "table".name <> 'copy_progress'
+       WHERE "table".type = 'table' AND "table".name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "table".name NOT IN ('${COPY_MARK}', '${STEP_TABLE}')
        ORDER BY "table".name, "column".cid`,
     )
     .all() as unknown as ColumnRow[];

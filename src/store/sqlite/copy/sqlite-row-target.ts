@@ -12,13 +12,14 @@ import {
   progressText,
 } from '../../copy/copy-mark.ts';
 import type { RowTarget, Table } from '../../copy/table-rows.ts';
+import { STEPS, statementsOf } from '../../versions/steps.ts';
 import { storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
 import { APPLICATION_ID, COPYING_ID, configure, isEmpty, pragma } from '../prepare-schema.ts';
 import { makePrivateFile, syncFile, trueName } from '../private-files.ts';
-import { SCHEMA, SCHEMA_VERSION } from '../schema.ts';
-import { FAULT_TABLE } from '../upkeep/sqlite-faults.ts';
 import { rowsOf, sqliteValue, tablesOf } from './sqlite-row-source.ts';
+
+const TABLES = statementsOf({ engine: 'sqlite', done: [], steps: STEPS });
 
 /** For indexes, whose order differs from that of the rows written. */
 const CACHE_KIB = 65_536;
@@ -80,7 +81,7 @@ function createTarget(file: string, opened: DatabaseSync | undefined, unlock: ()
   const tables = emptyTables();
   return {
     shown: `sqlite:${file}`,
-    version: SCHEMA_VERSION,
+    version: STEPS.length,
     tables,
     count: (table) => rowsOf(open(), file).count(table),
     read: (table, columns, after) => rowsOf(open(), file).read(table, columns, after),
@@ -96,9 +97,9 @@ function createTarget(file: string, opened: DatabaseSync | undefined, unlock: ()
         makePrivateFile(file);
         db = new DatabaseSync(file);
         settleIn(db);
-        db.exec(`BEGIN IMMEDIATE; ${SCHEMA}; ${FAULT_TABLE}; ${MARK_TABLE} STRICT, WITHOUT ROWID`);
+        db.exec(`BEGIN IMMEDIATE; ${TABLES} ${MARK_TABLE} STRICT, WITHOUT ROWID`);
         run(db, PUT_MARK, ORIGIN, originText(origin));
-        db.exec(`PRAGMA application_id = ${COPYING_ID}; PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+        db.exec(`PRAGMA application_id = ${COPYING_ID}; PRAGMA user_version = ${STEPS.length}; COMMIT`);
         syncFile(dirname(file));
       }),
     progress: () =>
@@ -146,7 +147,7 @@ function marksOf(db: DatabaseSync): Map<string, string> {
 function emptyTables(): Table[] {
   const db = new DatabaseSync(':memory:');
   try {
-    db.exec(`${SCHEMA}; ${FAULT_TABLE}`);
+    db.exec(TABLES);
     return tablesOf(db);
   } finally {
     db.close();

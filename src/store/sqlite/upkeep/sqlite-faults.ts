@@ -3,22 +3,6 @@ import type { FaultRecord, FaultStore } from '../../fault-store.ts';
 import { type Connection, textList } from '../connection.ts';
 import { RowCheck } from './row-check.ts';
 
-/** Created if missing, before rows are checked. */
-export const FAULT_TABLE = `
-  -- What was set aside because it failed. again_us: when it is tried again; 0 for never by itself.
-  CREATE TABLE IF NOT EXISTS fault (
-    sort TEXT NOT NULL,
-    name TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    since_us INTEGER NOT NULL,
-    seen_us INTEGER NOT NULL,
-    again_us INTEGER NOT NULL,
-    -- For a row: the beginning of its content.
-    raw TEXT NOT NULL,
-    PRIMARY KEY (sort, name)
-  ) STRICT, WITHOUT ROWID;
-`;
-
 /** Faults that are neither rows nor tried again last this long after they were last recorded. */
 const LASTS_US = 3_600_000_000;
 /** A lasting fault is not written each time it recurs. */

@@ -1,67 +1,53 @@
 /** Copies and checks the store's file as a whole, even while another process uses it; each reads a snapshot of it. */
-import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { codeOf, NestwatchError } from '../../../errors.ts';
+import { codeOf, type NestwatchError } from '../../../errors.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
+import { STEPS, type Step, type TableChange, versionOf } from '../../versions/steps.ts';
+import { openConnection } from '../connection.ts';
 import { storeFailure } from '../failure.ts';
-import { findObstacle, whyNotWritten } from '../file-obstacle.ts';
-import { refuseForeign } from '../prepare-schema.ts';
-import { requireStoreFile, syncFile } from '../private-files.ts';
+import { takeLock } from '../lock.ts';
+import { vacuumInto } from '../partial-file.ts';
+import { prepareSchema, refuseForeign } from '../prepare-schema.ts';
+import { requireStoreFile, trueName } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
-/**
- * Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. The file gets its
- * name only once the copy is complete.
- */
+/** Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. */
 export function copyStoreFile(from: string, to: string): void {
-  withDatabase(from, (db) => {
-    const partial = makePartial(to);
-    try {
-      db.prepare('VACUUM INTO ?').run(partial);
-      syncFile(partial);
-      namePartial(to);
-    } finally {
-      removePartial(to);
-    }
-  });
+  withDatabase(from, (db) => vacuumInto(db, to));
 }
 
 /**
- * Creates the file that holds a copy until it is complete. Throws `usage` unless `to` names a new file, and
- * `store_failed` if no file can be made there.
+ * Brings the tables in a file to the newest version, while no daemon uses it. Throws `usage` if there is no file, and as
+ * opening the store does.
  */
-export function makePartial(to: string): string {
-  if (to === '') throw new NestwatchError('usage', 'name a new file for the backup');
-  if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
-  const partial = partialOf(to);
+export function migrateStoreFile(path: string, steps?: readonly Step[]): TableChange {
+  requireStoreFile(path);
+  const file = trueName(path);
+  const unlock = takeLock(file);
   try {
-    removePartial(to);
-    closeSync(openSync(partial, 'wx', 0o600));
-    return partial;
-  } catch (cause) {
-    const directory = dirname(to);
-    const why = existsSync(directory)
-      ? whyNotWritten(cause, to)
-      : (findObstacle(to) ?? `there is no directory ${directory}`);
-    throw new NestwatchError('store_failed', `The backup ${to} cannot be written: ${why}.`, { cause });
+    const connection = openConnection(file);
+    try {
+      return prepareSchema(connection, file, steps);
+    } finally {
+      connection.close();
+    }
+  } finally {
+    unlock();
   }
 }
 
-/** Gives a complete copy its name. */
-export function namePartial(to: string): void {
-  renameSync(partialOf(to), to);
-  syncFile(dirname(to));
-}
-
-/** Removes an incomplete copy, if there is one. */
-export function removePartial(to: string): void {
-  for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(`${partialOf(to)}${ending}`, { force: true });
-}
-
-function partialOf(to: string): string {
-  return `${to}.partial`;
+/**
+ * The change that opening the file would make to its tables; undefined for none, or if the file cannot be used: opening
+ * it says why.
+ */
+export function pendingChange(path: string, steps: readonly Step[] = STEPS): TableChange | undefined {
+  try {
+    const from = withDatabase(path, (db) => versionOf(refuseForeign(db, path, steps).done));
+    return from > 0 && from < steps.length ? { from, to: steps.length } : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Reads every page and every index of the store. Throws if it cannot be read at all. */

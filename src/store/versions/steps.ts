@@ -1,0 +1,127 @@
+/**
+ * THE VERSIONS OF THE TABLES: one list of steps for both engines, each from a version to the next.
+ *
+ * A step never changes once a store was made by it; later changes are new steps after it. The table `schema_step` of a
+ * store holds which steps it has done, each with a digest of its statements, so that tables that another build made
+ * under the same number are recognised. Steps run only forwards, all that are missing in one transaction together with
+ * these records: a store is always of one version as a whole, whenever the process is killed.
+ *
+ * To change the tables: append a step here, change the statements and types of the repositories, and keep a store of the
+ * new version (`test/store/versions/keep.ts`). On PostgreSQL texts are `TEXT COLLATE "C"`.
+ */
+import { createHash } from 'node:crypto';
+import { NestwatchError } from '../../errors.ts';
+import { VERSION } from '../../version.ts';
+import { TABLES } from '../postgres/tables.ts';
+import { SCHEMA } from '../sqlite/schema.ts';
+
+export type Engine = 'sqlite' | 'postgres';
+
+export interface Step {
+  /** The same statements for both engines, or those of each. */
+  readonly sql: string | { readonly [engine in Engine]: string };
+  /**
+   * The oldest version of the tables that a nestwatch may know and still work with these: older ones, such as replicas
+   * that are not updated yet, go on if all their statements still mean the same, as after a new table or a new column
+   * with a default.
+   */
+  readonly oldest: number;
+}
+
+/** The first step makes version 1, and so on. */
+export const STEPS: readonly Step[] = [{ sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 }];
+
+/** The table of the steps that a store has done. */
+export const STEP_TABLE = 'schema_step';
+
+/** A row of it. */
+export interface DoneStep {
+  readonly step: number;
+  /** The version of nestwatch that did it. */
+  readonly version: string;
+  readonly oldest: number;
+  /** Null in a store that was made before digests were stored. */
+  readonly digest: string | null;
+}
+
+/** From which version of the tables to which a store is brought; 0 for a new one. */
+export interface TableChange {
+  readonly from: number;
+  readonly to: number;
+  /** The copy of the file as it was; absent if nothing was changed, and on a server. */
+  readonly copy?: string;
+}
+
+interface Judged {
+  readonly engine: Engine;
+  /** The store, to begin a sentence about it. */
+  readonly what: string;
+  readonly done: readonly DoneStep[];
+  /** Those that this nestwatch knows. */
+  readonly steps: readonly Step[];
+}
+
+/**
+ * Throws `store_newer` if a later version changed the store so that this one cannot use it, and `store_other` if another
+ * build made its tables.
+ */
+export function refuseSteps({ engine, what, done, steps }: Judged): void {
+  const last = done.at(-1);
+  if (last && done.some(({ oldest }) => oldest > steps.length)) {
+    throw new NestwatchError(
+      'store_newer',
+      `${what} was made version ${last.step} by nestwatch ${last.version}; this one, ${VERSION}, knows version ${steps.length}.`,
+    );
+  }
+  for (const { step, version, digest } of done) {
+    const own = steps[step - 1];
+    if (own && digest !== null && digest !== digestOf(own, engine)) throw otherTables(what, step, version);
+  }
+}
+
+/** The error for a store whose tables of this version are not the ones that this nestwatch knows. */
+export function otherTables(what: string, step: number, version: string): NestwatchError {
+  return new NestwatchError(
+    'store_other',
+    `${what} has tables that another build of nestwatch ${version} made as version ${step}: they are not those that nestwatch ${VERSION} knows by this number.`,
+  );
+}
+
+/** The statements that bring a store from what it has done to the last step; empty if that is nothing. */
+export function statementsOf({ engine, done, steps }: Omit<Judged, 'what'>): string {
+  const recorded = new Set(done.filter(({ digest }) => digest !== null).map(({ step }) => step));
+  const records = steps.flatMap((step, index) => {
+    if (recorded.has(index + 1)) return [];
+    const values = `${index + 1}, '${VERSION}', CURRENT_TIMESTAMP, ${step.oldest}, '${digestOf(step, engine)}'`;
+    return `INSERT INTO ${STEP_TABLE} (step, version, done_at, oldest, digest) VALUES (${values})
+      ON CONFLICT (step) DO UPDATE SET digest = excluded.digest;`;
+  });
+  if (records.length === 0) return '';
+  const missing = steps.slice(versionOf(done)).map((step) => `${sqlOf(step, engine)};`);
+  return [...missing, MAKE_STEP_TABLE, ...records].join('\n');
+}
+
+const MAKE_STEP_TABLE = `CREATE TABLE IF NOT EXISTS ${STEP_TABLE} (
+  step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL, oldest INTEGER NOT NULL, digest TEXT);`;
+
+/** The version of the tables of a store that has done these steps; 0 for none. */
+export function versionOf(done: readonly DoneStep[]): number {
+  return done.at(-1)?.step ?? 0;
+}
+
+/** The same for statements that differ only in comments and white space. */
+export function digestOf(step: Step, engine: Engine): string {
+  return createHash('sha256')
+    .update(bare(sqlOf(step, engine)))
+    .digest('hex')
+    .slice(0, 16);
+}
+
+function sqlOf({ sql }: Step, engine: Engine): string {
+  return typeof sql === 'string' ? sql : sql[engine];
+}
+
+/** SQL without comments, with single spaces. */
+export function bare(sql: string): string {
+  return sql.replaceAll(/--.*$/gm, '').replaceAll(/\s+/g, ' ').trim();
+}

@@ -1,0 +1,59 @@
+/** Stores as released versions left them, which every later version opens with all that they hold. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { digestOf, STEPS } from '../../../src/store/versions/steps.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { findServer, openDatabase, type PostgresDatabase, placeOn } from '../postgres/postgres-server.ts';
+import { expectContent } from './kept-content.ts';
+import { KEPT_VERSIONS, keptOnServer, writeKept } from './kept-store.ts';
+
+const bin = findServer();
+const clock = createVirtualClock();
+
+describe.each(KEPT_VERSIONS)('a store of version %i', (version) => {
+  test('is opened on SQLite with all that it holds, and once more', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'store.db');
+    writeKept(version, path);
+    for (const _ of ['first', 'again']) {
+      const store = await openSqliteStore({ path, clock });
+      await expectContent(store);
+      await store.close();
+    }
+  });
+
+  describe.skipIf(bin === undefined)('on PostgreSQL', () => {
+    let server: PostgresDatabase;
+    beforeAll(async () => {
+      server = await openDatabase(bin!);
+    }, 60_000);
+    afterAll(() => server?.remove());
+
+    test('is opened with all that it holds, and once more', async () => {
+      const admin = new pg.Client({ host: server.host, user: 'nestwatch', database: server.database });
+      await admin.connect();
+      await admin.query(keptOnServer(version));
+      await admin.end();
+      for (const _ of ['first', 'again']) {
+        const { store } = await openPostgresStore({ place: placeOn(server, { schema: 'nestwatch' }), clock });
+        await expectContent(store);
+        await store.close();
+      }
+    });
+  });
+});
+
+test('there is a kept store of each version', () => {
+  expect(KEPT_VERSIONS).toEqual(STEPS.map((_, index) => index + 1));
+});
+
+test('no step changes after a store was made by it: add another one instead', () => {
+  const digests = STEPS.map((step) => [digestOf(step, 'sqlite'), digestOf(step, 'postgres')]);
+  expect(digests).toEqual([['ea6dfd1e08e7f71e', '85c49bd1d9f27b23']]);
+});
