@@ -20,6 +20,7 @@ interface Schema {
   readonly $ref?: string;
   readonly required?: readonly string[];
   readonly default?: unknown;
+  readonly writeOnly?: boolean;
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
@@ -67,8 +68,9 @@ export function effectiveConfig(value: unknown): unknown {
     const entries = [...keys].flatMap((key): [string, unknown][] => {
       const own = known.get(key) ?? (typeof others === 'object' ? others : {});
       const value = given.get(key);
-      if (value !== undefined && isSecret(key, known)) return [[key, HIDDEN]];
-      const all = filled(value, own);
+      if (value !== undefined && known.get(key)?.writeOnly) return [[key, HIDDEN]];
+      const isAddress = known.has(key) && /(?:^|_)url$/.test(key) && typeof value === 'string';
+      const all = filled(isAddress ? withoutQuery(value) : value, own);
       return all === undefined ? [] : [[key, all]];
     });
     return Object.fromEntries(entries);
@@ -85,9 +87,9 @@ export function effectiveConfig(value: unknown): unknown {
   return filled(value ?? {}, root);
 }
 
-/** Whether the key's value may be in a separate file instead, and so is secret; for a header, all of `secrets`. */
-function isSecret(key: string, known: ReadonlyMap<string, Schema>): boolean {
-  return known.has(`${key}_file`) || (key === 'secrets' && known.has('files'));
+/** Hides the query of an address, which may contain a key. */
+function withoutQuery(text: string): string {
+  return text.replace(/^(https?:\/\/[^?#]*[?#]).+$/is, `$1${HIDDEN}`);
 }
 
 /** Hides user and password of an address, but keeps its host. */

@@ -4,7 +4,7 @@
  * What stops here: the server's words, which are cleaned before people see them.
  */
 import type { NodemailerError } from 'nodemailer';
-import { withoutSecrets } from '../../secret.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
   type Attempt,
@@ -60,10 +60,10 @@ export function openMails({
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
         const { rejectedErrors = [] } = await pools.poolOf(integration, mailing.isSlow).sendMail(mail);
-        const outcome = partly(rejectedErrors, secretsOf(integration));
+        const outcome = partly(rejectedErrors, secretsIn(integration));
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
-        return failed(error, isSent, secretsOf(integration));
+        return failed(error, isSent, secretsIn(integration));
       } finally {
         cancelTimer();
         mailing.end();
@@ -137,12 +137,6 @@ function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Ou
   const isTimeout = code === 'ETIMEDOUT' || code === 'EABORT';
   if (isSent) return { kind: 'unknown', reason: isTimeout ? 'timeout' : 'ambiguous', error: text };
   return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
-}
-
-/** The secrets that the server was sent and may repeat in its words. */
-function secretsOf({ password, oauth2 }: EmailIntegration): readonly string[] {
-  const all = [password, ...Object.values(oauth2 ?? {}).filter((one) => typeof one === 'object')];
-  return all.flatMap((one) => one?.reveal() ?? []);
 }
 
 function cleaned(text: string, secrets: readonly string[]): string {
