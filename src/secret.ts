@@ -82,6 +82,8 @@ function decoded(part: string): string {
   }
 }
 
+const HIDDEN = '[secret]';
+
 /** Shorter texts are not treated as secrets: they would occur in half of all texts. */
 const SHORTEST_SECRET = 4;
 
@@ -103,7 +105,7 @@ export function removerOf(
   const forms = longestFirst(known.flatMap(formsOf));
   return (text) => {
     const rest = encoded.reduce(withoutRuns, text);
-    return forms.reduce((left, form) => left.replaceAll(form, '[secret]'), rest);
+    return forms.reduce((left, form) => left.replaceAll(form, HIDDEN), rest);
   };
 }
 
@@ -165,7 +167,7 @@ function withoutRuns(text: string, form: string): string {
   for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, end)) {
     let begin = at;
     while (begin > end && BASE64.test(text[begin - 1]!)) begin -= 1;
-    shown += `${text.slice(end, begin)}[secret]`;
+    shown += text.slice(end, begin) + HIDDEN;
     end = at + form.length;
     while (end < text.length && BASE64.test(text[end]!)) end += 1;
   }

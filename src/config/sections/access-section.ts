@@ -1,10 +1,11 @@
 /** Reads `web.auth`: who may request what of the daemon. */
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, givenKey } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import { type AddressRange, addRange, parseRange } from '../../http/address-range.ts';
 import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
@@ -50,10 +51,17 @@ const userShape = z.strictObject({
   scopes: scopes(SCOPES),
 });
 
+/** Headers of requests that say something else than who a person is. */
+const OF_EVERY_CLIENT =
+  /^(?:accept|authorization|cache-control|connection|content|cookie|date|expect|forwarded|from|host|if|keep-alive|origin|pragma|proxy|range|referer|sec|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-(?:for|host|port|proto)|x-real-ip|x-request-id)(?:-|$)/i;
+
 const proxyShape = z.strictObject({
   header: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header, such as X-Forwarded-User' })
+    .refine((name) => !OF_EVERY_CLIENT.test(name), {
+      error: 'is a header that clients send themselves: name the one in which the proxy passes the person',
+    })
     .prefault('X-Forwarded-User')
     .describe(
       "Header with the person's name. The proxy must set it itself and must not pass on one that a client sends.",
@@ -84,8 +92,8 @@ export const accessShape = z.strictObject({
 
 const AT: Path = ['web', 'auth'];
 
-/** Undefined if only `bearer_token` is required. */
-export function readAccess(check: Check): AccessConfig | undefined {
+/** Undefined if only the bearer token is required. */
+export function readAccess(check: Check, bearerToken: Secret | null): AccessConfig | undefined {
   const access = check.read(accessShape.prefault({}), AT);
   const tokens = readList(check, [...AT, 'tokens']).map((path, index) => {
     const token = check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken });
@@ -94,6 +102,16 @@ export function readAccess(check: Check): AccessConfig | undefined {
       ? [{ name: given.name ?? `token ${index + 1}`, token, scopes: new Set(given.scopes) }]
       : [];
   });
+  const known = new Map([[bearerToken?.reveal(), 'bearer_token']]);
+  for (const [index, [one]] of tokens.entries()) {
+    const text = one?.token.reveal();
+    const same = known.get(text);
+    if (one && same) {
+      const message = `is the same as \`${same}\`: give each a token of its own, or one all scopes it needs`;
+      check.problem(givenKey(check, [...AT, 'tokens', index], 'token'), message);
+    }
+    known.set(text, `tokens[${index}]`);
+  }
   const users = readUsers(check, access?.users ?? {});
   const proxy = access?.proxy && readProxy(check, access.proxy);
   if (!access) return undefined;
@@ -121,9 +139,10 @@ function readProxy(
 ): AccessConfig['proxy'] {
   const list = new BlockList();
   for (const [index, text] of trusted.entries()) {
-    if (!addRange(list, text)) {
-      check.problem([...AT, 'proxy', 'trusted', index], 'must be an address or a range such as 10.1.0.0/16');
-    }
+    const range = parseRange(text);
+    const mistake = range ? mistakeInRange(range) : 'must be an address or a range such as 10.1.0.0/16';
+    if (mistake) check.problem([...AT, 'proxy', 'trusted', index], mistake);
+    else if (range) addRange(list, range);
   }
   return {
     header: header.toLowerCase(),
@@ -137,18 +156,13 @@ function readProxy(
   };
 }
 
-function addRange(list: BlockList, text: string): boolean {
-  const [network = '', prefix] = text.split('/');
-  const family = isIP(network);
-  if (family === 0) return false;
-  const name = family === 4 ? 'ipv4' : 'ipv6';
-  if (prefix === undefined) list.addAddress(network, name);
-  else if (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)) {
-    list.addSubnet(network, Number(prefix), name);
-  } else return false;
-  return true;
+function mistakeInRange({ network, bits }: AddressRange): string | undefined {
+  if (bits === 0) return 'trusts everybody to be anybody: name the addresses of the proxy';
+  return /^::ffff:/i.test(network)
+    ? 'must be written as an IPv4 address or range, such as 10.1.0.0/16'
+    : undefined;
 }
 
-function mistakeInToken(text: string): string | undefined {
+export function mistakeInToken(text: string): string | undefined {
   return text.length < 8 ? 'must have at least 8 characters' : undefined;
 }
