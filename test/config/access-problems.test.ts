@@ -70,6 +70,18 @@ describe('web.auth', () => {
       ],
     ),
     [
+      'several mistakes at once',
+      '{ bearer_token: x, tokens: [{ token: "12345678" }, { token: "12345678" }], proxy: { header: Host, trusted: [0.0.0.0/0] } }',
+      [
+        'bearer_token: must have at least 8 characters',
+        'tokens[0].scopes: is missing',
+        'tokens[1].scopes: is missing',
+        'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
+        'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
+        'proxy.trusted[0]: trusts everybody to be anybody: name the addresses of the proxy',
+      ],
+    ],
+    [
       'a bearer token that is hardly one',
       '{ bearer_token: x }',
       ['bearer_token: must have at least 8 characters'],

@@ -94,29 +94,35 @@ const AT: Path = ['web', 'auth'];
 
 /** Undefined if only the bearer token is required. */
 export function readAccess(check: Check, bearerToken: Secret | null): AccessConfig | undefined {
+  const secrets = readList(check, [...AT, 'tokens']).map((path) =>
+    check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken }),
+  );
+  refuseRepeated(check, bearerToken, secrets);
+  const trusted = readRanges(check, [...AT, 'proxy', 'trusted']);
   const access = check.read(accessShape.prefault({}), AT);
-  const tokens = readList(check, [...AT, 'tokens']).map((path, index) => {
-    const token = check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken });
-    const given = access?.tokens[index];
-    return token && given
-      ? [{ name: given.name ?? `token ${index + 1}`, token, scopes: new Set(given.scopes) }]
-      : [];
+  const users = readUsers(check, access?.users ?? {});
+  if (!access) return undefined;
+  const tokens = secrets.flatMap((token, index) => {
+    const { name, scopes: given } = access.tokens[index]!;
+    return token ? [{ name: name ?? `token ${index + 1}`, token, scopes: new Set(given) }] : [];
   });
-  const known = new Map([[bearerToken?.reveal(), 'bearer_token']]);
-  for (const [index, [one]] of tokens.entries()) {
-    const text = one?.token.reveal();
-    const same = known.get(text);
-    if (one && same) {
+  const proxy = access.proxy && proxyOf(access.proxy, trusted);
+  if (secrets.length === 0 && users.size === 0 && !proxy) return undefined;
+  return { tokens, users, ...(proxy && { proxy }) };
+}
+
+/** One token with two sets of scopes would have only one of them. */
+function refuseRepeated(check: Check, bearerToken: Secret | null, tokens: readonly (Secret | null)[]): void {
+  const known = new Map(bearerToken ? [[bearerToken.reveal(), 'bearer_token']] : []);
+  for (const [index, token] of tokens.entries()) {
+    if (!token) continue;
+    const same = known.get(token.reveal());
+    if (same !== undefined) {
       const message = `is the same as \`${same}\`: give each a token of its own, or one all scopes it needs`;
       check.problem(givenKey(check, [...AT, 'tokens', index], 'token'), message);
     }
-    known.set(text, `tokens[${index}]`);
+    known.set(token.reveal(), `tokens[${index}]`);
   }
-  const users = readUsers(check, access?.users ?? {});
-  const proxy = access?.proxy && readProxy(check, access.proxy);
-  if (!access) return undefined;
-  if (tokens.length === 0 && users.size === 0 && !proxy) return undefined;
-  return { tokens: tokens.flat(), users, ...(proxy && { proxy }) };
 }
 
 function readUsers(
@@ -133,24 +139,30 @@ function readUsers(
   return found;
 }
 
-function readProxy(
-  check: Check,
-  { header, trusted, scopes: given }: z.output<typeof proxyShape>,
-): AccessConfig['proxy'] {
+function readRanges(check: Check, path: Path): BlockList {
   const list = new BlockList();
-  for (const [index, text] of trusted.entries()) {
+  const texts = check.raw(path);
+  for (const [index, text] of (Array.isArray(texts) ? texts : []).entries()) {
+    if (typeof text !== 'string' || text === '') continue;
     const range = parseRange(text);
     const mistake = range ? mistakeInRange(range) : 'must be an address or a range such as 10.1.0.0/16';
-    if (mistake) check.problem([...AT, 'proxy', 'trusted', index], mistake);
+    if (mistake) check.problem([...path, index], mistake);
     else if (range) addRange(list, range);
   }
+  return list;
+}
+
+function proxyOf(
+  { header, scopes: given }: z.output<typeof proxyShape>,
+  trusted: BlockList,
+): AccessConfig['proxy'] {
   return {
     header: header.toLowerCase(),
     // A dual-stack socket reports IPv4 addresses in IPv6 form.
     isTrusted(address) {
       const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
       const family = isIP(bare);
-      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+      return family !== 0 && trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6');
     },
     scopes: new Set(given),
   };
