@@ -32,7 +32,7 @@ function visit(check: Check, path: Path): void {
 }
 
 function inspect(check: Check, path: Path): void {
-  const section = path.at(-1);
+  const section = String(path.at(-1));
   const text = (key: string) => String(check.raw([...path, key]));
   const proxy = check.secret(path, 'proxy_url', {});
   if (proxy && /^(?!https)[^/]+:\/\/[^/]+@/i.test(proxy.reveal()) && isRemote(proxy.reveal())) {
@@ -42,14 +42,15 @@ function inspect(check: Check, path: Path): void {
   if (section === 'oauth2' && isBare(text('token_url'))) {
     check.problem([...path, 'token_url'], "the client's secret goes there unencrypted: use https");
   }
-  if (section !== 'tls_config' && section !== 'tls') return;
+  if (!/(?:^|_)tls(?:_config)?$/.test(section)) return;
   for (const key of ['min_version', 'max_version']) {
     if (/^TLS1[01]$/.test(text(key))) {
       check.problem([...path, key], 'is a version of TLS that is broken: use TLS12 or a later one');
     }
   }
   // For regions and mails, see `warnings.ts`.
-  const isOfOthers = path[0] !== 'regions' && !path.includes('email_configs');
+  const isOfOthers =
+    path[0] !== 'regions' && !path.includes('email_configs') && section !== 'smtp_tls_config';
   if (isOfOthers && text('insecure_skip_verify') === 'true') {
     check.problem(
       [...path, 'insecure_skip_verify'],
