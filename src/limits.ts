@@ -28,6 +28,23 @@ const KIB = 1024;
 const MIB = 1024 * KIB;
 
 export const LIMITS = {
+  configuration_bytes: {
+    most: 4 * MIB,
+    unit: 'bytes',
+    of: 'the configuration file',
+    reason:
+      'Parsing it takes up to a second per MiB, during which nothing else runs. 1,000 routes have 200 KiB.',
+    beyond: 'It is refused; the previous configuration stays in force.',
+    counted: false,
+  },
+  configuration_mistakes: {
+    most: 100,
+    unit: 'items',
+    of: 'mistakes in the configuration, or warnings about it',
+    reason: 'Nobody reads more at once, and finding them takes time.',
+    beyond: 'Further ones are not looked for.',
+    counted: false,
+  },
   answer_bytes: {
     most: 16 * MIB,
     unit: 'bytes',

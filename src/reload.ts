@@ -41,7 +41,7 @@ interface Reloading {
   view(): ReloadView;
 }
 
-/** The most mistakes that are kept; `check-config` shows all of them. */
+/** The most mistakes that are kept; `check-config` shows more. */
 const MOST_MISTAKES = 50;
 
 export function createReloading({ config, read, apply, clock, report }: ReloadingOptions): Reloading {

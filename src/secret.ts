@@ -54,36 +54,122 @@ export function derivedSecret(from: Secret, change: (text: string) => string): S
   return secretFrom(() => change(from.reveal()), SOURCES.get(from));
 }
 
+/** The texts of all secrets within a value, such as an integration or a region, at any depth; none is empty. */
+export function secretsIn(value: unknown): string[] {
+  if (isSecret(value)) return [value.reveal()].filter((text) => text !== '');
+  if (value instanceof Map || Array.isArray(value)) return [...value.values()].flatMap(secretsIn);
+  const isPlain = typeof value === 'object' && value && Object.getPrototypeOf(value) === Object.prototype;
+  return isPlain ? Object.values(value).flatMap(secretsIn) : [];
+}
+
+/**
+ * Of an address, or a query that begins with `?`: the password, the steps of the path, and the query's names and values,
+ * as they are and decoded.
+ */
+function partsOf(text: string): string[] {
+  const url = /^(?:[a-z][a-z0-9+.-]*:\/\/|\?)/i.test(text) ? URL.parse(text, 'http://localhost') : null;
+  if (!url) return [];
+  const query = url.search.slice(1);
+  const parts = [url.password, ...url.pathname.split('/'), query, ...query.split(/[&=]/)];
+  return parts.flatMap((part) => [part, decoded(part)]);
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+const HIDDEN = '[secret]';
+
 /** Shorter texts are not treated as secrets: they would occur in half of all texts. */
 const SHORTEST_SECRET = 4;
 
 /**
- * Removes from the other side's text the secrets that it was sent, including their forms in JSON, in an address, and
- * in base64 as HTTP and SMTP headers use it.
+ * Removes secrets, and the parts of secret addresses, from the other side's text, including their forms in JSON, HTML,
+ * an address or a form, and in base64, where they may stand among other text, such as a user name.
  */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return removerOf(secrets)(text);
+  return removerOf(secrets, (secret) => isLong(secret) && secret.length <= text.length)(text);
 }
 
-/** The same for many texts: the forms to look for are computed once. */
-export function removerOf(secrets: readonly string[]): (text: string) => string {
-  const forms = secrets.filter((secret) => secret.length >= SHORTEST_SECRET).flatMap(formsOf);
-  return (text) => forms.reduce((rest, form) => rest.replaceAll(form, '[secret]'), text);
+/** The same for many texts: the forms to look for are computed once. `isSought` leaves out secrets and parts of them. */
+export function removerOf(
+  secrets: readonly string[],
+  isSought: (secret: string) => boolean,
+): (text: string) => string {
+  const known = secrets.flatMap((secret) => [secret, ...partsOf(secret)]).filter(isSought);
+  const encoded = longestFirst(known.flatMap(formsInBase64));
+  const forms = longestFirst(known.flatMap(formsOf));
+  return (text) => {
+    const rest = encoded.reduce(withoutRuns, text);
+    return forms.reduce((left, form) => left.replaceAll(form, HIDDEN), rest);
+  };
 }
 
-function formsOf(secret: string): readonly string[] {
-  const bytes = Buffer.from(secret);
-  // If the secret was encoded with other bytes before it, its base64 characters are shifted by one or two bytes.
-  const base64 = [0, 1, 2].map((before) => {
-    const encoded = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
-    return encoded.slice(before === 0 ? 0 : before + 1).replace(/.?=+$/, '');
-  });
-  const forms = [
+/** A secret that contains another one must be removed before it. */
+function longestFirst(forms: readonly string[]): string[] {
+  return [...new Set(forms)].filter(isLong).sort((a, b) => b.length - a.length);
+}
+
+function isLong(text: string): boolean {
+  return text.length >= SHORTEST_SECRET;
+}
+
+function formsOf(secret: string): string[] {
+  const inAddress = encodeURIComponent(secret.toWellFormed());
+  const inJson = JSON.stringify(secret).slice(1, -1);
+  return [
     secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret.toWellFormed()),
-    bytes.toString('base64'),
-    ...base64,
+    inJson,
+    inJson.replaceAll('/', '\\/'),
+    inJson.replace(/[^ -~]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
+    secret.replace(/[&<>"']/g, (sign) => HTML.get(sign)!),
+    inAddress,
+    inAddress.replace(/%../g, (byte) => byte.toLowerCase()),
+    inForm(secret),
   ];
-  return [...new Set(forms)].filter((form) => form.length >= SHORTEST_SECRET);
+}
+
+const HTML: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+]);
+
+function inForm(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+/** OAuth 2 encodes a client's secret for a form first. */
+function formsInBase64(secret: string): string[] {
+  return [secret, inForm(secret)].flatMap((text) => {
+    const bytes = Buffer.from(text);
+    // If it was encoded with other bytes before it, its base64 characters are shifted by one or two bytes.
+    return [0, 1, 2].flatMap((before) => {
+      const base64 = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
+      const form = base64.slice(before === 0 ? 0 : before + 1).replace(/.?=+$/, '');
+      return [form, form.replaceAll('+', '-').replaceAll('/', '_')];
+    });
+  });
+}
+
+const BASE64 = /[A-Za-z0-9+/_=-]/;
+
+/** Replaces each whole run of base64 in which `form` occurs: what stands beside it holds parts of its first bytes. */
+function withoutRuns(text: string, form: string): string {
+  let shown = '';
+  let end = 0;
+  for (let at = text.indexOf(form); at !== -1; at = text.indexOf(form, end)) {
+    let begin = at;
+    while (begin > end && BASE64.test(text[begin - 1]!)) begin -= 1;
+    shown += text.slice(end, begin) + HIDDEN;
+    end = at + form.length;
+    while (end < text.length && BASE64.test(text[end]!)) end += 1;
+  }
+  return shown + text.slice(end);
 }

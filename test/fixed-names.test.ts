@@ -186,7 +186,7 @@ digests:
   - { name: daily, cron: "0 8 * * 1-5", timezone: Europe/Amsterdam, receiver: ops }
 heartbeat: { url: "https://hc.example.com/ping/x", interval: 1m }
 metrics: { birds: failing }
-web: { listen: 127.0.0.1:9465, external_url: "http://127.0.0.1:9465", enable_lifecycle: true, auth: { bearer_token: abc, tokens: [{ token: abcdefgh, scopes: [read, metrics, write] }] } }
+web: { listen: 127.0.0.1:9465, external_url: "http://127.0.0.1:9465", enable_lifecycle: true, auth: { bearer_token: 0123456789abcdef, tokens: [{ token: abcdefgh, scopes: [read, metrics, write] }] } }
 `;
   expect(problemsOf(text, { files: { '/password': 'secret' } })).toEqual([]);
 });

@@ -3,7 +3,7 @@
  * what it posts; sending, previews and probes are the same for all.
  */
 import type { HttpSettings } from '../http/http-settings.ts';
-import type { Secret } from '../secret.ts';
+import { type Secret, secretsIn } from '../secret.ts';
 import { hostOf, probeAddress } from './address.ts';
 import {
   type Channel,
@@ -30,8 +30,6 @@ export interface PostRequest {
   readonly body: unknown;
   /** Besides those of every post. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further secret texts in it, which no answer and no preview may repeat. */
-  readonly secrets?: readonly string[];
   readonly templateError?: string | undefined;
 }
 
@@ -62,7 +60,7 @@ export function postChannel<I extends PostIntegration>(service: PostChannel<I>):
     destination: ({ url }) => hostOf(url),
     probe: ({ url, http }) => probeAddress(url, http),
     preview: (integration, notification, externalUrl) =>
-      previewOf(request(integration, notification, externalUrl, notification.createdAtUs)),
+      previewOf(integration, request(integration, notification, externalUrl, notification.createdAtUs)),
     open: (options) => openPosts(service, options),
   };
 }
@@ -74,18 +72,13 @@ function openPosts<I extends PostIntegration>(
   const sender = openSender(options);
   const { nowUs } = options.clock;
 
-  async function post(
-    { timeoutMs, http }: I,
-    { url, body, headers, secrets = [], templateError }: PostRequest,
-  ): Promise<Outcome> {
+  async function post(integration: I, { url, body, headers, templateError }: PostRequest): Promise<Outcome> {
     const outcome = await sender.post({
       url,
       contentType: 'application/json',
       body: JSON.stringify(body),
-      timeoutMs,
-      http,
+      integration,
       ...(headers && { headers }),
-      secrets,
       judge,
       retryAfter,
     });
@@ -109,10 +102,10 @@ function openPosts<I extends PostIntegration>(
   };
 }
 
-function previewOf(request: PostRequest | string): Preview {
+function previewOf(integration: PostIntegration, request: PostRequest | string): Preview {
   if (typeof request === 'string') return { text: request };
-  const { body, secrets = [], templateError } = request;
-  const text = secrets.reduce(
+  const { body, templateError } = request;
+  const text = secretsIn(integration).reduce(
     (rest, secret) => rest.replaceAll(JSON.stringify(secret), '"[secret]"'),
     JSON.stringify(body, null, 2),
   );

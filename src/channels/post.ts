@@ -1,33 +1,32 @@
 /**
  * Posts one text to an address and judges the answer, for all channels over HTTP. What stops here: the address, which
- * may hold a key, and the receiver's words, which are cleaned and from which such secrets are removed.
+ * may hold a key, and the receiver's words, which are cleaned and from which the integration's secrets are removed.
  */
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import type { HttpSettings } from '../http/http-settings.ts';
 import { boundedWaitMs, retryAfterMs } from '../http/server-time.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
-import { withoutSecrets } from '../secret.ts';
+import { secretsIn, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { ChannelOptions, Outcome } from './channel.ts';
+import type { Integration } from './receiver.ts';
 
 /** More than are ever in flight, so that receivers behind one address never wait for each other. */
 const CONNECTIONS = 256;
 /** Only the status of an answer counts; of its body one line is kept for people. */
 const MAX_ANSWER_BYTES = 1_048_576;
+/** More is not looked at. */
+const MAX_WORDS = 4_096;
 const MAX_ERROR_CODE_POINTS = 300;
-/** The most parsed addresses to keep. Addresses from files change, so old ones pile up. */
-const MAX_TARGETS = 100;
 
 interface Post {
   readonly url: string;
   readonly contentType: string;
   readonly body: string;
-  readonly timeoutMs: number;
-  readonly http?: HttpSettings | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Further texts that must be removed from an answer. */
-  readonly secrets?: readonly string[];
+  /** How to post. No answer may repeat a secret within it. */
+  readonly integration: Integration & { readonly timeoutMs: number; readonly http?: HttpSettings };
   /** Judges the body of a 2xx answer, for services that refuse messages there. */
   readonly judge?: ((body: string) => Outcome) | undefined;
   /** Reads how many seconds to wait from the body of a refusal, for services that have it there. */
@@ -45,18 +44,6 @@ interface Sender {
 export function openSender(options: ChannelOptions): Sender {
   const { clock, version } = options;
   const transports = new Map<HttpSettings | undefined, Map<number, Transport>>();
-  // Parsing an address costs as much as the rest of a post.
-  const targets = new Map<string, Target>();
-
-  function knownTarget(url: string): Target {
-    let target = targets.get(url);
-    if (!target) {
-      if (targets.size >= MAX_TARGETS) targets.clear();
-      target = targetOf(url);
-      targets.set(url, target);
-    }
-    return target;
-  }
 
   function transportOf(http: HttpSettings | undefined, timeoutMs: number): Transport {
     const same = transports.get(http) ?? new Map<number, Transport>();
@@ -76,21 +63,19 @@ export function openSender(options: ChannelOptions): Sender {
   }
 
   return {
-    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [], judge, retryAfter }) {
-      const target = knownTarget(url);
+    async post({ url, contentType, body, integration, headers = {}, judge, retryAfter }) {
+      const { timeoutMs, http } = integration;
+      const request = {
+        method: 'POST' as const,
+        url,
+        headers: { 'content-type': contentType, 'user-agent': `nestwatch/${version}`, ...headers },
+        body,
+      };
       try {
-        const response = await transportOf(http, timeoutMs).send({
-          method: 'POST',
-          url: target.url,
-          headers: {
-            'content-type': contentType,
-            'user-agent': `nestwatch/${version}`,
-            ...headers,
-          },
-          body,
-        });
-        const sent = [...target.secrets, ...secrets, ...(response.secrets ?? [])];
-        return answered(response, sent, clock.nowUs(), judge, retryAfter);
+        const response = await transportOf(http, timeoutMs).send(request);
+        const words = (said: string) =>
+          withoutSecrets(said.slice(0, MAX_WORDS), [...secretsIn(integration), ...(response.secrets ?? [])]);
+        return answered(response, words, clock.nowUs(), judge, retryAfter);
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
         return unanswered(error, judge !== undefined, clock.nowUs());
@@ -105,30 +90,10 @@ export function openSender(options: ChannelOptions): Sender {
   };
 }
 
-interface Target {
-  readonly url: string;
-  readonly secrets: readonly string[];
-}
-
-/** Where to post. `secrets`: the parts of the address that no text may repeat. */
-function targetOf(text: string): Target {
-  const url = new URL(text);
-  const parts = [...url.pathname.split('/'), ...[...url.searchParams].flat(), url.search.slice(1)];
-  return { url: url.href, secrets: parts.flatMap((part) => [part, decoded(part)]) };
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
-  }
-}
-
-/** 2xx is accepted; 408, 425, 429 and 5xx may pass; every other status is a refusal. */
+/** 2xx is accepted; 408, 425, 429 and 5xx may pass; every other status is a refusal. `clean` removes secrets. */
 function answered(
   response: HttpResponse,
-  secrets: readonly string[],
+  clean: (said: string) => string,
   nowUs: number,
   judge: Post['judge'] = () => ({ kind: 'accepted' }),
   retryAfter?: RetryAfter,
@@ -137,12 +102,9 @@ function answered(
   if (status >= 200 && status < 300) {
     const outcome = judge(response.body);
     if (!('error' in outcome)) return outcome;
-    const said = withoutSecrets(outcome.error.slice(0, 4_096), secrets);
-    return { ...outcome, error: plainText(said, MAX_ERROR_CODE_POINTS) };
+    return { ...outcome, error: plainText(clean(outcome.error), MAX_ERROR_CODE_POINTS) };
   }
-  const words = /html/i.test(response.headers['content-type'] ?? '')
-    ? ''
-    : withoutSecrets(response.body.slice(0, 4_096), secrets);
+  const words = /html/i.test(response.headers['content-type'] ?? '') ? '' : clean(response.body);
   const error = plainText(`HTTP ${status}${words && `: ${words}`}`, MAX_ERROR_CODE_POINTS);
   if (status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)) {
     const waitMs = retryAfterMs(response, nowUs) ?? (retryAfter && waitInBody(response.body, retryAfter));
@@ -171,7 +133,7 @@ function unanswered(error: NestwatchError, isJudged: boolean, nowUs: number): Ou
   const { status, headers = {} } = error.facts;
   const isUndecided = isJudged && status !== undefined && status >= 200 && status < 300;
   if (status !== undefined && !isUndecided) {
-    return answered({ status, headers, body: '' }, [], nowUs);
+    return answered({ status, headers, body: '' }, () => '', nowUs);
   }
   const cause = codeOfCause(error.cause);
   const neverSent =

@@ -19,6 +19,8 @@ export function findConfigFile(edge: Edge, given?: string): string {
   );
 }
 
+const MIB = 1024 * 1024;
+
 /** Nobody may ever write to a pipe, and a terminal must not become that of the process. */
 const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
@@ -61,6 +63,9 @@ function readBounded(file: number, mostBytes: number): string {
   for (let read = -1; read !== 0; length += read) {
     read = readSync(file, bytes, length, bytes.length - length, null);
   }
-  if (length > mostBytes) throw new UnfitFile(`is larger than ${mostBytes / 1024} KiB`);
+  if (length > mostBytes)
+    throw new UnfitFile(
+      `is larger than ${mostBytes < MIB ? `${mostBytes / 1024} KiB` : `${mostBytes / MIB} MiB`}`,
+    );
   return bytes.toString('utf8', 0, length);
 }

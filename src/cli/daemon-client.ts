@@ -9,7 +9,7 @@ import type { TlsSettings } from '../http/http-settings.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
-import type { Secret } from '../secret.ts';
+import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { findConfigFile, readGiven } from './config-file.ts';
 
@@ -84,7 +84,7 @@ async function ask(
     ...(tls && { tls }),
   });
   try {
-    return await transport.send({
+    const answer = await transport.send({
       method,
       url: url + path,
       headers: {
@@ -94,6 +94,9 @@ async function ask(
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
+    // A refusal is shown, and whatever answers there may repeat the token.
+    const isRefusal = answer.status >= 400 && token !== undefined;
+    return isRefusal ? { ...answer, body: withoutSecrets(answer.body, [token]) } : answer;
   } catch (cause) {
     if (!(cause instanceof NestwatchError)) throw cause;
     const { code, message } = cause;

@@ -17,10 +17,12 @@ export interface ConfigSource {
   readonly unread?: Map<string, string>;
 }
 
-/** Throws `ConfigError` if the file cannot be read, is not valid YAML, or does not contain a map. */
+/** Throws `ConfigError` if the file cannot be read, is too large, is not valid YAML, or does not contain a map. */
 export function openSource({ text, ...source }: ConfigSource): Check {
   const { file, environment, readFile } = source;
-  const document = new ConfigDocument(text ?? readWhole(file, readFile), environment);
+  const whole = text ?? readWhole(file, readFile);
+  if (Buffer.byteLength(whole) > MOST_CONFIG_BYTES) throw unread(file, 'the file is larger than 4 MiB');
+  const document = new ConfigDocument(whole, environment);
   if (!document.isReadable) throw new ConfigError(file, document.problems);
   const { value } = document;
   if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value))) {
@@ -36,8 +38,10 @@ function readWhole(file: string, readFile: ReadFile): string {
   try {
     return readFile(file, MOST_CONFIG_BYTES);
   } catch (error) {
-    throw new ConfigError(file, [
-      { line: 1, column: 1, path: '', message: `the file ${whyUnreadable(error)}` },
-    ]);
+    throw unread(file, `the file ${whyUnreadable(error)}`);
   }
+}
+
+function unread(file: string, message: string): ConfigError {
+  return new ConfigError(file, [{ line: 1, column: 1, path: '', message }]);
 }

@@ -2,7 +2,6 @@
  * Builds the effective configuration: with all defaults, with references expanded, and without secrets. It is derived
  * from the JSON Schema, so that no key can be forgotten.
  */
-import { isRefused } from '../document/refused-key.ts';
 import { configJsonSchema } from './json-schema.ts';
 
 /** Optional sections without defaults: if the section is missing, the feature is off. */
@@ -21,7 +20,7 @@ interface Schema {
   readonly $ref?: string;
   readonly required?: readonly string[];
   readonly default?: unknown;
-  readonly description?: string;
+  readonly writeOnly?: boolean;
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
@@ -69,8 +68,9 @@ export function effectiveConfig(value: unknown): unknown {
     const entries = [...keys].flatMap((key): [string, unknown][] => {
       const own = known.get(key) ?? (typeof others === 'object' ? others : {});
       const value = given.get(key);
-      if (value !== undefined && isSecret(key, known)) return [[key, HIDDEN]];
-      const all = filled(value, own);
+      if (value !== undefined && known.get(key)?.writeOnly) return [[key, HIDDEN]];
+      const isAddress = known.has(key) && /(?:^|_)url$/.test(key) && typeof value === 'string';
+      const all = filled(isAddress ? withoutQuery(value) : value, own);
       return all === undefined ? [] : [[key, all]];
     });
     return Object.fromEntries(entries);
@@ -87,12 +87,9 @@ export function effectiveConfig(value: unknown): unknown {
   return filled(value ?? {}, root);
 }
 
-/** Whether the key's value may be in a separate file instead, and so is secret; for a header, all of `secrets`. */
-function isSecret(key: string, known: ReadonlyMap<string, Schema>): boolean {
-  const file = known.get(`${key}_file`);
-  // A file for what is no secret is refused: Telegram's `chat_id_file`.
-  const isPublic = file !== undefined && isRefused(file) && !isRefused(known.get(key)!);
-  return (file !== undefined && !isPublic) || (key === 'secrets' && known.has('files'));
+/** Hides the query of an address, which may contain a key. */
+function withoutQuery(text: string): string {
+  return text.replace(/^(https?:\/\/[^?#]*[?#]).+$/is, `$1${HIDDEN}`);
 }
 
 /** Hides user and password of an address, but keeps its host. */

@@ -20,7 +20,7 @@ import { readTimeIntervals } from './sections/time-intervals-section.ts';
 import { readWeb } from './sections/web-section.ts';
 import { findWarnings } from './warnings.ts';
 
-/** Reads a whole configuration. Throws `ConfigError` with every mistake at once. */
+/** Reads a whole configuration. Throws `ConfigError` with all mistakes at once, or the first hundred. */
 export function loadConfig(source: ConfigSource): Config {
   const check = openSource(source);
   check.read(sectionsShape.prefault({}), []);
@@ -62,9 +62,14 @@ export function loadConfig(source: ConfigSource): Config {
 /** What is valid but probably not intended, in a configuration that `loadConfig` accepted. */
 export function loadWarnings(source: ConfigSource, config: Config): readonly Problem[] {
   const check = openSource(source);
-  findWarnings(check, config);
-  findReachWarnings(check, config);
-  return new ConfigError(source.file, check.problems()).problems;
+  try {
+    findWarnings(check, config);
+    findReachWarnings(check, config);
+    return new ConfigError(source.file, check.problems()).problems;
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
 }
 
 /** In a file without `route`, the root's receiver need not be configured: then it notifies nobody. */

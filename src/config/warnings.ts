@@ -7,6 +7,7 @@ import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import { findAlertmanagerKeys } from './alertmanager-keys.ts';
 import type { Config } from './config.ts';
+import { findExposures } from './exposure-warnings.ts';
 import { findIneffectiveRules } from './ineffective-rules.ts';
 import { findLabelSlips } from './label-warnings.ts';
 import { isOpenToAll } from './sections/web-section.ts';
@@ -32,7 +33,7 @@ export function findWarnings(check: Check, config: Config): void {
     );
   }
   for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
-  findUnprovenServers(check);
+  findExposures(check, config);
   const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
     if (check.raw(['receivers', index]) === undefined || notified.has(name)) continue;
@@ -84,23 +85,6 @@ function findBarePasswords(check: Check, receiver: number, { integrations }: Rec
         'anyone on the network path can read the password: set the trusted certificate as `ca_file` instead of `insecure_skip_verify`',
       );
     }
-  }
-}
-
-/** Servers that receive messages and credentials although their identity is not verified. */
-function findUnprovenServers(check: Check): void {
-  const integrations = entriesAt(check, ['receivers']).flatMap((receiver) =>
-    Object.keys(Object(check.raw(receiver)))
-      .filter((key) => key.endsWith('_configs'))
-      .flatMap((key) => entriesAt(check, [...receiver, key])),
-  );
-  for (const path of [['global'], ...integrations]) {
-    const at = [...path, 'http_config', 'tls_config', 'insecure_skip_verify'];
-    if (check.raw(at) !== true) continue;
-    check.problem(
-      at,
-      'anyone on the network path can read what is sent, including credentials: set the trusted certificate as `ca_file` instead',
-    );
   }
 }
 

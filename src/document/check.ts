@@ -3,7 +3,7 @@ import type * as z from 'zod';
 import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
-import { formatPath, type Path, type Problem } from './problem.ts';
+import { areEnough, ConfigError, formatPath, type Path, type Problem } from './problem.ts';
 import { MOST_SECRET_BYTES, type ReadFile } from './read-file.ts';
 import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
 import { whyUnreadable } from './why-unreadable.ts';
@@ -21,6 +21,11 @@ export function isGiven(check: Check, path: Path, key: string): boolean {
   return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
 }
 
+/** The path of the key, or of its `_file` twin if that is given. */
+export function givenKey(check: Check, path: Path, key: string): Path {
+  return [...path, check.raw([...path, key]) === undefined ? `${key}_file` : key];
+}
+
 interface CheckOptions {
   readonly document: ConfigDocument;
   /** The path of the configuration file; secret files are relative to its folder. */
@@ -32,7 +37,8 @@ interface CheckOptions {
 
 /**
  * Reads parts of a document and collects what is wrong with them. It does not throw for mistakes: a part that is
- * wrong reads as undefined, and the others are still checked. For each place only the first problem is kept.
+ * wrong reads as undefined, and the others are still checked. For each place only the first problem is kept. Throws
+ * `ConfigError` once there are enough.
  */
 export class Check {
   readonly #document: ConfigDocument;
@@ -201,6 +207,7 @@ export class Check {
     this.#settled.add(name);
     const { line, column } = at === 'key' ? this.#document.placeOfKey(path) : this.#document.placeOf(path);
     this.#problems.push({ line, column, path: name, message });
+    if (areEnough(this.#problems)) throw new ConfigError(this.#file, this.#problems);
   }
 }
 

@@ -8,6 +8,7 @@ import type {
   TlsSettings,
   TlsVersion,
 } from '../http/http-settings.ts';
+import { mistakenRanges } from '../http/proxy-choice.ts';
 import { isEscaped, NOT_ESCAPED } from '../http/web-address.ts';
 import { type Secret, secret } from '../secret.ts';
 import { type Check, isGiven } from './check.ts';
@@ -156,6 +157,9 @@ function readProxy(check: Check, path: Path): ProxySettings | undefined {
   if (noProxy !== undefined && !isGiven(check, path, 'proxy_url')) {
     const why = isFromEnvironment ? 'the environment has NO_PROXY' : 'there is no `proxy_url`';
     check.problem([...path, 'no_proxy'], `must not stand here: ${why}`);
+  }
+  if (typeof noProxy === 'string' && mistakenRanges(noProxy).length > 0) {
+    check.problem([...path, 'no_proxy'], 'has a range that is none: write one as 10.0.0.0/8');
   }
   if (isFromEnvironment) return environmentProxy(check, path);
   if (!proxy) return undefined;

@@ -1,6 +1,7 @@
 import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import { LIMITS } from '../limits.ts';
 import { type Environment, expand } from './expand.ts';
-import { formatPath, type Path, type Problem } from './problem.ts';
+import { areEnough, formatPath, type Path, type Problem } from './problem.ts';
 import { locate, pathOf, repeatedKeys, resolved } from './yaml-place.ts';
 
 interface Place {
@@ -43,7 +44,7 @@ const MAX_ALIASES = 1000;
 export class ConfigDocument {
   /** Maps, lists and scalars. A key without a value is undefined, as if it were left out. */
   readonly value: unknown;
-  /** False if the text is not valid YAML: then there is no value, and further problems would be guesses. */
+  /** False if the text is not valid YAML, or has enough problems already: then there is no value. */
   readonly isReadable: boolean;
   readonly #document: Document<Node>;
   readonly #lines = new LineCounter();
@@ -64,7 +65,7 @@ export class ConfigDocument {
     const isYaml = this.#checkSyntax(text);
     const hasGoodAliases = this.#checkAliases();
     this.#expandScalars(environment);
-    const read = isYaml && hasGoodAliases ? this.#readValue() : undefined;
+    const read = isYaml && hasGoodAliases && !areEnough(this.#problems) ? this.#readValue() : undefined;
     this.isReadable = read !== undefined;
     this.value = read?.value;
   }
@@ -122,7 +123,7 @@ export class ConfigDocument {
     const { errors, warnings } = this.#document;
     const fatal = errors[0] ?? warnings[0];
     if (!fatal) {
-      for (const { key, path } of repeatedKeys(this.#document)) {
+      for (const { key, path } of repeatedKeys(this.#document, LIMITS.configuration_mistakes.most)) {
         this.#problems.push({ ...this.#placeOfNode(key), path: formatPath(path), message: REPEATED_KEY });
       }
       return true;
@@ -140,12 +141,12 @@ export class ConfigDocument {
     visit(this.#document, {
       Alias: (_key, alias, ancestors) => {
         const target = alias.resolve(this.#document);
-        if (target && !ancestors.includes(target)) return;
+        if (target && !ancestors.includes(target)) return undefined;
         areGood = false;
         const message = target
           ? 'the alias stands inside what it refers to'
           : '`*` begins an alias, and no anchor of this name comes before it: put the value in quotes';
-        this.#addProblem(alias, pathOf(ancestors, alias), message);
+        return this.#addProblem(alias, pathOf(ancestors, alias), message);
       },
     });
     return areGood;
@@ -155,11 +156,12 @@ export class ConfigDocument {
   #expandScalars(environment: Environment): void {
     visit(this.#document, {
       Scalar: (key, node, ancestors) => {
-        if (key === 'key' || typeof node.value !== 'string') return;
+        if (key === 'key' || typeof node.value !== 'string') return undefined;
         const expansion = expand(node.value, environment);
         if (!expansion.ok) return this.#addProblem(node, pathOf(ancestors, node), expansion.message);
         node.value = expansion.text;
         if (expansion.isExpanded) this.#expanded.add(node);
+        return undefined;
       },
     });
   }
@@ -173,9 +175,11 @@ export class ConfigDocument {
     }
   }
 
-  #addProblem(node: Node, path: Path, message: string): void {
+  /** Returns how a visit of the document goes on. */
+  #addProblem(node: Node, path: Path, message: string): symbol | undefined {
     this.#faulty.add(node);
     this.#problems.push({ ...this.#placeOfNode(node), path: formatPath(path), message });
+    return areEnough(this.#problems) ? visit.BREAK : undefined;
   }
 
   #placeOfNode(node: Node | undefined): Place {

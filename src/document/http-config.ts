@@ -2,7 +2,7 @@
 import * as z from 'zod';
 import type { Credentials, HeaderSetting, HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
-import { secret } from '../secret.ts';
+import { type Secret, secret } from '../secret.ts';
 import type { Check } from './check.ts';
 import { connectionKeys, readConnection } from './connection-config.ts';
 import type { Path } from './problem.ts';
@@ -38,16 +38,19 @@ const oauth2Shape = z.strictObject({
   ...twins('client_secret', 'Secret of that client. Required.'),
   token_url: words.describe('Address that issues access tokens.'),
   scopes: z.array(words).prefault([]).describe('Scopes to request.'),
-  endpoint_params: z
-    .record(z.string(), z.string())
-    .prefault({})
-    .describe('Further parameters for `token_url`, by name.'),
+  endpoint_params: z.record(z.string(), z.string()).prefault({}).meta({
+    description: 'Further parameters for `token_url`, by name. They are never printed.',
+    writeOnly: true,
+  }),
   ...connectionKeys,
 });
 
 const headerShape = z.strictObject({
   values: z.array(z.string()).prefault([]).describe('Values of the header.'),
-  secrets: z.array(z.string()).prefault([]).describe('Values that are never printed.'),
+  secrets: z
+    .array(z.string())
+    .prefault([])
+    .meta({ description: 'Values that are never printed.', writeOnly: true }),
   files: z
     .array(words)
     .prefault([])
@@ -151,11 +154,19 @@ function readOauth2(check: Check, path: Path): Credentials | undefined {
     kind: 'oauth2',
     clientId: oauth2.client_id,
     clientSecret,
-    tokenUrl: secret(oauth2.token_url),
+    ...splitTokenUrl(oauth2.token_url),
     scopes: oauth2.scopes,
-    endpointParams: new Map(Object.entries(oauth2.endpoint_params)),
+    endpointParams: new Map(
+      Object.entries(oauth2.endpoint_params).map(([name, text]) => [name, secret(text)]),
+    ),
     connection,
   };
+}
+
+/** The query may contain a key. */
+export function splitTokenUrl(text: string): { readonly tokenUrl: string; readonly tokenQuery: Secret } {
+  const [tokenUrl = '', ...query] = text.replace(/#.*$/s, '').split(/(?=\?)/);
+  return { tokenUrl, tokenQuery: secret(query.join('')) };
 }
 
 function readHeaders(check: Check, path: Path): HeaderSetting[] {
@@ -169,9 +180,9 @@ function readHeaders(check: Check, path: Path): HeaderSetting[] {
     return {
       name: name.toLowerCase(),
       values: [
-        ...readTexts(check, [...at, 'values']).map((text) => ({ text: secret(text), isSecret: false })),
-        ...readTexts(check, [...at, 'secrets']).map((text) => ({ text: secret(text), isSecret: true })),
-        ...readFiles(check, [...at, 'files']).map((text) => ({ text, isSecret: true })),
+        ...readTexts(check, [...at, 'values']),
+        ...readTexts(check, [...at, 'secrets']).map(secret),
+        ...readFiles(check, [...at, 'files']),
       ],
     };
   });

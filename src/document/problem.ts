@@ -1,4 +1,5 @@
 import { NestwatchError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 
 export type Path = readonly (string | number)[];
 
@@ -11,18 +12,26 @@ export interface Problem {
   readonly message: string;
 }
 
-/** All mistakes of one file. The message has one line for each: `file:line:column: path: what`. */
+/** Whether so many problems were found that no others are looked for. */
+export function areEnough(problems: readonly Problem[]): boolean {
+  return problems.length >= LIMITS.configuration_mistakes.most;
+}
+
+/** The mistakes of one file. The message has one line for each: `file:line:column: path: what`. */
 export class ConfigError extends NestwatchError {
   readonly file: string;
   readonly problems: readonly Problem[];
 
   constructor(file: string, problems: readonly Problem[]) {
     const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    if (areEnough(sorted)) sorted.push({ ...sorted.at(-1)!, path: '', message: MORE });
     super('config_invalid', sorted.map((problem) => formatProblem(file, problem)).join('\n'));
     this.file = file;
     this.problems = sorted;
   }
 }
+
+const MORE = 'there may be more: correct these first';
 
 export function formatProblem(file: string, { line, column, path, message }: Problem): string {
   return `${file}:${line}:${column}: ${path ? `${path}: ` : ''}${message}`;

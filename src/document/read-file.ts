@@ -1,9 +1,10 @@
 /** How the configuration and the files that it names are read; done by the process's edge. */
+import { LIMITS } from '../limits.ts';
 
 /** Reads a whole text file of at most `mostBytes`. Throws like `readFileSync`, or `UnfitFile`. */
 export type ReadFile = (path: string, mostBytes: number) => string;
 
-export const MOST_CONFIG_BYTES = 4 * 1024 * 1024;
+export const MOST_CONFIG_BYTES = LIMITS.configuration_bytes.most;
 export const MOST_SECRET_BYTES = 64 * 1024;
 /** All CA certificates of a system take a quarter of a megabyte. */
 export const MOST_CA_BYTES = 4 * 1024 * 1024;

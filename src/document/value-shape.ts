@@ -39,10 +39,13 @@ export function durationOrNever() {
     .register(DURATION_BOUNDS, { leastMs: 1000, mostMs: LONGEST_MS, never: true });
 }
 
-/** Two keys for a secret: `name` holds the text, `name_file` the path of a file that holds it. */
+/**
+ * Two keys for a secret: `name` holds the text, `name_file` the path of a file that holds it. `writeOnly` is JSON
+ * Schema's word for a value that is never shown.
+ */
 export function twins<Name extends string>(name: Name, what: string) {
   return {
-    [name]: words.optional().describe(what),
+    [name]: words.optional().meta({ description: what, writeOnly: true }),
     [`${name}_file`]: words
       .optional()
       .describe(`A file that holds \`${name}\`, read again when it changes; relative to this file.`),

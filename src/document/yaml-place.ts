@@ -101,16 +101,21 @@ export function pathOf(ancestors: Ancestors, node: unknown): Path {
   });
 }
 
-/** Keys that occur twice in their map, with their paths. */
-export function repeatedKeys(document: Document<Node>): { readonly key: Scalar; readonly path: Path }[] {
+/** Keys that occur twice in their map, with their paths; at most so many. */
+export function repeatedKeys(
+  document: Document<Node>,
+  most: number,
+): { readonly key: Scalar; readonly path: Path }[] {
   const found: { readonly key: Scalar; readonly path: Path }[] = [];
   visit(document, {
     Map(_key, map, ancestors) {
       const seen = new Set<unknown>();
       for (const pair of map.items as readonly AnyPair[]) {
         if (seen.has(pair.key.value)) found.push({ key: pair.key, path: pathOf([...ancestors, map], pair) });
+        if (found.length === most) return visit.BREAK;
         seen.add(pair.key.value);
       }
+      return undefined;
     },
   });
   return found;

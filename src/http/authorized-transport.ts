@@ -45,7 +45,7 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
     const authorization = token === undefined ? authorizationOf(credentials) : `Bearer ${token}`;
     const further = headers.map(({ name, values }) => [
       name,
-      values.map(({ text }) => text.reveal()).join(', '),
+      values.map((value) => (typeof value === 'string' ? value : value.reveal())).join(', '),
     ]);
     const response = await transport.send({
       ...request,
@@ -56,7 +56,7 @@ export function openAuthorizedTransport(options: AuthorizedTransportOptions): Tr
       },
     });
     if (response.status === 401 && token !== undefined) tokens?.forget(token);
-    return { ...response, secrets: [...secretsOf(http!), ...(token === undefined ? [] : [token])] };
+    return { ...response, ...(token !== undefined && { secrets: [token] }) };
   }
 
   return {
@@ -128,13 +128,4 @@ function authorizationOf(credentials: Credentials | undefined): string | undefin
   if (credentials?.kind !== 'basic') return undefined;
   const pair = `${credentials.username?.reveal() ?? ''}:${credentials.password?.reveal() ?? ''}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
-}
-
-function secretsOf({ credentials, headers }: HttpSettings): string[] {
-  const given = headers.flatMap(({ values }) => values.filter(({ isSecret }) => isSecret));
-  const texts = given.map(({ text }) => text.reveal());
-  if (credentials?.kind === 'authorization') texts.push(credentials.credentials?.reveal() ?? '');
-  if (credentials?.kind === 'basic') texts.push(credentials.password?.reveal() ?? '');
-  if (credentials?.kind === 'oauth2') texts.push(credentials.clientSecret.reveal());
-  return texts;
 }

@@ -51,7 +51,7 @@ export interface HttpSettings extends ConnectionSettings {
 
 export interface HeaderSetting {
   readonly name: string;
-  readonly values: readonly { readonly text: Secret; readonly isSecret: boolean }[];
+  readonly values: readonly (string | Secret)[];
 }
 
 export type Credentials =
@@ -63,9 +63,11 @@ export type Credentials =
 export interface Oauth2Settings {
   readonly clientId: string;
   readonly clientSecret: Secret;
-  readonly tokenUrl: Secret;
+  readonly tokenUrl: string;
+  /** The query of that address, such as `?key=…`; empty for none. */
+  readonly tokenQuery: Secret;
   readonly scopes: readonly string[];
-  readonly endpointParams: ReadonlyMap<string, string>;
+  readonly endpointParams: ReadonlyMap<string, Secret>;
   /** For `tokenUrl` alone; it inherits nothing from the settings beside it. */
   readonly connection: ConnectionSettings;
 }

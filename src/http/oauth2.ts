@@ -3,7 +3,7 @@
  * it is refused. Concurrent callers share one exchange. Boundary: the client's secret does not leave this file.
  */
 import { NestwatchError } from '../errors.ts';
-import { withoutSecrets } from '../secret.ts';
+import { secretsIn, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Oauth2Settings } from './http-settings.ts';
 import type { HttpResponse, Transport } from './transport.ts';
@@ -76,7 +76,7 @@ async function exchange(
   const { clientId, scopes, endpointParams } = settings;
   const form = new URLSearchParams({ grant_type: 'client_credentials' });
   if (scopes.length > 0) form.set('scope', scopes.join(' '));
-  for (const [name, value] of endpointParams) form.set(name, value);
+  for (const [name, value] of endpointParams) form.set(name, value.reveal());
   const pair = `${formEncoded(clientId)}:${formEncoded(secret)}`;
   const basic = { authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
   const first = await postForm(settings, transport, form, basic);
@@ -87,14 +87,14 @@ async function exchange(
 }
 
 function postForm(
-  { tokenUrl }: Oauth2Settings,
+  { tokenUrl, tokenQuery }: Oauth2Settings,
   transport: Transport,
   form: URLSearchParams,
   headers: Readonly<Record<string, string>>,
 ): Promise<HttpResponse> {
   return transport.send({
     method: 'POST',
-    url: tokenUrl.reveal(),
+    url: tokenUrl + tokenQuery.reveal(),
     headers: {
       'content-type': 'application/x-www-form-urlencoded',
       accept: 'application/json',
@@ -110,14 +110,18 @@ function formEncoded(text: string): string {
 
 function readToken(
   { status, body }: HttpResponse,
-  { tokenUrl, clientId }: Oauth2Settings,
+  settings: Oauth2Settings,
   secret: string,
 ): { readonly token: string; readonly lifeMs: number } {
-  const host = URL.parse(tokenUrl.reveal())?.host ?? 'the token URL';
+  const { tokenUrl, clientId } = settings;
+  const host = URL.parse(tokenUrl)?.host ?? 'the token URL';
   const answer = asObject(body);
   const { access_token: token, token_type: type = 'Bearer', expires_in: seconds } = answer;
   if (status < 200 || status >= 300 || typeof token !== 'string' || token === '') {
-    const why = typeof answer.error === 'string' ? `: ${withoutSecrets(answer.error, [secret])}` : '';
+    const why =
+      typeof answer.error === 'string'
+        ? `: ${withoutSecrets(answer.error, [secret, ...secretsIn(settings)])}`
+        : '';
     const words = plainText(`${host} gives no access token to ${clientId} (HTTP ${status}${why})`, MAX_WORDS);
     throw new NestwatchError('unauthorized', words);
   }

@@ -1,5 +1,6 @@
 /** Decides which proxy a request goes through, by the rules of Go's `httpproxy`, which Alertmanager uses. */
 import { BlockList, isIP } from 'node:net';
+import { addRange, parseRange } from './address-range.ts';
 import type { ProxySettings } from './http-settings.ts';
 
 /** The proxy's address, which is a secret; undefined for a target that is reached directly. */
@@ -18,10 +19,14 @@ function isDirect(target: URL, noProxy: string): boolean {
   const host = target.hostname.toLowerCase().replace(/^\[|\]$|\.$/g, '');
   const port = target.port || (target.protocol === 'https:' ? '443' : '80');
   if (host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))) return true;
+  return entriesOf(noProxy).some((entry) => names(entry, host, port));
+}
+
+function entriesOf(noProxy: string): string[] {
   return noProxy
     .toLowerCase()
     .split(/[,\s]+/)
-    .some((entry) => entry !== '' && names(entry, host, port));
+    .filter((entry) => entry !== '');
 }
 
 function names(entry: string, host: string, port: string): boolean {
@@ -39,13 +44,15 @@ function asInUrl(address: string): string | undefined {
   return isIP(address) === 6 ? URL.parse(`http://[${address}]`)?.hostname.slice(1, -1) : address;
 }
 
-function isInRange(host: string, range: string): boolean {
-  const family = isIP(host);
-  const [network = '', prefix = ''] = range.split('/');
-  if (family === 0 || isIP(network) !== family || !/^\d{1,3}$/.test(prefix)) return false;
-  if (Number(prefix) > (family === 4 ? 32 : 128)) return false;
-  const name = family === 4 ? 'ipv4' : 'ipv6';
+function isInRange(host: string, text: string): boolean {
+  const range = parseRange(text);
+  if (!range) return false;
   const list = new BlockList();
-  list.addSubnet(network, Number(prefix), name);
-  return list.check(host, name);
+  addRange(list, range);
+  return list.check(host, isIP(host) === 6 ? 'ipv6' : 'ipv4') && isIP(host) !== 0;
+}
+
+/** Entries of `noProxy` that are meant as ranges of addresses and are none. */
+export function mistakenRanges(noProxy: string): string[] {
+  return entriesOf(noProxy).filter((entry) => entry.includes('/') && !parseRange(entry));
 }

@@ -27,7 +27,7 @@ export interface HttpResponse {
   readonly body: string;
   /** Call this once the body was read; present if the transport limits the bytes it holds. */
   readonly release?: () => void;
-  /** Secrets that the transport sent itself; no message may repeat them. */
+  /** What the transport got and sent itself, such as an access token; no message may repeat it. */
   readonly secrets?: readonly string[];
 }
 

@@ -4,9 +4,10 @@
  */
 import pRetry from 'p-retry';
 import { codeOf, NestwatchError } from '../errors.ts';
+import type { ProxySettings } from '../http/http-settings.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
-import { removerOf, type Secret } from '../secret.ts';
+import { removerOf, type Secret, secretsIn } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { FailingAlone, type Sent } from './failing-alone.ts';
@@ -20,6 +21,7 @@ export interface ServiceRegion {
   /** Without a trailing slash. */
   readonly baseUrl: string;
   readonly token: Secret;
+  readonly proxy?: ProxySettings;
   readonly requestsPerSecond: number;
   readonly concurrency: number;
 }
@@ -53,8 +55,8 @@ const FORBIDDEN_PAUSE_MS = 2_000;
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
-/** Shorter tokens, and those of digits only, might occur anywhere in an answer. */
-const LEAST_TOKEN_LENGTH = 8;
+/** Shorter secrets, and those of digits only, might occur anywhere in an answer. */
+const isUnmistakable = (secret: string) => secret.length >= 8 && !/^\d+$/.test(secret);
 
 export class Exchange {
   readonly #region: ServiceRegion;
@@ -67,8 +69,8 @@ export class Exchange {
   readonly #failing = new FailingAlone();
   readonly #forbidden = new ForbiddenRequests();
   #refusedToken: string | undefined;
-  /** Removes the token of the last answer from texts. */
-  #cleaned = { token: '', clean: removerOf([]) };
+  /** Removes the secrets of the last answer from texts. */
+  #cleaned = { of: '', clean: (text: string) => text };
   #cancelTokenCheck = () => {};
 
   constructor(options: ServiceClientOptions) {
@@ -127,10 +129,13 @@ export class Exchange {
     return value;
   }
 
-  /** Removes the token from an answer: a service that repeats it must not bring it into the store, mails and pages. */
-  #withoutToken(response: HttpResponse, token: string): HttpResponse {
-    if (token.length < LEAST_TOKEN_LENGTH || /^\d+$/.test(token)) return response;
-    if (this.#cleaned.token !== token) this.#cleaned = { token, clean: removerOf([token]) };
+  /**
+   * Removes the token, and the proxy's password, from an answer: whoever repeats them must not bring them into the
+   * store, mails and pages.
+   */
+  #withoutSecrets(response: HttpResponse, token: string): HttpResponse {
+    const of = [token, ...secretsIn(this.#region.proxy)].join('\n');
+    if (this.#cleaned.of !== of) this.#cleaned = { of, clean: removerOf(of.split('\n'), isUnmistakable) };
     const { clean } = this.#cleaned;
     const headers = Object.entries(response.headers).map(([name, value]) => [name, clean(value)] as const);
     return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
@@ -180,7 +185,7 @@ export class Exchange {
     try {
       token = this.#region.token.reveal();
       const request = this.#requestOf(operation, target, body, token);
-      response = this.#withoutToken(await this.#transport.send(request).catch(asRefusal), token);
+      response = this.#withoutSecrets(await this.#transport.send(request).catch(asRefusal), token);
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
       this.#failing.answered(sent, this.#clock.monotonicMs());

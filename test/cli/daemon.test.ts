@@ -142,12 +142,12 @@ describe('status', () => {
   });
 
   test('the address and the token come from the configuration, or from --url with --token-file', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
     const port = new URL(web.url).port;
     const config = (auth: string) => tempFile('n.yaml', `web: { listen: "127.0.0.1:${port}"${auth} }`);
     const status = (...args: string[]) => nestwatch(['status', '--json', ...args]);
-    expect((await status('--config.file', config(', auth: { bearer_token: b3arer }'))).exit).toBe(0);
-    expect((await status('--url', web.url, '--token-file', tempFile('t', 'b3arer\n'))).exit).toBe(0);
+    expect((await status('--config.file', config(', auth: { bearer_token: b3arer-token }'))).exit).toBe(0);
+    expect((await status('--url', web.url, '--token-file', tempFile('t', 'b3arer-token\n'))).exit).toBe(0);
     expect(await status('--config.file', config(''))).toMatchObject({
       exit: 1,
       stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
@@ -222,8 +222,8 @@ describe('status', () => {
   });
 
   test('the token of the configuration is not sent to another address', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
-    const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer } }');
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
+    const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer-token } }');
     expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(1);
   });
 
@@ -294,7 +294,7 @@ describe('healthcheck', () => {
   });
 
   test('needs no token', async () => {
-    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer-token') } });
     expect((await nestwatch(['healthcheck', '--url', web.url])).exit).toBe(0);
   });
 

@@ -50,6 +50,51 @@ describe('web.auth', () => {
       ],
     ],
     [
+      'ranges that are none, or everybody',
+      '{ proxy: { trusted: [10.0.0.0/8/9, 0.0.0.0/0, "::/0", "::ffff:10.0.0.0/104", "fe80::1%eth0"] } }',
+      [
+        'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
+        'proxy.trusted[1]: trusts everybody to be anybody: name the addresses of the proxy',
+        'proxy.trusted[2]: trusts everybody to be anybody: name the addresses of the proxy',
+        'proxy.trusted[3]: must be written as an IPv4 address or range, such as 10.1.0.0/16',
+        'proxy.trusted[4]: must be an address or a range such as 10.1.0.0/16',
+      ],
+    ],
+    ...['Host', 'authorization', 'X-Forwarded-For', 'Sec-Fetch-User', 'Content-Type'].map(
+      (header): [string, string, readonly string[]] => [
+        `the header ${header}, which clients send`,
+        `{ proxy: { header: ${header}, trusted: [127.0.0.1] } }`,
+        [
+          'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
+        ],
+      ],
+    ),
+    [
+      'several mistakes at once',
+      '{ bearer_token: x, tokens: [{ token: "12345678" }, { token: "12345678" }], proxy: { header: Host, trusted: [0.0.0.0/0] } }',
+      [
+        'bearer_token: must have at least 8 characters',
+        'tokens[0].scopes: is missing',
+        'tokens[1].scopes: is missing',
+        'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
+        'proxy.header: is a header that clients send themselves: name the one in which the proxy passes the person',
+        'proxy.trusted[0]: trusts everybody to be anybody: name the addresses of the proxy',
+      ],
+    ],
+    [
+      'a bearer token that is hardly one',
+      '{ bearer_token: x }',
+      ['bearer_token: must have at least 8 characters'],
+    ],
+    [
+      'one token twice',
+      '{ bearer_token: "12345678", tokens: [{ token: "23456789", scopes: [read] }, { token: "23456789", scopes: [write] }, { token: "12345678", scopes: [read] }] }',
+      [
+        'tokens[1].token: is the same as `tokens[0]`: give each a token of its own, or one all scopes it needs',
+        'tokens[2].token: is the same as `bearer_token`: give each a token of its own, or one all scopes it needs',
+      ],
+    ],
+    [
       'a header that is none',
       '{ proxy: { header: "X User", trusted: [127.0.0.1] } }',
       ['proxy.header: must be the name of a header, such as X-Forwarded-User'],

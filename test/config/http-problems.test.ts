@@ -101,6 +101,11 @@ describe('http_config', () => {
       ['….no_proxy: must not stand here: there is no `proxy_url`'],
     ],
     [
+      'exceptions that are no ranges',
+      '{ proxy_url: "http://p:1", no_proxy: "10.0.0.0/8/9, example.com" }',
+      ['….no_proxy: has a range that is none: write one as 10.0.0.0/8'],
+    ],
+    [
       'an exception beside those of the environment',
       '{ no_proxy: x, proxy_from_environment: true }',
       ['….no_proxy: must not stand here: the environment has NO_PROXY'],

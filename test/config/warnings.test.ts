@@ -154,7 +154,9 @@ describe('an address that others reach', () => {
 
   test.each(['0.0.0.0:9465', ':9465', '10.0.0.1:1', '[::]:9465'])('%s is open without a token', (listen) => {
     expect(warningsOf(`${REGION}web: { listen: "${listen}" }`)).toEqual([`2:16: web.listen: ${open}`]);
-    expect(warningsOf(`${REGION}web: { listen: "${listen}", auth: { bearer_token: t } }`)).toEqual([]);
+    expect(
+      warningsOf(`${REGION}web: { listen: "${listen}", auth: { bearer_token: 0123456789abcdef } }`),
+    ).toEqual([]);
   });
 
   test.each(['127.0.0.1:9465', '127.9.9.9:1', 'localhost:1', '[::1]:1'])('%s is not', (listen) =>

@@ -119,7 +119,7 @@ describe('documents', () => {
         file: document,
         text: regions + example,
         environment: {},
-        readFile: () => 'a secret text',
+        readFile: (path) => `the secret in ${path}`,
       });
     }
   });

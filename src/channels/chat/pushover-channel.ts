@@ -50,7 +50,6 @@ export const pushoverChannel = chatChannel({
     const page = links.find(({ url }) => url.length <= MAX_URL);
     const urgency = isFiring ? priority : Math.min(priority, 0);
     return {
-      secrets: [token, user],
       body: {
         token,
         user,

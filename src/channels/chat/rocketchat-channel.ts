@@ -59,7 +59,6 @@ export const rocketchatChannel = chatChannel({
     const [token = '', user = ''] = keys.map((key) => key.reveal());
     return {
       headers: { 'x-auth-token': token, 'x-user-id': user },
-      secrets: [token, user],
       body: {
         channel,
         ...(emoji && { emoji }),

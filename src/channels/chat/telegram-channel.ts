@@ -58,7 +58,6 @@ export const telegramChannel = chatChannel({
     const token = keys[0]!.reveal();
     return {
       url: below(url.reveal(), `bot${token}/sendMessage`),
-      secrets: [token],
       body: {
         chat_id,
         ...(message_thread_id !== undefined && { message_thread_id }),

@@ -66,7 +66,7 @@ export const emailGlobalShape = {
   smtp_auth_password: z
     .string()
     .optional()
-    .describe('Password for the mail server; empty without a user name.'),
+    .meta({ description: 'Password for the mail server; empty without a user name.', writeOnly: true }),
   smtp_require_tls: z.boolean().prefault(true).describe('Sends mails only over STARTTLS.'),
   smtp_tls_config: tlsShape.optional(),
   smtp_force_implicit_tls: z

@@ -2,6 +2,7 @@
 import { createPrivateKey } from 'node:crypto';
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
+import { splitTokenUrl } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { twins, words } from '../../document/value-shape.ts';
@@ -45,6 +46,7 @@ type MailOauth2 =
       readonly clientSecret: Secret;
       readonly refreshToken: Secret;
       readonly tokenUrl: string;
+      readonly tokenQuery: Secret;
     };
 
 export interface MailTemplates {
@@ -116,7 +118,7 @@ function readOauth2(check: Check, mail: Path): MailOauth2 | undefined {
   if (!clientSecret || !refreshToken || typeof clientId !== 'string' || typeof tokenUrl !== 'string') {
     return undefined;
   }
-  return { clientId, clientSecret, refreshToken, tokenUrl };
+  return { clientId, clientSecret, refreshToken, ...splitTokenUrl(tokenUrl) };
 }
 
 function readDkim(check: Check, path: Path): MailExtras['dkim'] {

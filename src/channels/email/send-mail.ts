@@ -5,7 +5,7 @@
  */
 import type { NodemailerError } from 'nodemailer';
 import type { LeftOut } from '../../domain/grouping/notification.ts';
-import { withoutSecrets } from '../../secret.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
   type Attempt,
@@ -50,7 +50,7 @@ export function openMails({
       const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
       const abort = new AbortController();
       const mailing = slowIntegrations.of(attempt);
-      const secrets = secretsOf(integration);
+      const secrets = secretsIn(integration);
 
       async function sendPart({ listed, due }: Part): Promise<Outcome> {
         let isSent = false;
@@ -220,12 +220,6 @@ function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Ou
   const isTimeout = code === 'ETIMEDOUT' || code === 'EABORT';
   if (isSent) return { kind: 'unknown', reason: isTimeout ? 'timeout' : 'ambiguous', error: text };
   return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
-}
-
-/** The secrets that the server was sent and may repeat in its words. */
-function secretsOf({ password, oauth2 }: EmailIntegration): readonly string[] {
-  const all = [password, ...Object.values(oauth2 ?? {}).filter((one) => typeof one === 'object')];
-  return all.flatMap((one) => one?.reveal() ?? []);
 }
 
 function cleaned(text: string, secrets: readonly string[]): string {

@@ -112,7 +112,7 @@ function smtpLogin({ username, password, oauth2 }: EmailIntegration) {
     clientId: oauth2.clientId,
     clientSecret: oauth2.clientSecret.reveal(),
     refreshToken: oauth2.refreshToken.reveal(),
-    accessUrl: oauth2.tokenUrl,
+    accessUrl: oauth2.tokenUrl + oauth2.tokenQuery.reveal(),
   };
 }
 

@@ -116,7 +116,7 @@ function opsgenieRequest(
   if (notification.kind === 'digest') return NO_DIGEST;
   const { source, responders, tags, actions, note, priority, entity, details } = integration;
   const key = integration.apiKey.reveal();
-  const asked = { headers: { authorization: `GenieKey ${key}` }, secrets: [key] };
+  const asked = { headers: { authorization: `GenieKey ${key}` } };
   const alias = incidentKey(notification);
   const alerts = below(integration.url.reveal(), 'v2/alerts');
   const action = incidentAction(notification);

@@ -82,11 +82,11 @@ export function pagerdutyRequest(
   const url = integration.url.reveal();
   const routingKey = integration.routingKey.reveal();
   const change = pagerdutyChange(notification, { routingKey });
-  if (change) return { url, body: change, secrets: [routingKey] };
+  if (change) return { url, body: change };
   const { texts, notes, error } = renderTexts({ description }, notification, externalUrl);
   const style = { routingKey, severity };
   const body = pagerdutyEvent(notification, externalUrl, style, texts.description, notes);
-  return { url, body, secrets: [routingKey], templateError: error };
+  return { url, body, templateError: error };
 }
 
 function readPagerduty(

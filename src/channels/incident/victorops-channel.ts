@@ -99,7 +99,6 @@ function victoropsRequest(
   const types = { trigger: messageType, acknowledge: 'ACKNOWLEDGEMENT', resolve: 'RECOVERY' };
   return {
     url: below(integration.url.reveal(), target),
-    secrets: [key],
     body: {
       ...customFields,
       message_type: types[incidentAction(notification)],

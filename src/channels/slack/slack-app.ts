@@ -50,10 +50,8 @@ export async function sendAsApp(
       url,
       contentType: 'application/json; charset=utf-8',
       body: JSON.stringify(message),
-      timeoutMs: integration.timeoutMs,
-      http: integration.http,
+      integration,
       headers: { authorization: `Bearer ${app.token.reveal()}` },
-      secrets: [app.token.reveal()],
       judge: judgeMethod,
     });
 

@@ -44,8 +44,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       url: integration.url.reveal(),
       contentType: message.contentType,
       body: message.body,
-      timeoutMs: integration.timeoutMs,
-      http: integration.http,
+      integration,
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),

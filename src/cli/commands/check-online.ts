@@ -2,6 +2,7 @@ import { channelOf } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { adviceOnLists, inspectRegion } from '../inspect-region.ts';
 import { withClient } from '../with-client.ts';
@@ -30,7 +31,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       );
     yield {
       what: `regions.${region.name}`,
-      ...(await outcome(inspect, (error) => adviceOnLists(error, region))),
+      ...(await outcome(inspect, region, (error) => adviceOnLists(error, region))),
     };
   }
   const outcomes = new Map<string, Promise<Tried>>();
@@ -39,7 +40,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
     for (const [index, integration] of integrations.entries()) {
       const probe = channelOf(integration).probe(integration);
       const what = `receiver ${name}, ${probe.server ?? `${integration.kind} ${index + 1}`}`;
-      const tried = outcomes.get(probe.key) ?? outcome(() => probe.run().then(() => ({})));
+      const tried = outcomes.get(probe.key) ?? outcome(() => probe.run().then(() => ({})), integration);
       outcomes.set(probe.key, tried);
       // Several addresses of one receiver usually use the same mail server.
       const line = `${what} ${probe.key}`;
@@ -54,18 +55,23 @@ type Tried = Omit<OnlineResult, 'what'>;
 
 async function outcome(
   check: () => Promise<Omit<Tried, 'failure'>>,
+  tried: object,
   advice = ({ code }: NestwatchError): string => ERRORS[code].help,
 ): Promise<Tried> {
   try {
     return await check();
   } catch (error) {
     if (error instanceof NestwatchError) return { failure: `${error.message}. ${advice(error)}` };
-    return { failure: reasonOf(error) };
+    return { failure: reasonOf(error, tried) };
   }
 }
 
-/** The error text of a mail server or TLS. Addresses in it are those of the configuration. */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return plainText(error instanceof Error ? error.message : String(error), MAX_REASON_CODE_POINTS);
+/**
+ * The error text of a mail server or TLS, without the secrets within what was tried. Addresses in it are those of the
+ * configuration.
+ */
+export function reasonOf(error: unknown, tried: object): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0], tried);
+  const text = error instanceof Error ? error.message : String(error);
+  return plainText(withoutSecrets(text, secretsIn(tried)), MAX_REASON_CODE_POINTS);
 }

@@ -137,7 +137,7 @@ async function triedForMembers(integration: Integration): Promise<Sent> {
     await channelOf(integration).probe(integration).run();
     return { outcome: 'left_out', detail: MEMBERS_ALONE };
   } catch (error) {
-    return { outcome: 'not_accepted', detail: reasonOf(error) };
+    return { outcome: 'not_accepted', detail: reasonOf(error, integration) };
   }
 }
 

@@ -174,7 +174,7 @@ async function* examineMembers(
             'Correct the addresses in the service, or use a mail server that takes them.',
           );
     } catch (error) {
-      yield unknown(about, `the mail server cannot be asked: ${reasonOf(error)}`, assumed);
+      yield unknown(about, `the mail server cannot be asked: ${reasonOf(error, integration)}`, assumed);
     }
   }
 }

@@ -1,10 +1,11 @@
 /** Reads `web.auth`: who may request what of the daemon. */
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
-import type { Check } from '../../document/check.ts';
+import { type Check, givenKey } from '../../document/check.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import { type AddressRange, addRange, parseRange } from '../../http/address-range.ts';
 import { mistakeInPasswordHash } from '../../http/password-hash.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Secret } from '../../secret.ts';
@@ -50,10 +51,17 @@ const userShape = z.strictObject({
   scopes: scopes(SCOPES),
 });
 
+/** Headers of requests that say something else than who a person is. */
+const OF_EVERY_CLIENT =
+  /^(?:accept|authorization|cache-control|connection|content|cookie|date|expect|forwarded|from|host|if|keep-alive|origin|pragma|proxy|range|referer|sec|te|trailer|transfer-encoding|upgrade|user-agent|via|x-forwarded-(?:for|host|port|proto)|x-real-ip|x-request-id)(?:-|$)/i;
+
 const proxyShape = z.strictObject({
   header: z
     .string()
     .regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header, such as X-Forwarded-User' })
+    .refine((name) => !OF_EVERY_CLIENT.test(name), {
+      error: 'is a header that clients send themselves: name the one in which the proxy passes the person',
+    })
     .prefault('X-Forwarded-User')
     .describe(
       "Header with the person's name. The proxy must set it itself and must not pass on one that a client sends.",
@@ -84,21 +92,37 @@ export const accessShape = z.strictObject({
 
 const AT: Path = ['web', 'auth'];
 
-/** Undefined if only `bearer_token` is required. */
-export function readAccess(check: Check): AccessConfig | undefined {
+/** Undefined if only the bearer token is required. */
+export function readAccess(check: Check, bearerToken: Secret | null): AccessConfig | undefined {
+  const secrets = readList(check, [...AT, 'tokens']).map((path) =>
+    check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken }),
+  );
+  refuseRepeated(check, bearerToken, secrets);
+  const trusted = readRanges(check, [...AT, 'proxy', 'trusted']);
   const access = check.read(accessShape.prefault({}), AT);
-  const tokens = readList(check, [...AT, 'tokens']).map((path, index) => {
-    const token = check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken });
-    const given = access?.tokens[index];
-    return token && given
-      ? [{ name: given.name ?? `token ${index + 1}`, token, scopes: new Set(given.scopes) }]
-      : [];
-  });
   const users = readUsers(check, access?.users ?? {});
-  const proxy = access?.proxy && readProxy(check, access.proxy);
   if (!access) return undefined;
-  if (tokens.length === 0 && users.size === 0 && !proxy) return undefined;
-  return { tokens: tokens.flat(), users, ...(proxy && { proxy }) };
+  const tokens = secrets.flatMap((token, index) => {
+    const { name, scopes: given } = access.tokens[index]!;
+    return token ? [{ name: name ?? `token ${index + 1}`, token, scopes: new Set(given) }] : [];
+  });
+  const proxy = access.proxy && proxyOf(access.proxy, trusted);
+  if (secrets.length === 0 && users.size === 0 && !proxy) return undefined;
+  return { tokens, users, ...(proxy && { proxy }) };
+}
+
+/** One token with two sets of scopes would have only one of them. */
+function refuseRepeated(check: Check, bearerToken: Secret | null, tokens: readonly (Secret | null)[]): void {
+  const known = new Map(bearerToken ? [[bearerToken.reveal(), 'bearer_token']] : []);
+  for (const [index, token] of tokens.entries()) {
+    if (!token) continue;
+    const same = known.get(token.reveal());
+    if (same !== undefined) {
+      const message = `is the same as \`${same}\`: give each a token of its own, or one all scopes it needs`;
+      check.problem(givenKey(check, [...AT, 'tokens', index], 'token'), message);
+    }
+    known.set(token.reveal(), `tokens[${index}]`);
+  }
 }
 
 function readUsers(
@@ -115,40 +139,42 @@ function readUsers(
   return found;
 }
 
-function readProxy(
-  check: Check,
-  { header, trusted, scopes: given }: z.output<typeof proxyShape>,
-): AccessConfig['proxy'] {
+function readRanges(check: Check, path: Path): BlockList {
   const list = new BlockList();
-  for (const [index, text] of trusted.entries()) {
-    if (!addRange(list, text)) {
-      check.problem([...AT, 'proxy', 'trusted', index], 'must be an address or a range such as 10.1.0.0/16');
-    }
+  const texts = check.raw(path);
+  for (const [index, text] of (Array.isArray(texts) ? texts : []).entries()) {
+    if (typeof text !== 'string' || text === '') continue;
+    const range = parseRange(text);
+    const mistake = range ? mistakeInRange(range) : 'must be an address or a range such as 10.1.0.0/16';
+    if (mistake) check.problem([...path, index], mistake);
+    else if (range) addRange(list, range);
   }
+  return list;
+}
+
+function proxyOf(
+  { header, scopes: given }: z.output<typeof proxyShape>,
+  trusted: BlockList,
+): AccessConfig['proxy'] {
   return {
     header: header.toLowerCase(),
     // A dual-stack socket reports IPv4 addresses in IPv6 form.
     isTrusted(address) {
       const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
       const family = isIP(bare);
-      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+      return family !== 0 && trusted.check(bare, family === 4 ? 'ipv4' : 'ipv6');
     },
     scopes: new Set(given),
   };
 }
 
-function addRange(list: BlockList, text: string): boolean {
-  const [network = '', prefix] = text.split('/');
-  const family = isIP(network);
-  if (family === 0) return false;
-  const name = family === 4 ? 'ipv4' : 'ipv6';
-  if (prefix === undefined) list.addAddress(network, name);
-  else if (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)) {
-    list.addSubnet(network, Number(prefix), name);
-  } else return false;
-  return true;
+function mistakeInRange({ network, bits }: AddressRange): string | undefined {
+  if (bits === 0) return 'trusts everybody to be anybody: name the addresses of the proxy';
+  return /^::ffff:/i.test(network)
+    ? 'must be written as an IPv4 address or range, such as 10.1.0.0/16'
+    : undefined;
 }
 
-function mistakeInToken(text: string): string | undefined {
+export function mistakeInToken(text: string): string | undefined {
   return text.length < 8 ? 'must have at least 8 characters' : undefined;
 }

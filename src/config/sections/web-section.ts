@@ -7,7 +7,7 @@ import type { ServerTls } from '../../http/http-settings.ts';
 import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import { matchesGlob } from '../../text/glob.ts';
-import { type AccessConfig, accessShape, readAccess } from './access-section.ts';
+import { type AccessConfig, accessShape, mistakeInToken, readAccess } from './access-section.ts';
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
 
@@ -77,8 +77,8 @@ export interface WebConfig {
 const EVERY_ADDRESS = '0.0.0.0';
 
 export function readWeb(check: Check): WebConfig | undefined {
-  const bearerToken = check.secret(['web', 'auth'], 'bearer_token', {});
-  const access = readAccess(check);
+  const bearerToken = check.secret(['web', 'auth'], 'bearer_token', { mistake: mistakeInToken });
+  const access = readAccess(check, bearerToken);
   const tls = readServerTls(check, ['web', 'tls']);
   // The texts are checked first, so that another mistake does not hide theirs.
   const address = check.raw(['web', 'listen']);

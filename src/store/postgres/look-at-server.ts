@@ -2,7 +2,7 @@ import pg from 'pg';
 import type { OwnershipView } from '../ownership-store.ts';
 import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
 import { connectTo, type PostgresPlace } from './postgres-client.ts';
-import { postgresFailure } from './postgres-failure.ts';
+import { connectFailure } from './postgres-failure.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
@@ -49,7 +49,7 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
       : undefined;
     return { version, schema: steps?.rows[0]?.step ?? 0, bytes, isEncrypted: encrypted };
   } catch (error) {
-    throw postgresFailure(error, place.shown);
+    throw connectFailure(error, place);
   } finally {
     await client?.end().catch(() => {});
   }

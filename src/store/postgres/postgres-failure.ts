@@ -1,5 +1,7 @@
 /** Translates PostgreSQL's error codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) into ours. */
 import { type ErrorCode, NestwatchError } from '../../errors.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
+import type { PostgresPlace } from './postgres-client.ts';
 
 /** The server's error as the driver reports it. */
 interface ServerError extends Error {
@@ -120,6 +122,12 @@ function down(store: string, is: string, cause: unknown): NestwatchError {
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError && cause.message === '') return messageOf(cause.errors[0]);
   return cause instanceof Error ? cause.message : '';
+}
+
+/** The failure of an attempt to connect, in which the server may repeat the password. */
+export function connectFailure(error: unknown, place: PostgresPlace): unknown {
+  if (error instanceof Error) error.message = withoutSecrets(error.message, secretsIn(place));
+  return postgresFailure(error, place.shown);
 }
 
 export function isServerError(error: unknown): error is ServerError {

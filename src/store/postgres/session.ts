@@ -20,7 +20,7 @@ import { NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { followServer } from './lineage.ts';
 import { connectTo, destroy, endClient, type PostgresPlace, written } from './postgres-client.ts';
-import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
+import { connectFailure, endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import { lockLife, lockSchema, lockTables, takeSlot, unlockSchema, unlockTables } from './session-locks.ts';
 import { limitStatements, longestStatementMs, SHARED_LIMITS, settleIn } from './settle-in.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
@@ -222,7 +222,7 @@ export class Session implements Statements {
       this.#client = undefined;
       destroy(client);
       this.#failure = undefined;
-      throw postgresFailure(error, place.shown);
+      throw connectFailure(error, place);
     }
   }
 

@@ -4,6 +4,7 @@ import type { Context, Hono } from 'hono';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { Report, WriteRecord } from '../../report.ts';
+import { secretsIn, withoutSecrets } from '../../secret.ts';
 import type { Store } from '../../store/store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -79,12 +80,14 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
 
   async function note(c: Context, { name, by }: Identity, status: number): Promise<void> {
     const asked = await c.req.text().catch(() => '');
+    // Whoever has a token may also send it where it does not belong.
+    const clean = (text: string) => withoutSecrets(text, secretsIn(config));
     const write: WriteRecord = {
       who: name,
       by,
       from: addressOf(c),
-      action: plainText(`${c.req.method} ${c.req.path}${queryOf(c)}`, MAX_ACTION),
-      asked: plainText(asked.slice(0, 2 * MAX_ASKED), MAX_ASKED),
+      action: plainText(clean(`${c.req.method} ${c.req.path}${queryOf(c)}`), MAX_ACTION),
+      asked: plainText(clean(asked.slice(0, 2 * MAX_ASKED)), MAX_ASKED),
       status,
       atUs: clock.nowUs(),
     };

@@ -50,10 +50,11 @@ interface Schema {
   readonly additionalProperties?: Schema | boolean;
   readonly items?: Schema;
   readonly type?: string;
+  readonly writeOnly?: boolean;
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
-/** A value for each key of the schema, with the canary wherever a value may come from a file of its own. */
+/** A value for each key of the schema, with the canary wherever a value is secret or may come from a file of its own. */
 function everything(schema: Schema, definitions: Schema['definitions'], depth = 0): unknown {
   const { $ref, anyOf = [], allOf = [], properties, additionalProperties, items, type } = schema;
   if (depth > 12) return undefined;
@@ -65,7 +66,7 @@ function everything(schema: Schema, definitions: Schema['definitions'], depth = 
   if (properties) {
     const entries = Object.entries(properties).map(([key, one]) => [
       key,
-      `${key}_file` in properties && key !== 'chat_id' ? CANARY : inner(one),
+      one.writeOnly || properties[`${key}_file`]?.type === 'string' ? CANARY : inner(one),
     ]);
     return Object.fromEntries(entries);
   }
@@ -74,7 +75,7 @@ function everything(schema: Schema, definitions: Schema['definitions'], depth = 
   return type === 'string' ? 'x' : 1;
 }
 
-test('no key that may come from a file of its own is printed, whichever it is', () => {
+test('no secret is printed, whichever it is', () => {
   const schema = configJsonSchema() as Schema;
   const all = everything(schema, schema.definitions);
   expect(JSON.stringify(all).split(CANARY).length).toBeGreaterThan(20);
@@ -92,15 +93,30 @@ test("a chat's id is printed, which is no secret", () => {
   });
 });
 
-test('secret headers, and the password in an address, are not printed', () => {
+test('secret headers and parameters, and keys and passwords in addresses, are not printed', () => {
   const headers = { 'X-Key': { secrets: [CANARY], values: ['seen'] } };
+  const oauth2 = {
+    client_id: 'seen too',
+    token_url: `https://login.example/token?code=${CANARY}#x`,
+    endpoint_params: { audience: CANARY },
+  };
   const config = {
-    receivers: [{ name: 'a', webhook_configs: [{ http_config: { http_headers: headers } }] }],
+    receivers: [
+      {
+        name: 'a',
+        webhook_configs: [{ http_config: { http_headers: headers, oauth2 } }],
+        telegram_configs: [{ api_url: `https://bots.example/?key=${CANARY}`, chat_id: -100123 }],
+      },
+    ],
+    rules: [{ kind: 'FlightFailed', annotations: { runbook_url: 'https://wiki.example/x?page=2' } }],
     web: { external_url: `https://u:${CANARY}@watch.example/x` },
   };
   const text = JSON.stringify(effectiveConfig(config));
   expect(text).not.toContain(CANARY);
-  expect(text).toContain('seen');
+  for (const seen of ['seen', 'seen too', 'https://wiki.example/x?page=2'])
+    expect(text).toContain(`"${seen}"`);
+  expect(text).toContain('"chat_id":-100123');
+  expect(text).toContain('"https://login.example/token?<secret>"');
   expect(text).toContain('https://<secret>@watch.example/x');
 });
 

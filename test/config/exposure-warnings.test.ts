@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import { REGION, warningsOf } from './load.ts';
+
+const RECEIVER = 'route: { receiver: a }\nreceivers:\n  - name: a\n';
+
+/** The warnings about one integration, without their lines. */
+const ofIntegration = (text: string) =>
+  warningsOf(`${REGION}${RECEIVER}    ${text}\n`).map((line) => line.replace(/^\d+:/, ''));
+
+describe('credentials that go to another host over plain HTTP', () => {
+  const open = 'receivers[0].webhook_configs[0]: credentials go there unencrypted: use https';
+
+  test.each([
+    ['basic_auth', '{ basic_auth: { username: u, password: p } }'],
+    ['authorization', '{ authorization: { credentials: x } }'],
+    ['a secret header', '{ http_headers: { X-Key: { secrets: [x] } } }'],
+  ])('of a webhook: %s', (_, http) => {
+    const webhook = (url: string) =>
+      ofIntegration(`webhook_configs: [{ url: "${url}", http_config: ${http} }]`);
+    expect(webhook('http://hook.example.com/a')).toEqual([`23: ${open}`]);
+    for (const url of ['https://hook.example.com/a', 'http://127.0.0.1:9000/a', 'http://[::1]/a'])
+      expect(webhook(url)).toEqual([]);
+  });
+
+  test('of a webhook: the query of its address', () => {
+    expect(ofIntegration('webhook_configs: [{ url: "http://hook.example.com/a?key=b" }]')).toEqual([
+      `23: ${open}`,
+    ]);
+    expect(ofIntegration('webhook_configs: [{ url: "http://hook.example.com/a" }]')).toEqual([]);
+  });
+
+  test('of a webhook: those of `global`', () => {
+    const text = `${REGION}global: { http_config: { authorization: { credentials: x } } }
+${RECEIVER}    webhook_configs: [{ url: "http://hook.example.com/a" }]\n`;
+    expect(warningsOf(text)).toEqual([`6:23: ${open}`]);
+  });
+
+  test.each([
+    ['mattermost_configs', '{ webhook_url: "http://chat.example.com/hooks/x" }'],
+    ['rocketchat_configs', '{ api_url: "http://chat.example.com", token: t, token_id: i, channel: c }'],
+    ['opsgenie_configs', '{ api_url: "http://og.example.com", api_key: k }'],
+  ])('of %s, whose address or key is enough to write there', (key, entry) => {
+    const [warning, ...others] = ofIntegration(`${key}: [${entry}]`);
+    expect(warning).toContain(`: receivers[0].${key}[0]: credentials go there unencrypted: use https`);
+    expect(others).toEqual([]);
+  });
+
+  test('to a server of tokens, a proxy, a watchdog', () => {
+    const oauth2 = 'oauth2: { client_id: c, client_secret: s, token_url: "http://login.example.com/token" }';
+    const proxy = (url: string) =>
+      ofIntegration(
+        `webhook_configs: [{ url: "https://x.example.com", http_config: { proxy_url: "${url}" } }]`,
+      );
+    expect(
+      ofIntegration(`webhook_configs: [{ url: "https://x.example.com", http_config: { ${oauth2} } }]`),
+    ).toEqual([
+      "123: receivers[0].webhook_configs[0].http_config.oauth2.token_url: the client's secret goes there unencrypted: use https",
+    ]);
+    for (const scheme of ['http', 'socks5']) {
+      expect(proxy(`${scheme}://u:p@proxy.example.com:3128`)).toEqual([
+        "81: receivers[0].webhook_configs[0].http_config.proxy_url: the proxy's password goes there unencrypted: use https, if the proxy offers it",
+      ]);
+    }
+    for (const url of [
+      'http://proxy.example.com:3128',
+      'https://u:p@proxy.example.com',
+      'http://u:p@127.0.0.1:3128',
+    ])
+      expect(proxy(url)).toEqual([]);
+    expect(warningsOf(`${REGION}heartbeat: { url: "http://hc.example.com/ping/x" }`)).toEqual([
+      '2:19: heartbeat.url: whoever reads this address on its way can keep the watchdog quiet: use https',
+    ]);
+  });
+
+  test('to the page', () => {
+    const web = (url: string, auth: string) =>
+      warningsOf(`${REGION}web: { external_url: "${url}", auth: ${auth} }`);
+    const auth = '{ bearer_token: 0123456789abcdef }';
+    expect(web('http://watch.example.com', auth)).toEqual([
+      '2:22: web.external_url: passwords and tokens go there unencrypted: serve https by `web.tls` or a proxy, and write https here',
+    ]);
+    expect(web('https://watch.example.com', auth)).toEqual([]);
+    expect(web('http://127.0.0.1:9465', auth)).toEqual([]);
+    expect(web('http://watch.example.com', '{}')).toEqual([]);
+  });
+
+  test('to the store', () => {
+    const store = (url: string, password = ', password: p') =>
+      warningsOf(`${REGION}store: { url: "${url}"${password} }`);
+    expect(store('postgres://u@db.example.com/d?sslmode=disable')).toEqual([
+      '2:15: store.url: the password goes there unencrypted: leave out `sslmode=disable`',
+    ]);
+    expect(store('postgres://u@db.example.com/d?sslmode=require')).toEqual([
+      '2:15: store.url: anyone on the network path can pose as the server and get the password: leave out `sslmode`, or add `sslrootcert`',
+    ]);
+    for (const url of [
+      'postgres://u@db.example.com/d',
+      'postgres://u@127.0.0.1/d?sslmode=disable',
+      'postgres://u@[::1]/d?sslmode=disable',
+      'postgres://u@/d?host=/run/postgresql&sslmode=disable',
+    ])
+      expect(store(url), url).toEqual([]);
+    expect(store('postgres://u@db.example.com/d?sslmode=disable', '')).toEqual([]);
+  });
+});
+
+test('old versions of TLS', () => {
+  expect(
+    ofIntegration(
+      'webhook_configs: [{ url: "https://x.example.com", http_config: { tls_config: { min_version: TLS11 } } }]',
+    ),
+  ).toEqual([
+    '97: receivers[0].webhook_configs[0].http_config.tls_config.min_version: is a version of TLS that is broken: use TLS12 or a later one',
+  ]);
+});
+
+test('a certificate that is not verified, wherever it is', () => {
+  const skip = 'tls_config: { insecure_skip_verify: true }';
+  const oauth2 = `oauth2: { client_id: c, client_secret: s, token_url: "https://login.example.com/token", ${skip} }`;
+  expect(
+    warningsOf(`${REGION}heartbeat: { url: "https://hc.example.com", http_config: { ${skip}, ${oauth2} } }`),
+  ).toEqual([
+    '2:96: heartbeat.http_config.tls_config.insecure_skip_verify: anyone on the network path can read what is sent, including credentials: set the trusted certificate as `ca_file` instead',
+    '2:228: heartbeat.http_config.oauth2.tls_config.insecure_skip_verify: anyone on the network path can read what is sent, including credentials: set the trusted certificate as `ca_file` instead',
+  ]);
+});
+
+test('secrets that are easy to guess', () => {
+  const guess = 'is easy to guess: use at least 16 random characters';
+  const auth = (text: string) => warningsOf(`${REGION}web: { auth: { ${text} } }`);
+  expect(auth('bearer_token: changeme')).toEqual([`2:30: web.auth.bearer_token: ${guess}`]);
+  expect(auth('bearer_token: aaaaaaaaaaaaaaaaaaaaaaaa')).toEqual([`2:30: web.auth.bearer_token: ${guess}`]);
+  expect(
+    auth('tokens: [{ token: 0123456789abcdef, scopes: [read] }, { token: "12345678", scopes: [write] }]'),
+  ).toEqual([`2:79: web.auth.tokens[1].token: ${guess}`]);
+  expect(ofIntegration('webhook_configs: [{ url: "https://x.example.com", secret: hush }]')).toEqual([
+    `63: receivers[0].webhook_configs[0].secret: ${guess}`,
+  ]);
+});
+
+test('a proxy with very many addresses', () => {
+  expect(
+    warningsOf(
+      `${REGION}web: { auth: { proxy: { trusted: [10.0.0.0/8, 128.0.0.0/1, "fd00::/8", "2000::/3"] } } }`,
+    ),
+  ).toEqual([
+    '2:47: web.auth.proxy.trusted[1]: everybody at so many addresses can be anybody: name the addresses of the proxy',
+    '2:72: web.auth.proxy.trusted[3]: everybody at so many addresses can be anybody: name the addresses of the proxy',
+  ]);
+});
+
+test('two regions that are one', () => {
+  const region = '{ base_url: https://eu.example.com/api-rest, token: t0 }';
+  expect(warningsOf(`regions:\n  eu: ${region}\n  us: ${region}\n`)).toEqual([
+    '3:19: regions.us.base_url: is watched as eu already, with the same token: everything would be told twice',
+  ]);
+  expect(warningsOf(`regions:\n  eu: ${region}\n  us: ${region.replace('t0', 't1')}\n`)).toEqual([]);
+});
