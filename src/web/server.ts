@@ -1,18 +1,21 @@
 /** Opens and closes the HTTP server. `routes.ts` answers the requests. */
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import { NestwatchError } from '../errors.ts';
 import type { ServerTls } from '../http/http-settings.ts';
 import type { Happening, Report } from '../report.ts';
+import type { Store } from '../store/store.ts';
+import { HEALTH_PATHS, keepHealth } from './answer-health.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
 import { createPush } from './push.ts';
 import { createApp } from './routes.ts';
-import { createGate } from './store-gate.ts';
+import { createGate, type Gate } from './store-gate.ts';
+import { takeTurns } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 export interface Web {
@@ -30,20 +33,26 @@ const CLOSE_GRACE_MS = 2_000;
 
 /** Starts to listen. Rejects with `port_in_use` if another process already does. Port 0 chooses a free port. */
 export async function openWeb(given: WebOptions): Promise<Web> {
-  const options = throughGate(given);
-  const { config, clock } = options;
+  const { config, clock, report } = given;
+  const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
+  const options = throughGate(given, reached);
   let isClosing = false;
-  const push = createPush(clock, options.openFiles, options.isShared);
-  const state = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
+  const push = createPush(clock, given.openFiles, given.isShared);
+  const state = {
+    isClosing: () => isClosing,
+    unreadBytes: () => unreadBytes(),
+    health: keepHealth(given),
+    publicStore: gatedStore(given.store, createGate(reached)),
+  };
   let app = createApp(options, state, push);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
     () => tls,
-    options.report,
+    report,
   );
   const unreadBytes = countUnread(server);
-  boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
+  boundConnections(server, given.openFiles, (limit) => report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');
@@ -76,20 +85,23 @@ export async function openWeb(given: WebOptions): Promise<Web> {
 }
 
 /** Makes requests take turns with the watch when they use the store and the stages. */
-function throughGate(options: WebOptions): WebOptions {
-  const { store, metrics, impairments, report } = options;
-  const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
+function throughGate(options: WebOptions, reached: () => void): WebOptions {
+  const { store, metrics, impairments } = options;
   // Scrapes have a gate of their own, so that they succeed whatever pages are requested.
   const [gate, scrapes] = [createGate(reached), createGate(reached)];
   return {
     ...options,
-    store: {
-      transaction: (work) => gate(() => store.transaction(work)),
-      space: () => store.space(),
-      close: () => store.close(),
-    },
+    store: gatedStore(store, gate),
     metrics: (format) => scrapes(() => metrics(format)),
     impairments: () => gate(impairments),
+  };
+}
+
+function gatedStore(store: Store, gate: Gate): Store {
+  return {
+    transaction: (work) => gate(() => store.transaction(work)),
+    space: () => store.space(),
+    close: () => store.close(),
   };
 }
 
@@ -97,14 +109,13 @@ function throughGate(options: WebOptions): WebOptions {
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
   // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
-  const hostname = 'localhost';
-  if (!first) return createAdaptorServer({ fetch, hostname, serverOptions: CONNECTION_BOUNDS }) as Server;
-  const server = createAdaptorServer({
-    fetch,
-    hostname,
-    createServer: createHttpsServer,
-    serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(first) },
-  }) as Server;
+  const listener = takeTurns(
+    getRequestListener(fetch, { hostname: 'localhost' }),
+    ({ url = '' }) => HEALTH_PATHS.has(url),
+    () => report({ what: 'limit_reached', limit: 'pipelined_requests' }),
+  );
+  if (!first) return createHttpServer(CONNECTION_BOUNDS, listener);
+  const server = createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) }, listener);
   watchCertificate(server, () => tls() ?? first, report);
   return server;
 }

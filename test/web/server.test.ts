@@ -33,7 +33,7 @@ describe('metrics and health', () => {
 
   test.each(['/-/healthy', '/healthz'])('%s answers 200 or 503 with the reasons', async (path) => {
     let isHealthy = true;
-    const { ask } = await serve({
+    const { ask, clock } = await serve({
       health: () => ({
         healthy: isHealthy,
         working: true,
@@ -43,6 +43,7 @@ describe('metrics and health', () => {
     });
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Healthy.\n' });
     isHealthy = false;
+    await clock.advance(1_000);
     expect(await ask(path)).toMatchObject({
       status: 503,
       body: 'Not healthy.\nThe store cannot be written.\n',
@@ -62,7 +63,7 @@ describe('metrics and health', () => {
 
   test.each(['/-/ready', '/readyz'])('%s waits for what is not ready', async (path) => {
     let isReady = false;
-    const { ask } = await serve({
+    const { ask, clock } = await serve({
       health: () => ({
         healthy: true,
         working: true,
@@ -75,6 +76,7 @@ describe('metrics and health', () => {
       body: 'Not ready.\neu was not read yet.\nus was not read yet.\n',
     });
     isReady = true;
+    await clock.advance(1_000);
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Ready.\n' });
   });
 
