@@ -174,14 +174,6 @@ export const LIMITS = {
     beyond: 'The request is refused with 503.',
     counted: true,
   },
-  pipelined_requests: {
-    most: 20,
-    unit: 'items',
-    of: 'requests on one connection that wait for the answer to an earlier one',
-    reason: 'Browsers, Prometheus and proxies wait for each answer; a thousand requests fit in one packet.',
-    beyond: 'The connection is closed.',
-    counted: true,
-  },
   unread_bytes: {
     most: 32 * MIB,
     unit: 'bytes',

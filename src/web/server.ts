@@ -109,14 +109,13 @@ function gatedStore(store: Store, gate: Gate): Store {
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
   // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
-  const listener = takeTurns(
-    getRequestListener(fetch, { hostname: 'localhost' }),
-    ({ url = '' }) => HEALTH_PATHS.has(url),
-    () => report({ what: 'limit_reached', limit: 'pipelined_requests' }),
+  const server = first
+    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) })
+    : createHttpServer(CONNECTION_BOUNDS);
+  takeTurns(server, getRequestListener(fetch, { hostname: 'localhost' }), ({ url = '' }) =>
+    HEALTH_PATHS.has(url),
   );
-  if (!first) return createHttpServer(CONNECTION_BOUNDS, listener);
-  const server = createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) }, listener);
-  watchCertificate(server, () => tls() ?? first, report);
+  if (first) watchCertificate(server, () => tls() ?? first, report);
   return server;
 }
 

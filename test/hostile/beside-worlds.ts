@@ -1,8 +1,6 @@
 /**
  * Limits that no hostile world reaches in its short time. The part that keeps the limit is given more than it allows.
  */
-import { IncomingMessage, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
@@ -14,7 +12,6 @@ import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/password-check.ts';
 import { createPush } from '../../src/web/push.ts';
 import { createGate } from '../../src/web/store-gate.ts';
-import { takeTurns } from '../../src/web/take-turns.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -161,20 +158,6 @@ export async function manyRequests(): Promise<string | undefined> {
   opened.resolve();
   await Promise.all(asked);
   return refused === 0 ? `${MANY} requests waited for the store` : undefined;
-}
-
-export async function manyPipelined(): Promise<string | undefined> {
-  const socket = new Socket();
-  const turns = takeTurns(
-    () => {},
-    () => false,
-    () => {},
-  );
-  for (const _ of numbers) {
-    const request = new IncomingMessage(socket);
-    turns(request, new ServerResponse(request));
-  }
-  return socket.destroyed ? undefined : `${MANY} requests of one connection wait`;
 }
 
 /** Without a limit of their own, pages that follow changes may take half of the connections. */

@@ -15,7 +15,6 @@ import {
   manyNests,
   manyOrigins,
   manyPasswords,
-  manyPipelined,
   manyRequests,
   unreadLog,
 } from './beside-worlds.ts';
@@ -176,7 +175,6 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   kept_writes: { of: 'beside', mistake: manyWrites },
   stream_clients: { of: 'beside', mistake: manyFollowers },
   waiting_requests: { of: 'beside', mistake: manyRequests },
-  pipelined_requests: { of: 'beside', mistake: manyPipelined },
   unread_bytes: { of: 'unread answers', count: 20 },
   unread_log_bytes: { of: 'beside', mistake: unreadLog },
   request_head_bytes: {
