@@ -56,7 +56,10 @@ function addAlertsShow(command: Command, { edge, finish }: CommandLine): void {
         'show one alert, firing or resolved: its labels, events and episodes, and who was notified',
       ),
   )
-    .argument('<id>', 'as messages, pages and the API name it')
+    .argument(
+      '<id>',
+      "as messages, pages and the API name it; a fingerprint, an incident's key, or an id that `explain` takes",
+    )
     .addOption(jsonOption())
     .action(async (id: string, given: Given) => {
       const { alertsShow } = await import('./commands/alerts-show-command.ts');

@@ -85,7 +85,7 @@ export function addExplain({ program, edge, finish }: CommandLine): void {
   )
     .argument(
       '<id>',
-      'the key or short id of an event, the id of an alert, Bird, Flight or delivery, or a link to a page',
+      "the key or short id of an event, the id of an alert, Bird, Flight, delivery or silence, a fingerprint, an incident's key, or a link to a page",
     )
     .addOption(jsonOption())
     .action(async (key: string, given: Given) => {

@@ -1,6 +1,7 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 
-import { identitiesOf, positioned } from '../channels/integration-identity.ts';
+import { atPosition, identitiesOf, positioned } from '../channels/integration-identity.ts';
+import { integrationName } from '../channels/integration-name.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';
@@ -15,6 +16,11 @@ export function createDeliveryMessages(
   newId: () => string,
 ) {
   return {
+    nameOf({ receiver, position, integration }: Delivery): string {
+      const integrations = receivers.find(({ name }) => name === receiver)?.integrations ?? [];
+      const present = atPosition(integrations, position);
+      return present?.kind === integration ? integrationName(integrations, present) : integration;
+    },
     messageOf: (claimed: ClaimedDelivery) => messageOf(claimed, receivers, externalUrl),
     testsOf(name: string, nowUs: number) {
       const receiver = receivers.find((one) => one.name === name);

@@ -1,14 +1,22 @@
-/** Finds what a person means by an id of any kind, or by a link to a page: for the search and for `explain`. */
+/**
+ * Finds what a person means by an id of any kind, or by a link to a page: for the search, `explain` and `alerts show`.
+ * The id may be one that another program shows: a fingerprint (Alertmanager's clients), an incident's key (PagerDuty's
+ * `dedup_key`, Opsgenie's alias, VictorOps' `entity_id`), or a silence's id.
+ */
+import { fingerprint } from '../domain/alert/fingerprint.ts';
+import { incidentKey } from '../domain/grouping/incident.ts';
+import { matchesAll } from '../domain/matchers/matcher.ts';
 import { idOfPath } from '../http/page-path.ts';
 import type { Transaction } from '../store/store.ts';
-import { foldedGuid } from '../text/guid.ts';
+import { foldedGuid, isGuid } from '../text/guid.ts';
 
 export type Reference =
   | { readonly kind: 'event'; readonly key: string }
   | { readonly kind: 'alert'; readonly id: string }
   | { readonly kind: 'delivery'; readonly id: string }
   | { readonly kind: 'flight'; readonly region: string; readonly id: string }
-  | { readonly kind: 'bird'; readonly region: string; readonly id: string };
+  | { readonly kind: 'bird'; readonly region: string; readonly id: string }
+  | { readonly kind: 'silence'; readonly id: string };
 
 /** Undefined if nothing with this id is kept. */
 export async function findReference(
@@ -31,6 +39,62 @@ export async function findReference(
     if (flight) return { kind: 'flight', region, id: flight.flightId };
     if (await tx.birds.find(region, own)) return { kind: 'bird', region, id: own };
   }
+  return findElsewhere(tx, id.toLowerCase());
+}
+
+async function findElsewhere(tx: Transaction, id: string): Promise<Reference | undefined> {
+  if (/^[0-9a-f]{16}$/.test(id)) return withFingerprint(tx, id);
+  if (/^[0-9a-f]{64}$/.test(id)) return ofIncident(tx, id);
+  const silence = isGuid(id) && (await tx.silences.list()).find((one) => one.id === id);
+  if (!silence) return undefined;
+  return silence.alertId === null ? { kind: 'silence', id } : { kind: 'alert', id: silence.alertId };
+}
+
+const READ_AT_ONCE = 1_000;
+
+async function withFingerprint(tx: Transaction, wanted: string): Promise<Reference | undefined> {
+  let cursor: string | undefined;
+  do {
+    const page = await tx.alerts.page({ order: 'newest', nowUs: 0, limit: READ_AT_ONCE, cursor });
+    const found = page.alerts.find(({ labels }) => fingerprint(labels) === wanted);
+    if (found) return { kind: 'alert', id: found.id };
+    cursor = page.next;
+    await tx.pause();
+  } while (cursor !== undefined);
+  return undefined;
+}
+
+/** The newest of the last deliveries that were sent for the incident; those of one lane are for the same one. */
+async function ofIncident(tx: Transaction, key: string): Promise<Reference | undefined> {
+  const { deliveries } = await tx.outbox.page({ limit: READ_AT_ONCE });
+  const lanes = new Set<string>();
+  for (const { id, receiver, lane } of deliveries) {
+    if (lanes.has(`${receiver} ${lane}`)) continue;
+    if (lane !== '') lanes.add(`${receiver} ${lane}`);
+    const notification = (await tx.outbox.find(id))?.notification;
+    if (notification?.kind === 'group' && incidentKey(notification) === key) return { kind: 'delivery', id };
+    await tx.pause();
+  }
+  return undefined;
+}
+
+/** The alert that a reference is about: for a silence, the firing one that it mutes and that began last. */
+export async function alertOf(tx: Transaction, meant: Reference): Promise<string | undefined> {
+  if (meant.kind === 'alert') return meant.id;
+  if (meant.kind === 'delivery') {
+    const notification = (await tx.outbox.find(meant.id))?.notification;
+    return notification?.kind === 'group' ? notification.alerts[0]?.id : undefined;
+  }
+  if (meant.kind !== 'silence') {
+    const key = await newestEventOf(tx, meant);
+    return key === undefined ? undefined : (await tx.alerts.ofEvent(key))[0]?.alert.id;
+  }
+  const silence = (await tx.silences.list()).find(({ id }) => id === meant.id);
+  const firing = { state: 'firing', order: 'newest', nowUs: 0, limit: READ_AT_ONCE } as const;
+  for (const { id, labels } of silence ? (await tx.alerts.page(firing)).alerts : []) {
+    if (matchesAll(silence!.matchers, labels)) return id;
+    await tx.pause();
+  }
   return undefined;
 }
 
@@ -40,13 +104,13 @@ export async function newestEventOf(tx: Transaction, meant: Reference): Promise<
     case 'event':
       return meant.key;
     case 'alert':
-      return (await tx.alerts.events(meant.id, 0, 1))[0]?.event.key;
+    case 'silence':
+      return lastOfAlert(tx, meant);
     case 'delivery': {
       const notification = (await tx.outbox.find(meant.id))?.notification;
       if (notification?.kind === 'forward') return notification.events[0]?.key;
-      return notification?.kind === 'group'
-        ? notification.alerts.flatMap(({ events }) => events)[0]?.key
-        : undefined;
+      const listed = notification?.kind === 'group' && notification.alerts.flatMap(({ events }) => events)[0];
+      return listed ? listed.key : lastOfAlert(tx, meant);
     }
     case 'flight': {
       const { region, id: flight } = meant;
@@ -57,6 +121,11 @@ export async function newestEventOf(tx: Transaction, meant: Reference): Promise<
       return events.find(({ birdId }) => birdId === meant.id)?.key;
     }
   }
+}
+
+async function lastOfAlert(tx: Transaction, meant: Reference): Promise<string | undefined> {
+  const id = await alertOf(tx, meant);
+  return id === undefined ? undefined : (await tx.alerts.events(id, 0, 1))[0]?.event.key;
 }
 
 /** The id in a link to a page; any other text is taken as an id. */

@@ -4,3 +4,5 @@ const GUID = /^[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}$/i;
 export function foldedGuid(id: string): string {
   return GUID.test(id) ? id.toLowerCase() : id;
 }
+
+export const isGuid = (text: string): boolean => GUID.test(text);

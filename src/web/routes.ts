@@ -10,9 +10,10 @@ import { storeSentence } from '../health/judge-health.ts';
 import { LIMITS } from '../limits.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
+import type { Store } from '../store/store.ts';
 import { createAdmission } from './access/admission.ts';
 import { addOrigins, addRefusals, answerRefusal } from './access/refusals.ts';
-import { addHealth, addOpeningHealth, HEALTH_PATHS, lines } from './answer-health.ts';
+import { addHealth, addOpeningHealth, HEALTH_PATHS, type KeptHealth, lines } from './answer-health.ts';
 import { answerScrape } from './answer-scrape.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
@@ -44,9 +45,13 @@ interface ServerState {
   readonly isClosing: () => boolean;
   /** The bytes of answers that no client has read yet. */
   readonly unreadBytes: () => number;
+  readonly health: KeptHealth;
+  /** For those who need no credentials: they do not wait behind those who have some, nor these behind them. */
+  readonly publicStore: Store;
 }
 
-export function createApp(options: WebOptions, { isClosing, unreadBytes }: ServerState, push: Push): Hono {
+export function createApp(options: WebOptions, state: ServerState, push: Push): Hono {
+  const { isClosing, unreadBytes, health, publicStore } = state;
   const app = new Hono();
   addHeaders(app, isClosing);
   app.use(async (c, next) => {
@@ -60,10 +65,13 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Serve
   });
   addRefusals(app, options.config);
   const { publicStatus } = options.config;
-  if (publicStatus) app.route('/public', createPublicPages(publicStatus, options));
+  if (publicStatus) {
+    const { impairments } = health;
+    app.route('/public', createPublicPages(publicStatus, { ...options, impairments, store: publicStore }));
+  }
   addOrigins(app, options.config);
   const admission = createAdmission(options);
-  addHealth(app, options, admission);
+  addHealth(app, health, admission);
   admission.protect(app, answerRefusal);
   addReload(app, options);
   app.get('/metrics', (c) =>
@@ -108,7 +116,7 @@ function isOpenToAll(c: Context): boolean {
 /** Answers until the store is open: the process is healthy, and `opening` says what it waits for. */
 export function createOpeningApp(
   config: WebOptions['config'],
-  { isClosing }: ServerState,
+  isClosing: () => boolean,
   opening: () => string,
 ): Hono {
   const app = new Hono();

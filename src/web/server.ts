@@ -1,18 +1,21 @@
 /** Opens and closes the HTTP server. `routes.ts` answers the requests. */
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { createAdaptorServer } from '@hono/node-server';
+import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import { NestwatchError } from '../errors.ts';
 import type { ServerTls } from '../http/http-settings.ts';
 import type { Happening, Report } from '../report.ts';
+import type { Store } from '../store/store.ts';
+import { HEALTH_PATHS, keepHealth } from './answer-health.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
 import { createPush, type Push } from './push.ts';
 import { createApp, createOpeningApp } from './routes.ts';
-import { createGate } from './store-gate.ts';
+import { createGate, type Gate } from './store-gate.ts';
+import { takeTurns } from './take-turns.ts';
 import type { WebOptions } from './web-options.ts';
 
 export interface Web {
@@ -48,8 +51,7 @@ export async function openDoor(
 ): Promise<Door> {
   let isClosing = false;
   let push: Push | undefined;
-  const state = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
-  let app = createOpeningApp(config, state, opening);
+  let app = createOpeningApp(config, () => isClosing, opening);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
@@ -84,9 +86,16 @@ export async function openDoor(
     url,
     close,
     serve(given) {
-      const options = throughGate(given);
+      const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
+      const options = throughGate(given, reached);
       const opened = createPush(clock, openFiles, options.isShared);
       push = opened;
+      const state = {
+        isClosing: () => isClosing,
+        unreadBytes,
+        health: keepHealth(given),
+        publicStore: gatedStore(given.store, createGate(reached)),
+      };
       app = createApp(options, state, opened);
       return {
         url,
@@ -104,20 +113,23 @@ export async function openDoor(
 }
 
 /** Makes requests take turns with the watch when they use the store and the stages. */
-function throughGate(options: WebOptions): WebOptions {
-  const { store, metrics, impairments, report } = options;
-  const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
+function throughGate(options: WebOptions, reached: () => void): WebOptions {
+  const { store, metrics, impairments } = options;
   // Scrapes have a gate of their own, so that they succeed whatever pages are requested.
   const [gate, scrapes] = [createGate(reached), createGate(reached)];
   return {
     ...options,
-    store: {
-      transaction: (work) => gate(() => store.transaction(work)),
-      space: () => store.space(),
-      close: () => store.close(),
-    },
+    store: gatedStore(store, gate),
     metrics: (format) => scrapes(() => metrics(format)),
     impairments: () => gate(impairments),
+  };
+}
+
+function gatedStore(store: Store, gate: Gate): Store {
+  return {
+    transaction: (work) => gate(() => store.transaction(work)),
+    space: () => store.space(),
+    close: () => store.close(),
   };
 }
 
@@ -125,15 +137,13 @@ function throughGate(options: WebOptions): WebOptions {
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
   // Stands for the host that a request of HTTP/1.0 does not name, as those of some load balancers do not.
-  const hostname = 'localhost';
-  if (!first) return createAdaptorServer({ fetch, hostname, serverOptions: CONNECTION_BOUNDS }) as Server;
-  const server = createAdaptorServer({
-    fetch,
-    hostname,
-    createServer: createHttpsServer,
-    serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(first) },
-  }) as Server;
-  watchCertificate(server, () => tls() ?? first, report);
+  const server = first
+    ? createHttpsServer({ ...CONNECTION_BOUNDS, ...certificateOf(first) })
+    : createHttpServer(CONNECTION_BOUNDS);
+  takeTurns(server, getRequestListener(fetch, { hostname: 'localhost' }), ({ url = '' }) =>
+    HEALTH_PATHS.has(url),
+  );
+  if (first) watchCertificate(server, () => tls() ?? first, report);
   return server;
 }
 

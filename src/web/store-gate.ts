@@ -5,7 +5,7 @@
 import { LIMITS } from '../limits.ts';
 
 /** Runs work as soon as there is room. Rejects with `BusyError` if too much is waiting. Must not be nested. */
-type Gate = <T>(work: () => Promise<T>) => Promise<T>;
+export type Gate = <T>(work: () => Promise<T>) => Promise<T>;
 
 /**
  * One in progress and one that is next. More would gain nothing, since the store runs one transaction after another.

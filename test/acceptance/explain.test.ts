@@ -52,7 +52,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     externalUrl: 'http://nestwatch.example',
     serviceLinks: () => ({}),
     flightLog: async () => ({ refused: '' }),
-    messages: { messageOf: () => undefined, testsOf: () => [] },
+    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
     silenceEditor: createSilenceEditor({
       store: stage.store,
       clock: stage.clock,
@@ -135,7 +135,8 @@ describe('an event that was notified', () => {
     expect(seen).toEqual((await explain(key)).seen);
     expect(await explain('eu/flight/none/failed')).toEqual({
       status: 404,
-      error: 'Nothing is kept under eu/flight/none/failed, no event, alert, Bird, Flight or delivery.',
+      error:
+        'Nothing is kept under eu/flight/none/failed, no event, alert, Bird, Flight, delivery or silence.',
     });
   });
 

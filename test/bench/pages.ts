@@ -75,7 +75,7 @@ async function measure(store: Store): Promise<Measured[]> {
     reload: async () => ({ mistakes: [], needsRestart: [] }),
     flightLog: async () => ({ refused: '' }),
     serviceLinks: () => ({}),
-    messages: { messageOf: () => undefined, testsOf: () => [] },
+    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
     newId: () => '',
     changed: () => {},
     probe: () => {},

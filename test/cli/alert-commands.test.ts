@@ -610,7 +610,7 @@ describe('explain', () => {
       exit: 2,
       stdout: '',
       stderr:
-        'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight or delivery.\nSee `nestwatch --help`.\n',
+        'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight, delivery or silence.\nSee `nestwatch --help`.\n',
     });
   });
 });

@@ -9,9 +9,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
 import type { Store } from '../../src/store/store.ts';
 import { boundConnections, mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
+import { createGate } from '../../src/web/store-gate.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { openFolder } from '../http/servers.ts';
 import { anEvent } from './sample.ts';
+import { putBirds } from './sample-birds.ts';
 import { serve } from './served.ts';
 
 test.each([
@@ -170,25 +172,54 @@ describe('thousands of requests', () => {
     expect((await Promise.all(asked)).filter(({ status }) => status === 200)).toHaveLength(200);
   });
 
-  test('are refused if too many wait', async () => {
-    const { web, store, reported } = await serve();
+  test('do not delay health and badges, which are kept for a second', async () => {
+    let asked = 0;
     const opened = Promise.withResolvers<void>();
-    const held = store.transaction(() => opened.promise);
-    const { most } = LIMITS.waiting_requests;
-    const { host } = new URL(web.url);
-    const line = `GET /api/v1/events HTTP/1.1\r\nHost: ${host}\r\n`;
-    const answers = answerTo(
-      web.url,
-      `${`${line}\r\n`.repeat(most + 4)}${line}Connection: close\r\n\r\n`,
-      true,
-    );
-    await expect.poll(() => reported.length).toBe(3);
+    const found = { impairments: [], space: { used: 1, free: 2, whole: 3 } };
+    const { ask, store } = await serve({
+      config: {
+        ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://watch.example.com', bearerToken: null },
+        ...{ enableLifecycle: false, publicStatus: { nests: ['*'], hasNames: false } },
+      },
+      impairments: async () => {
+        asked += 1;
+        if (asked > 1) await opened.promise;
+        return found;
+      },
+    });
+    onTestFinished(() => opened.resolve());
+    await putBirds(store);
+    const open = async () => {
+      const badge = await ask('/public/eu/682/badge.svg');
+      const ready = await ask('/-/ready', { accept: 'application/json' });
+      return [badge.status, ready.status];
+    };
+    expect(await open()).toEqual([200, 200]);
+    const pages = Array.from({ length: 20 }, () => ask('/'));
+    expect(await open()).toEqual([200, 200]);
     opened.resolve();
-    await held;
-    const statuses = (await answers).match(/HTTP\/1.1 \d+/g)!;
-    expect(statuses.filter((one) => one.endsWith('200'))).toHaveLength(most + 2);
-    expect(statuses.filter((one) => one.endsWith('503'))).toHaveLength(3);
-    expect(reported[0]).toEqual({ what: 'limit_reached', limit: 'waiting_requests' });
+    expect((await Promise.all(pages)).map(({ status }) => status)).toEqual(pages.map(() => 200));
+  });
+
+  test('are refused if too many wait', async () => {
+    const { most } = LIMITS.waiting_requests;
+    let reached = 0;
+    const gate = createGate(() => {
+      reached += 1;
+    });
+    const opened = Promise.withResolvers<void>();
+    const asked = Array.from({ length: most + 5 }, () => gate(() => opened.promise));
+    opened.resolve();
+    const refused = (await Promise.allSettled(asked)).flatMap((one) =>
+      one.status === 'rejected' ? [one.reason] : [],
+    );
+    expect([refused.length, reached]).toEqual([3, 3]);
+
+    const { store } = await serve();
+    const { ask } = await serve({
+      store: { ...store, transaction: () => gate(() => Promise.reject(refused[0])) },
+    });
+    expect((await ask('/api/v1/events')).status).toBe(503);
   });
 });
 

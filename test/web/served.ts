@@ -66,7 +66,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     changed: () => changes.push(clock.nowUs()),
     probe: (region) => probes.push(region),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
-    messages: { messageOf: () => undefined, testsOf: () => [] },
+    messages: { nameOf: ({ integration }) => integration, messageOf: () => undefined, testsOf: () => [] },
     clock,
     report: (one) => reported.push(one),
     ...options,

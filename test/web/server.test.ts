@@ -34,7 +34,7 @@ describe('metrics and health', () => {
 
   test.each(['/-/healthy', '/healthz'])('%s answers 200 or 503 with the reasons', async (path) => {
     let isHealthy = true;
-    const { ask } = await serve({
+    const { ask, clock } = await serve({
       health: () => ({
         healthy: isHealthy,
         working: true,
@@ -44,6 +44,7 @@ describe('metrics and health', () => {
     });
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Healthy.\n' });
     isHealthy = false;
+    await clock.advance(1_000);
     expect(await ask(path)).toMatchObject({
       status: 503,
       body: 'Not healthy.\nThe store cannot be written.\n',
@@ -63,7 +64,7 @@ describe('metrics and health', () => {
 
   test.each(['/-/ready', '/readyz'])('%s waits for what is not ready', async (path) => {
     let isReady = false;
-    const { ask } = await serve({
+    const { ask, clock } = await serve({
       health: () => ({
         healthy: true,
         working: true,
@@ -76,6 +77,7 @@ describe('metrics and health', () => {
       body: 'Not ready.\neu was not read yet.\nus was not read yet.\n',
     });
     isReady = true;
+    await clock.advance(1_000);
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Ready.\n' });
   });
 

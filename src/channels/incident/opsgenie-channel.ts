@@ -1,4 +1,5 @@
 /** Opsgenie: an alert for each group, by its Alert API (https://docs.opsgenie.com/docs/alert-api). */
+
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { httpReader } from '../../document/http-config.ts';
@@ -7,6 +8,7 @@ import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { keysWithoutEffect } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import { incidentKey } from '../../domain/grouping/incident.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -25,7 +27,7 @@ import {
   sharedSecret,
   urlAt,
 } from '../post-config.ts';
-import { incidentAction, incidentKey } from './service-incident.ts';
+import { incidentAction } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://api.opsgenie.com/';
 const LIMITS = { title: 130, text: 10_000 };

@@ -2,6 +2,7 @@
  * Writes events for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A
  * group is one incident, whose `dedup_key` is the incident's key.
  */
+import { incidentKey } from '../../domain/grouping/incident.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { messageOf } from '../message/alert-clusters.ts';
@@ -10,7 +11,7 @@ import { stateWords } from '../message/alert-words.ts';
 import { listWithin, within } from '../message/bounded.ts';
 import { isFlight } from '../message/event-line.ts';
 import { mailView } from '../message/message-view.ts';
-import { type IncidentSeverity, incidentKey, incidentSeverity } from './service-incident.ts';
+import { type IncidentSeverity, incidentSeverity } from './service-incident.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
 /** The limit for the listed alerts: much less than an event's, and enough to read. */

@@ -2,16 +2,7 @@
  * What services that keep incidents are told about a group. Each group is one incident: what fires opens it, it is
  * acknowledged when all that fires in it is acknowledged here, and it is resolved when all of it is.
  */
-import { createHash } from 'node:crypto';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
-
-/**
- * The incident's key, derived from the group's key as in Alertmanager, so that a team which switches keeps its
- * incidents apart in the same way.
- */
-export function incidentKey({ groupKey }: Pick<GroupNotification, 'groupKey'>): string {
-  return createHash('sha256').update(groupKey).digest('hex');
-}
 
 /** What becomes of the incident. A notification without alerts says nothing else. */
 export function incidentAction({

@@ -2,6 +2,7 @@
  * VictorOps, now Splunk On-Call: an incident for each group, by its REST endpoint
  * (https://help.splunk.com/en/splunk-on-call, REST endpoint integration).
  */
+
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { httpReader } from '../../document/http-config.ts';
@@ -9,6 +10,7 @@ import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import { incidentKey } from '../../domain/grouping/incident.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
@@ -17,7 +19,7 @@ import type { Readable } from '../message/digest-view.ts';
 import { renderTexts } from '../message/render-texts.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, type EntryDefaults, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
-import { incidentAction, incidentKey } from './service-incident.ts';
+import { incidentAction } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
 const LIMITS = { title: 250, text: 15_000 };

@@ -21,6 +21,7 @@ export const deliveryShape = z.object({
   id: z.string(),
   receiver: z.string(),
   integration: z.string(),
+  integration_name: z.string().optional(),
   state: z.string(),
   attempts: z.number(),
   created_at: z.string(),
@@ -45,7 +46,7 @@ export async function deliveries(edge: Edge, options: DeliveriesOptions): Promis
   const rows = data.deliveries.map((one) => [
     shown(one.id),
     shown(one.receiver),
-    shown(one.integration),
+    shown(one.integration_name ?? one.integration),
     one.state,
     String(one.attempts),
     shownTime(one.created_at),
@@ -78,7 +79,7 @@ export async function deliveriesShow(
   const settled = data.settled_at ? `ended ${shownTime(data.settled_at)}` : '';
   const next = data.next_attempt_at ? `next try ${shownTime(data.next_attempt_at)}` : '';
   const lines = [
-    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shown(data.integration)}`,
+    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shown(data.integration_name ?? data.integration)}`,
     `queued     ${shownTime(data.created_at)}, ${settled || next}`,
     `tries      ${data.attempts}${data.last_error ? `: ${shownList(data.last_error)}` : ''}`,
     ...(data.refused_by ? [`not sent   to ${shownList(data.refused_by)}`] : []),

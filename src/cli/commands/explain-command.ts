@@ -89,7 +89,7 @@ const noEventShape = z.object({
   error: z.string(),
   meant: z
     .object({
-      kind: z.enum(['event', 'alert', 'delivery', 'flight', 'bird']),
+      kind: z.enum(['event', 'alert', 'delivery', 'flight', 'bird', 'silence']),
       id: z.string(),
       region: z.string().optional(),
     })
@@ -122,7 +122,7 @@ async function showWhatIsKnown(
   options: ExplainOptions,
 ): Promise<number> {
   const about = shown(error);
-  if (!meant || meant.kind === 'event') throw new NestwatchError('usage', about);
+  if (!meant || meant.kind === 'event' || meant.kind === 'silence') throw new NestwatchError('usage', about);
   const { kind, id, region } = meant;
   edge.stderr.write(`nestwatch: ${about} This is what is known of it.\n`);
   if (kind === 'alert') return alertsShow(edge, id, options);

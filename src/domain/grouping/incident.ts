@@ -11,6 +11,7 @@
  * notification goes to the incidents of the groups that its alerts come from.
  */
 
+import { createHash } from 'node:crypto';
 import { concerns, type Silence, silenceState } from '../muting/silence.ts';
 import type { Flush } from './flush.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from './group.ts';
@@ -80,4 +81,12 @@ export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readon
     ...rest,
     ...(acknowledged && firingTotal === 0 && !isOver && { acknowledged }),
   };
+}
+
+/**
+ * The incident's key, derived from the group's key as in Alertmanager, so that a team which switches keeps its
+ * incidents apart in the same way.
+ */
+export function incidentKey({ groupKey }: { readonly groupKey: string }): string {
+  return createHash('sha256').update(groupKey).digest('hex');
 }

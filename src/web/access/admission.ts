@@ -8,6 +8,7 @@ import { secretsIn, withoutSecrets } from '../../secret.ts';
 import type { Store } from '../../store/store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
+import { MAX_AUTHOR_LENGTH } from '../requests/silence-request.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
 
 declare module 'hono' {
@@ -36,6 +37,7 @@ export interface Admission {
 
 export function createAdmission({ config, links, store, clock, report }: AdmissionOptions): Admission {
   const identify = createIdentifier(config);
+  const isFirstRefusal = oncePerHour(clock);
 
   const identityOf = (c: Context) =>
     identify({
@@ -66,7 +68,7 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
           return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
         }
         if (!identity.scopes.has(scope)) {
-          if (scope === 'write') await note(c, identity, 403);
+          if (scope === 'write' && isFirstRefusal(identity)) await note(c, identity, 403);
           const scopes = [...identity.scopes].join(', ');
           return refuse(c, 403, `This needs the scope ${scope}; ${identity.name} has ${scopes}.`);
         }
@@ -83,7 +85,9 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
     // Whoever has a token may also send it where it does not belong.
     const clean = (text: string) => withoutSecrets(text, secretsIn(config));
     const write: WriteRecord = {
-      who: name,
+      // A link is nobody's own, so the name is the one that was typed.
+      who:
+        by === 'link' ? plainText(new URLSearchParams(asked).get('author') ?? '', MAX_AUTHOR_LENGTH) : name,
       by,
       from: addressOf(c),
       action: plainText(clean(`${c.req.method} ${c.req.path}${queryOf(c)}`), MAX_ACTION),
@@ -99,6 +103,23 @@ export function createAdmission({ config, links, store, clock, report }: Admissi
       report({ what: 'trouble', stage: 'store', error });
     }
   }
+}
+
+const HOUR_MS = 3_600_000;
+
+/** Whoever may not write could otherwise push the changes of all others out of the record, and fill the log. */
+function oncePerHour(clock: Clock): (identity: Identity) => boolean {
+  const refused = new Set<string>();
+  let untilMs = Number.NEGATIVE_INFINITY;
+  return ({ by, name }) => {
+    if (clock.monotonicMs() >= untilMs) {
+      refused.clear();
+      untilMs = clock.monotonicMs() + HOUR_MS;
+    }
+    const isFirst = !refused.has(`${by} ${name}`);
+    refused.add(`${by} ${name}`);
+    return isFirst;
+  };
 }
 
 const NEEDED = 'A token is needed: as Authorization: Bearer, or as the password of any user.';

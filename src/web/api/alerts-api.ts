@@ -5,6 +5,7 @@ import type { Event } from '../../domain/alert/event.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
 import { idOfPath } from '../../http/page-path.ts';
 import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.ts';
+import { alertOf, findReference } from '../../operator/find-reference.ts';
 import { readAlerts } from '../../operator/shown-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -60,9 +61,14 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
     const id = idOfPath(/\/alerts\/(.+)$/.exec(pathname)?.[1] ?? '');
     if (id === undefined) throw refuse('the id is not encoded as an address is');
     const nowUs = clock.nowUs();
-    const record = await store.transaction(async (tx) =>
-      readAlertRecord(tx, id, alerting, await loadMuting(tx, alerting, recurrences, nowUs)),
-    );
+    const regions = status().regions.map(({ region }) => region);
+    const record = await store.transaction(async (tx) => {
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const known = await readAlertRecord(tx, id, alerting, muting);
+      const meant = known ? undefined : await findReference(tx, id, regions);
+      const meantId = meant && (await alertOf(tx, meant));
+      return known ?? (meantId === undefined ? undefined : readAlertRecord(tx, meantId, alerting, muting));
+    });
     if (!record) return c.json({ error: `Nothing is known of an alert with the id ${id}.` }, 404);
     return c.json(recordJson(record, externalUrl));
   });

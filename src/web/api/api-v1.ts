@@ -166,7 +166,8 @@ function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions
     const regions = status().regions.map(({ region }) => region);
     const query = readDeliveryQuery(search(c.req.url), regions, clock.nowUs());
     const { deliveries, next } = await store.transaction((tx) => tx.outbox.page(query));
-    return c.json({ deliveries: deliveries.map(deliveryJson), ...(next !== undefined && { next }) });
+    const named = deliveries.map((one) => ({ ...deliveryJson(one), integration_name: messages.nameOf(one) }));
+    return c.json({ deliveries: named, ...(next !== undefined && { next }) });
   });
   api.get('/deliveries/:id', async (c) => {
     readQuery(search(c.req.url), []);
@@ -176,6 +177,7 @@ function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions
     const { delivery, notification } = found;
     return c.json({
       ...deliveryJson(delivery),
+      integration_name: messages.nameOf(delivery),
       refused_by: delivery.refusedBy ?? '',
       remaining: delivery.remaining ?? null,
       kind: notification.kind,
@@ -203,7 +205,8 @@ function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
 
 /**
  * A key contains slashes, which a client may or may not have encoded. Instead of a key, a short id, the id of an
- * alert, Bird, Flight or delivery, or a link to a page may be given. Then the newest event of that is explained.
+ * alert, Bird, Flight, delivery or silence, what other programs call an alert (`find-reference.ts`), or a link to a page
+ * may be given. Then the newest event of that is explained.
  */
 function addExplain(
   api: Hono,
@@ -226,7 +229,7 @@ function addExplain(
     if (!explanation) {
       const error = meant
         ? `No event of this ${meant.kind} is kept: ${text}.`
-        : `Nothing is kept under ${text}, no event, alert, Bird, Flight or delivery.`;
+        : `Nothing is kept under ${text}, no event, alert, Bird, Flight, delivery or silence.`;
       return c.json({ error, ...(meant && { meant }) }, 404);
     }
     return c.json(explanationJson(explanation, alerting.rules, externalUrl));

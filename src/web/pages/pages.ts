@@ -31,7 +31,7 @@ export function createPages(options: PagesOptions, languages = LANGUAGES): Hono 
 
 function addOverview(
   pages: Hono,
-  { store, config, status, impairments, alerting, recurrences, clock, report }: PagesOptions,
+  { store, config, status, impairments, alerting, recurrences, messages, clock, report }: PagesOptions,
 ): void {
   pages.get('/', async (c) => {
     const isLive = c.req.query('paused') === undefined;
@@ -50,6 +50,7 @@ function addOverview(
       report({ what: 'trouble', stage: 'store', error });
       return storelessView(asked);
     });
-    return c.html(renderPage(pageOf(c, clock), view));
+    const deliveries = view.deliveries.map((one) => ({ ...one, integration: messages.nameOf(one) }));
+    return c.html(renderPage(pageOf(c, clock), { ...view, deliveries }));
   });
 }

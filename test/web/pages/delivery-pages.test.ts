@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { positioned } from '../../../src/channels/integration-identity.ts';
 import { createDeliveryMessages } from '../../../src/delivery/delivery-message.ts';
 import { load, REGION } from '../../config/load.ts';
 import { groupNotification } from '../../store/contract/sample-records.ts';
@@ -20,9 +21,9 @@ receivers:
 `);
 
 let ids = 0;
-const configured = () => ({
-  alerting: anAlertingConfig({ receivers: CONFIG.receivers }),
-  messages: createDeliveryMessages(CONFIG.receivers, 'http://watch.example.com', () => `test-${++ids}`),
+const configured = (config = CONFIG) => ({
+  alerting: anAlertingConfig({ receivers: config.receivers }),
+  messages: createDeliveryMessages(config.receivers, 'http://watch.example.com', () => `test-${++ids}`),
 });
 
 describe('the page of deliveries', () => {
@@ -42,6 +43,30 @@ describe('the page of deliveries', () => {
     expect(links((await ask('/deliveries?text=http+404')).body)).not.toContain('deliveries/d-1');
     expect((await ask('/deliveries?state=lost')).status).toBe(400);
     expect(body).not.toContain('<option value="nobody">');
+  });
+
+  test('two webhooks of one receiver are told apart', async () => {
+    const config = load(`${REGION}route: { receiver: ops }
+receivers:
+  - name: ops
+    webhook_configs: [{ url: "https://one.example.com/secret" }, { url: "https://two.example.com/secret" }]
+`);
+    const { ask, store } = await serve(configured(config));
+    const deliveries = positioned(config.receivers[0]!.integrations).map(([position, { kind }]) =>
+      aDelivery({ id: `d-${position}`, integration: kind, position }),
+    );
+    await putDeliveries(store, deliveries);
+    const names = ['webhook 1 (one.example.com)', 'webhook 2 (two.example.com)'];
+    const { json } = await ask<{ deliveries: object[] }>('/api/v1/deliveries');
+    const named = names.map((name) => ({ integration: 'webhook', integration_name: name }));
+    expect(json.deliveries).toMatchObject(named.toReversed());
+    const pages = [await ask('/'), await ask('/deliveries'), await ask(`/deliveries/${deliveries[0]!.id}`)];
+    const texts = pages.map(({ body }) => read(body));
+    expect(names.map((name) => texts.map((text) => text.includes(name)))).toEqual([
+      [true, true, true],
+      [true, true, false],
+    ]);
+    expect(texts.join()).not.toContain('secret');
   });
 
   test('a test message is queued for each integration, and an incident that it opens is ended', async () => {

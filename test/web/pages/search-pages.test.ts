@@ -1,12 +1,19 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import { shortId } from '../../../src/domain/alert/short-id.ts';
+import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { alertPath, eventPath } from '../../../src/http/page-path.ts';
 import { load, REGION } from '../../config/load.ts';
+import { groupNotification } from '../../store/contract/sample-records.ts';
 import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
 import { serve } from '../served.ts';
 import { read } from './read.ts';
 
 const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
+
+const GROUP = '{}:{nest="Marketing"}';
 
 async function filled() {
   const served = await serve();
@@ -37,6 +44,47 @@ describe('the search', () => {
     for (const [text, path] of each) {
       const { status, headers } = await ask(`/search?${new URLSearchParams({ text })}`);
       expect([status, headers.location], text).toEqual([303, path]);
+    }
+  });
+
+  test('and explain and alerts show take what other programs call an alert', async () => {
+    const { ask, store, event } = await filled();
+    const alert = (await store.transaction((tx) => tx.alerts.find('FlightFailed/x')))!;
+    const silence = {
+      ...{ matchers: [createMatcher('bird', '=~', 'Trans.*')], createdBy: 'Ben', comment: 'x' },
+      ...{ startsAtUs: NOW_US, endsAtUs: NOW_US + 3_600_000_000, updatedAtUs: NOW_US, recurrence: null },
+    };
+    const ofLabels = '0b6ac2a1-0000-4000-8000-000000000001';
+    const ofAlert = '0b6ac2a1-0000-4000-8000-000000000002';
+    await store.transaction(async (tx) => {
+      await tx.silences.put([
+        { ...silence, id: ofLabels, alertId: null, alertStartsAtUs: null },
+        { ...silence, id: ofAlert, alertId: alert.id, alertStartsAtUs: alert.startsAtUs },
+      ]);
+      const sent = groupNotification('n-2') as GroupNotification;
+      const alerts = sent.alerts.map((one) => ({ ...one, id: alert.id }));
+      await tx.outbox.enqueue({ ...sent, alerts, groupKey: GROUP }, [
+        aDelivery({ id: 'd-2', notificationId: 'n-2', integration: 'pagerduty', lane: `0 ${GROUP}` }),
+      ]);
+    });
+    const dedupKey = createHash('sha256').update(GROUP).digest('hex');
+    const each = [
+      [fingerprint(alert.labels), alertPath(alert.id)],
+      [fingerprint(alert.labels).toUpperCase(), alertPath(alert.id)],
+      [dedupKey, 'deliveries/d-2'],
+      [ofLabels, `silences#silence-${ofLabels}`],
+      [ofAlert, alertPath(alert.id)],
+    ] as const;
+    for (const [text, path] of each) {
+      const { status, headers } = await ask(`/search?${new URLSearchParams({ text })}`);
+      expect([status, headers.location], text).toEqual([303, path]);
+      const explained = await ask<{ event: { key: string } }>(`/api/v1/events/${text}/explain`);
+      expect(explained.json.event?.key, text).toBe(event.key);
+      expect((await ask<{ id: string }>(`/api/v1/alerts/${text}`)).json.id, text).toBe(alert.id);
+    }
+    for (const unknown of ['0123456789abcdef', '0'.repeat(64), ofAlert.replace('2', '3')]) {
+      expect((await ask(`/api/v1/events/${unknown}/explain`)).status).toBe(404);
+      expect((await ask(`/api/v1/alerts/${unknown}`)).status).toBe(404);
     }
   });
 

@@ -25,7 +25,8 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
     const receivers = alerting.receivers
       .filter(({ integrations }) => integrations.length > 0)
       .map(({ name }) => name);
-    const view = { given, regions, receivers, ...found, next: found.next, problem };
+    const deliveries = found.deliveries.map((one) => ({ ...one, integration: messages.nameOf(one) }));
+    const view = { given, regions, receivers, deliveries, next: found.next, problem };
     return c.html(renderDeliveriesPage(page, view), problem ? 400 : 200);
   });
 
@@ -33,9 +34,9 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const id = idOfPath(new URL(c.req.url).pathname.slice('/deliveries/'.length)) ?? '';
     const found = await store.transaction((tx) => tx.outbox.find(id));
-    return found
-      ? c.html(renderDeliveryPage(page, { ...found, message: messages.messageOf(found) }))
-      : c.html(renderUnknownDeliveryPage(page), 404);
+    if (!found) return c.html(renderUnknownDeliveryPage(page), 404);
+    const delivery = { ...found.delivery, integration: messages.nameOf(found.delivery) };
+    return c.html(renderDeliveryPage(page, { ...found, delivery, message: messages.messageOf(found) }));
   });
 
   pages.post('/deliveries/retry', async (c) => {

@@ -11,6 +11,7 @@ import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Store, Transaction } from '../../../store/store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Clock } from '../../../time/clock.ts';
+import { kept } from '../../kept.ts';
 import type { StatusView } from '../../status-view.ts';
 
 /** `unknown`: the watch is interrupted. */
@@ -45,6 +46,7 @@ type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | und
 
 /** How long an answer is cached. */
 export const KEPT_SECONDS = 60;
+const KEPT_MS = KEPT_SECONDS * 1000;
 const NAME_LENGTH = 80;
 /** Impairments that make the status of Birds unknown. It is still known if only notifications fail. */
 const BLINDING = new Set([
@@ -58,7 +60,7 @@ const BLINDING = new Set([
 
 export function createPublicStatus(config: PublicStatusConfig, options: Options): PublicStatus {
   const { store, status, clock } = options;
-  const listed = kept(clock, async () => {
+  const listed = kept(clock, KEPT_MS, async () => {
     const regions = status().regions.map(({ region }) => region);
     return store.transaction(async (tx) => {
       const all = await Promise.all(regions.map((region) => tx.inventory.nests(region)));
@@ -71,7 +73,9 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
           keyOf(nest.region, nest.nestId),
           {
             name: nest.name,
-            read: kept(clock, () => store.transaction((tx) => readNest(tx, nest, config, clock.nowUs()))),
+            read: kept(clock, KEPT_MS, () =>
+              store.transaction((tx) => readNest(tx, nest, config, clock.nowUs())),
+            ),
           },
         ]),
       );
@@ -85,34 +89,6 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
     const blind = impairments.find((one) => isBlind(one, region));
     const view = await nest.read();
     return blind ? { ...view, state: 'unknown', sinceUs: blind.sinceUs } : view;
-  };
-}
-
-/**
- * Shares one read among all who ask within a minute, even while it is in progress. After a failed read the previous
- * value stays.
- */
-function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
-  let last: { readonly untilMs: number; readonly value: Promise<T> } | undefined;
-  let good: Promise<T> | undefined;
-  return () => {
-    // Measured on the monotonic clock: if the wall clock were set back, an answer would be cached for that much
-    // longer.
-    if (last && clock.monotonicMs() < last.untilMs) return last.value;
-    const before = good;
-    const value = read().then(
-      (found) => {
-        good = value;
-        return found;
-      },
-      (error: unknown) => {
-        last = undefined;
-        if (before) return before;
-        throw error;
-      },
-    );
-    last = { untilMs: clock.monotonicMs() + KEPT_SECONDS * 1000, value };
-    return value;
   };
 }
 

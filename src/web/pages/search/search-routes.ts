@@ -45,6 +45,8 @@ function pathOf(meant: Reference): string {
       return alertPath(meant.id);
     case 'delivery':
       return deliveryPath(meant.id);
+    case 'silence':
+      return `silences#silence-${meant.id}`;
     case 'flight':
       return flightPath(meant.region, meant.id);
     default:
