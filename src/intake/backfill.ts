@@ -132,7 +132,7 @@ async function streamsOf(options: BackfillOptions) {
   }
   const watchedSinceUs = () => (notify ? options.fromUs : Number.POSITIVE_INFINITY);
   const shared = { ...options, region, client, inventory, commit, watchedSinceUs };
-  const feeds = createFeeds({ ...shared, hasRoom: () => true, roundMs: () => 0 });
+  const feeds = createFeeds(shared);
   const flights = createFlightReading({ ...shared, options });
   const birds = inventory.birds();
   const streams: BackfilledStream[] = [
@@ -215,6 +215,7 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
       lastPolledUs: 0,
       rows,
       before: new Map(before.map((record) => [record.flightId, record])),
+      endsInLog: new Set<string>(),
       logsRead: new Set<string>(),
       successUs: Number.POSITIVE_INFINITY,
       observedAtUs,
