@@ -57,6 +57,8 @@ export interface BackfillProgress {
   /** The number of finished streams, and of all streams. */
   readonly done: number;
   readonly streams: number;
+  /** From where this run reads the stream: the beginning of the window, or how far an earlier run had read it. */
+  readonly readFromUs: number;
   /** How much of the window has been read in this stream, from 0 to 1. */
   readonly share: number;
   /** New events since the previous step. */
@@ -94,7 +96,7 @@ export async function* backfill(
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
     // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;
-    const step = { feed, bird: inventory.bird(birdId), streams: streams.length };
+    const step = { feed, bird: inventory.bird(birdId), streams: streams.length, readFromUs: atUs };
     if (atUs < toUs) {
       for await (const { untilUs, fresh, unread } of read(atUs)) {
         atUs = Math.max(atUs, Math.min(untilUs, toUs));
