@@ -3,12 +3,11 @@
  * so a month of them fits.
  */
 import { signature } from '../alert/error-signature.ts';
-import type { FlightOutcome } from '../grouping/notification.ts';
 
 /** A Flight that ended, from its event. */
 export interface EndedFlight {
   readonly occurredAtUs: number;
-  readonly status: FlightOutcome;
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly region: string;
   readonly nest: string;
   readonly nestId: string;
