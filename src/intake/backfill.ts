@@ -57,6 +57,8 @@ export interface BackfillProgress {
   /** The number of finished streams, and of all streams. */
   readonly done: number;
   readonly streams: number;
+  /** From where this run reads the stream: the beginning of the window, or how far an earlier run had read it. */
+  readonly readFromUs: number;
   /** How much of the window has been read in this stream, from 0 to 1. */
   readonly share: number;
   /** New events since the previous step. */
@@ -94,7 +96,7 @@ export async function* backfill(
     const before = await store.transaction((tx) => tx.streams.backfilled(stream));
     // A backfill that began at another instant says nothing about this one.
     let atUs = before?.fromUs === fromUs ? Math.min(before.untilUs, toUs) : fromUs;
-    const step = { feed, bird: inventory.bird(birdId), streams: streams.length };
+    const step = { feed, bird: inventory.bird(birdId), streams: streams.length, readFromUs: atUs };
     if (atUs < toUs) {
       for await (const { untilUs, fresh, unread } of read(atUs)) {
         atUs = Math.max(atUs, Math.min(untilUs, toUs));
@@ -132,7 +134,7 @@ async function streamsOf(options: BackfillOptions) {
   }
   const watchedSinceUs = () => (notify ? options.fromUs : Number.POSITIVE_INFINITY);
   const shared = { ...options, region, client, inventory, commit, watchedSinceUs };
-  const feeds = createFeeds({ ...shared, hasRoom: () => true, roundMs: () => 0 });
+  const feeds = createFeeds(shared);
   const flights = createFlightReading({ ...shared, options });
   const birds = inventory.birds();
   const streams: BackfilledStream[] = [
@@ -215,6 +217,7 @@ function createFlightReading({ options, region, inventory, commit, watchedSinceU
       lastPolledUs: 0,
       rows,
       before: new Map(before.map((record) => [record.flightId, record])),
+      endsInLog: new Set<string>(),
       logsRead: new Set<string>(),
       successUs: Number.POSITIVE_INFINITY,
       observedAtUs,

@@ -31,10 +31,6 @@ interface FeedsOptions {
   readonly report: Report;
   /** On the service's clock. What happened to the Bird (or, for '', to the region) before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
-  /** Whether there is room for requests that can wait. */
-  readonly hasRoom: () => boolean;
-  /** How long polling every Bird once takes at the current rate. */
-  readonly roundMs: () => number;
 }
 
 export interface Feeds {

@@ -195,7 +195,7 @@ export class Polls {
   async #read({ name, once }: Poll, signal: AbortSignal): Promise<Reading> {
     if (name === INVENTORY) return this.#readInventory(once);
     await this.#options.serviceClock.begun();
-    return this.#options.streams.read(name, signal, once);
+    return this.#options.streams.read(name, signal);
   }
 
   async #readInventory(once: boolean): Promise<Reading> {

@@ -85,9 +85,7 @@ export class RegionIntake {
     const birdsAdded = () => this.#polls.birdsAdded();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
-    const hasRoom = () => this.#schedule.isAimKept();
-    const roundMs = () => this.#schedule.roundMs();
-    const feeds = createFeeds({ ...parts, watchedSinceUs, hasRoom, roundMs });
+    const feeds = createFeeds({ ...parts, watchedSinceUs });
     this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });

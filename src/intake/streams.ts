@@ -121,12 +121,12 @@ export class Streams {
     if (streams && this.#mayRest(streams, birdId)) this.#schedule.remove(streams.flightsName);
   }
 
-  /** Polls a stream once. `isOnly` if no other poll of it follows. Throws what the service or the store threw. */
-  async read(name: string, signal: AbortSignal, isOnly: boolean): Promise<Reading> {
+  /** Polls a stream once. Throws what the service or the store threw. */
+  async read(name: string, signal: AbortSignal): Promise<Reading> {
     const streams = this.#birds.get(birdIdOf(name));
     if (feedOf(name) === 'flight') {
       if (!streams) return NOTHING_READ;
-      const { again, more, ...rest } = await streams.flights.poll({ isOnly });
+      const { again, more, ...rest } = await streams.flights.poll();
       return { againMs: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
     }
     const log = name === NOTIFICATIONS ? this.#notifications : streams?.log;

@@ -14,7 +14,8 @@
  * rising → holding on a refusal, on a latency above its band, or on reaching the remembered level; holding → holding,
  * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it: a
  * level that is not used proves nothing. A refusal that the level probably did not cause (`refusal-cause.ts`) does not
- * change it; but nothing is sent before its `Retry-After` is over.
+ * change it; but nothing is sent before its `Retry-After` is over. In a pause of more than some minutes single requests
+ * probe whether the service means it, since one absurd answer of a gateway must not blind a region for an hour.
  *
  * Many refusals in a short time cut the level far down, and a limit that fell looks the same as a passing fault. So the
  * level that was accepted before is remembered. Once answers are clean again, the level returns to it quickly, on a
@@ -79,6 +80,9 @@ const LEAST_DEPTH = 0.05;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_OWN_PAUSE_MS = 60_000;
 
+/** How often one request is sent in a pause that the service asked for. Longer pauses also teach no more. */
+const PROBE_EVERY_MS = 300_000;
+
 const BUCKET_SECONDS = 0.5;
 
 /** Latency causes no more than one cut in this time. */
@@ -110,6 +114,9 @@ export class Rate {
   #isAfterPause = false;
   #filledAtMs: number;
   #pausedUntilMs: number;
+  /** When the next probe of a pause is due, and when the last one was sent. */
+  #probeAtMs = 0;
+  #probedAtMs = Number.POSITIVE_INFINITY;
   #lastTakeMs: number;
   /** A request has waited for a token since the last one was sent, so it is the level that holds requests back. */
   #isAwaited = false;
@@ -147,8 +154,8 @@ export class Rate {
   /** How long until the next request may be sent; 0 for now. If it must wait, the level counts as fully used. */
   waitMs(nowMs: number): number {
     this.#fill(nowMs);
-    const pauseMs = this.#pausedUntilMs - nowMs;
-    const tokenMs = ((1 - this.#tokens) * 1000) / this.#level;
+    const pauseMs = Math.min(this.#pausedUntilMs, this.#probeAtMs) - nowMs;
+    const tokenMs = this.#isPaused(nowMs) ? 0 : ((1 - this.#tokens) * 1000) / this.#level;
     const waitMs = Math.max(0, pauseMs, tokenMs);
     // Less than a microsecond is a rounding error.
     if (waitMs < 0.001) return 0;
@@ -171,6 +178,10 @@ export class Rate {
   /** A request is sent. */
   take(nowMs: number): void {
     this.#fill(nowMs);
+    if (this.#isPaused(nowMs)) {
+      this.#probedAtMs = nowMs;
+      this.#probeAtMs = nowMs + PROBE_EVERY_MS;
+    }
     this.#tokens = Math.max(0, this.#tokens - 1);
     // The request that waited may have been given up since, so at most the time of two tokens is counted.
     if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
@@ -183,6 +194,11 @@ export class Rate {
   /** The service answered a request without asking to slow down. */
   answered(latencyMs: number, nowMs: number): void {
     this.#refusalsInRow = 0;
+    // Answers to requests that were sent before the refusal say nothing about the pause.
+    if (this.#isPaused(nowMs) && nowMs - latencyMs > this.#probedAtMs - 1) {
+      this.#pausedUntilMs = nowMs;
+      this.#filledAtMs = nowMs;
+    }
     this.#cause.accepted(this.#level);
     this.#cleanRequests += 1;
     if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
@@ -213,7 +229,7 @@ export class Rate {
       return true;
     }
     if (isNew) this.#rememberBorne(nowMs);
-    this.#beginClean(nowMs, retryAfterMs ?? 0);
+    this.#beginClean(nowMs, Math.min(retryAfterMs ?? 0, PROBE_EVERY_MS));
     const pauseMs = this.#pause(Math.max(ownPauseMs(this.#refusalsInRow), retryAfterMs ?? 0), nowMs);
     if (!isNew) return false;
     this.#cutAtMs = nowMs;
@@ -261,6 +277,8 @@ export class Rate {
   #pause(leastMs: number, nowMs: number): number {
     const pauseMs = leastMs * (1 + this.#random() / 10);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
+    this.#probeAtMs = nowMs + PROBE_EVERY_MS;
+    this.#probedAtMs = Number.POSITIVE_INFINITY;
     this.#tokens = 0;
     this.#filledAtMs = Math.max(this.#filledAtMs, this.#pausedUntilMs);
     return pauseMs;
@@ -295,11 +313,15 @@ export class Rate {
     this.#cutFrom = Math.max(this.#cutFrom, this.#level);
     this.#plateauMs = Math.max(
       PLATEAU_MS,
-      PLATEAU_PER_PAUSE * pauseMs,
+      PLATEAU_PER_PAUSE * Math.min(pauseMs, PROBE_EVERY_MS),
       (PLATEAU_REQUESTS * 1000) / this.#level,
     );
     if (this.#phase === 'rising') this.#cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
     else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
+  }
+
+  #isPaused(nowMs: number): boolean {
+    return nowMs < this.#pausedUntilMs;
   }
 
   #bucket() {

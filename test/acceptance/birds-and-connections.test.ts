@@ -62,6 +62,29 @@ test('a Bird that had stopped before nestwatch first saw it is late by its last 
   ]);
 });
 
+test('a Bird whose last Flight was long before the first start is late at once, and says since when', async () => {
+  const expected = rule('BirdStale', {
+    match: parseMatchers('bird="Publish"'),
+    expectEveryMs: 24 * 3_600_000,
+  });
+  await oneBird(
+    (past, id) => {
+      for (const days of [30, 3]) {
+        const startedAtUs = past.nowUs() - days * 86_400_000_000;
+        past.startFlight(id, { startedAtUs, endsAs: 'succeeded', fliesForMs: 60_000 });
+      }
+    },
+    [expected],
+  );
+  await stage.minutesPass(5);
+  const [alert] = stage.received().flatMap(({ alerts }) => alerts);
+  expect(received()).toEqual(['BirdStale firing warning']);
+  expect(alert!.annotations.description).toBe(
+    'Its last Flight started on 29 Jun 2026, 12:00 UTC; one is expected every 24 h.',
+  );
+  expect(stage.forwarded()).toEqual([]);
+});
+
 describe('a Bird whose trigger fails', () => {
   test('is reported before the service deactivates it, then its deactivation, then that it is active again', async () => {
     const { world, birdId } = await oneBird();

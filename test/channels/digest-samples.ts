@@ -14,10 +14,10 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     const place = { region: 'eu', nest: text, nestId: String(bird % 2), bird: text, birdId: String(bird) };
     const flight = { ...place, occurredAtUs: NOW_US, message: `${text} ${'x'.repeat(bird % 26)}` };
     for (let flights = 0; flights < 6; flights += 1) {
-      tally.add({ ...flight, succeeded: true, durationUs: 90e6 }, true);
-      tally.add({ ...flight, succeeded: true, durationUs: 60e6 }, false);
+      tally.add({ ...flight, status: 'succeeded', durationUs: 90e6 }, true);
+      tally.add({ ...flight, status: 'succeeded', durationUs: 60e6 }, false);
     }
-    tally.add({ ...flight, succeeded: false, durationUs: null }, true);
+    tally.add({ ...flight, status: 'failed', durationUs: null }, true);
   }
   const firing = (alertname: string, number: number) => ({
     id: `${alertname}/${number}`,

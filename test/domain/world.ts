@@ -61,6 +61,7 @@ interface Seen {
   readonly seenAt?: number;
   readonly place?: Place;
   readonly message?: string;
+  readonly attributes?: Event['attributes'];
   readonly historic?: boolean;
   readonly birdStatus?: string;
 }

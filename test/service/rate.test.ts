@@ -121,6 +121,30 @@ describe('the spacing', () => {
 });
 
 describe('a refusal', () => {
+  test('that asks for an absurd pause is probed every five minutes, and forgotten if a probe is answered', () => {
+    const one = start({ startPerSecond: 10 });
+    one.saturated(60_000);
+    const before = one.rate.level();
+    one.refused(30_000_000);
+    one.rate.answered(10, one.now());
+    // What was sent before was answered since, which says nothing.
+    expect(one.rate.waitMs(one.now())).toBe(300_000);
+    for (let probes = 0; probes < 3; probes += 1) {
+      one.passes(300_000);
+      expect(one.rate.waitMs(one.now())).toBe(0);
+      one.rate.take(one.now());
+      expect(one.rate.waitMs(one.now())).toBe(300_000);
+      one.passes(50);
+      if (probes < 2) one.refused(30_000_000, one.now() - 50);
+    }
+    expect(one.rate.pausedMs(one.now())).toBeGreaterThan(1_000_000);
+    one.rate.answered(50, one.now());
+    expect(one.rate.pausedMs(one.now())).toBe(0);
+    expect(one.saturated(60_000)).toBeGreaterThan(30);
+    one.saturated(2 * 3_600_000);
+    expect(one.rate.level()).toBeGreaterThan(0.9 * before);
+  });
+
   test('makes a pause of at least Retry-After, and at least a second', () => {
     const asked = start();
     asked.refused(7000);

@@ -131,13 +131,17 @@ function sectionsOf(digest: Digest): Section[] {
 }
 
 function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
-  const { failed, succeeded, birdsFailing, nestsFailing } = flights;
+  const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing } = flights;
   const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
     .map(({ reason, count }) => `${count} ${REASONS.get(reason) ?? reason}`)
     .join(', ');
   const rows: Row[] = [
-    { lead: 'Flights', what: `${failed} failed, ${succeeded} succeeded`, note: failed > 0 ? where : '' },
+    {
+      lead: 'Flights',
+      what: `${failed} failed, ${succeeded} succeeded${cancelled > 0 ? `, ${cancelled} cancelled` : ''}`,
+      note: failed > 0 ? where : '',
+    },
     {
       lead: 'Recovered',
       what:

@@ -13,6 +13,7 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
     to: formatInstant(digest.toUs),
     flights_failed: flights.failed,
     flights_succeeded: flights.succeeded,
+    flights_cancelled: flights.cancelled ?? 0,
     birds_failing: flights.birdsFailing,
     nests_failing: flights.nestsFailing,
     birds: flights.birds.map(({ region, nest, bird, ...counts }) => ({

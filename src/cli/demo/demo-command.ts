@@ -18,6 +18,7 @@ import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { untilStopped } from '../until-stopped.ts';
 import { type CaughtMail, openCatcher } from './demo-catcher.ts';
+import { createDemoProgress } from './demo-progress.ts';
 import { summarise } from './demo-summary.ts';
 
 const REGIONS = ['eu', 'us'] as const;
@@ -28,8 +29,6 @@ const PAGE_PORT = 9465;
 const ARRIVAL_MS = 3_000;
 /** The longest such wait, for a busy machine. It ends as soon as all events have arrived. */
 const LONGEST_ARRIVAL_MS = 60_000;
-/** Events that became visible this shortly before the demo was interrupted do not count as lost. */
-const UNDER_WAY_MS = 15_000;
 
 interface DemoOptions {
   readonly for?: string | undefined;
@@ -48,8 +47,10 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     regions.push({ region, world, server: await openSimulator({ world, host: '127.0.0.1', port: 0 }) });
   }
   const alerts: Extract<Happening, { what: 'alert' }>[] = [];
+  const progress = createDemoProgress();
   const catcher = await openCatcher((mail) => print(`${timeOf(clock)}  mail   ${firstLines(mail)}`));
   const app = await assembleDemo(edge, demoConfig(regions, catcher.smarthost, catcher.url), (happening) => {
+    progress.hear(happening);
     if (happening.what !== 'alert') return;
     alerts.push(happening);
     const { region, alertname, state } = happening;
@@ -89,8 +90,6 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   await Promise.race([waiting, stopped, app.fatal]);
   const wasInterrupted = stop.signal.aborted;
   if (wasInterrupted) lookAtTruth();
-  // After an interruption, the demo does not wait for the latest events.
-  const underWaySinceUs = wasInterrupted ? clock.nowUs() - UNDER_WAY_MS * 1000 : Number.POSITIVE_INFINITY;
   stop.abort();
   await running;
   await app.close();
@@ -109,7 +108,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     mails: catcher.caught.mails.length,
     webhooks: catcher.caught.webhooks.length,
     webhooksAgain: catcher.caught.webhooksAgain,
-    underWaySinceUs,
+    progress,
     // Events after the truth was read are neither lost nor invented.
     eventKeys: catcher.caught.eventKeys.filter((key) => asked.has(key) || !later.has(key)),
   });

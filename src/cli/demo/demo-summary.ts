@@ -1,6 +1,7 @@
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { howMany } from '../../text/counts.ts';
 import { regionName } from '../../text/region-name.ts';
+import type { DemoProgress } from './demo-progress.ts';
 
 /** What the demo received, and what really happened at the simulated service. */
 interface DemoFigures {
@@ -17,8 +18,8 @@ interface DemoFigures {
   /** Further calls that repeated an earlier id. */
   readonly webhooksAgain: number;
   readonly eventKeys: readonly string[];
-  /** Events that became visible after this were still on their way when the demo was stopped. */
-  readonly underWaySinceUs: number;
+  /** How far the daemon got with an event that was not received. */
+  readonly progress: Pick<DemoProgress, 'of'>;
 }
 
 interface DemoSummary {
@@ -28,13 +29,21 @@ interface DemoSummary {
   readonly invented: number;
 }
 
+const WORDS = { unread: 'not read yet', read: 'read, not delivered yet' } as const;
+
+/** The most events that are named one by one. */
+const MOST_NAMED = 10;
+
 export function summarise(figures: DemoFigures): DemoSummary {
   const received = new Set(figures.eventKeys);
   const truth = figures.regions.flatMap((region) => region.truth);
   const known = new Set(truth.map((event) => event.key));
   const missing = truth.filter((event) => !received.has(event.key));
-  const underWay = missing.filter(({ visibleAtUs }) => visibleAtUs > figures.underWaySinceUs).length;
-  const lost = missing.length - underWay;
+  const untold = missing.flatMap((event) => {
+    const state = figures.progress.of(event);
+    return state === 'shown' ? [] : [`${event.key} (${WORDS[state]})`];
+  });
+  const lost = missing.length - untold.length;
   const repeated = figures.eventKeys.length - received.size;
   const invented = [...received].filter((key) => !known.has(key)).length;
   const lines = figures.regions.map(({ region, truth: events, fired, resolved }) => {
@@ -51,7 +60,9 @@ export function summarise(figures: DemoFigures): DemoSummary {
           `  ${howMany(figures.webhooksAgain, 'webhook')} came again under the id of the first try, since its answer was late`,
         ]
       : []),
-    ...(underWay > 0 ? [`  ${howMany(underWay, 'event')} still under way when it was stopped`] : []),
+    ...(untold.length > 0 ? [`  ${howMany(untold.length, 'event')} not yet told:`] : []),
+    ...untold.slice(0, MOST_NAMED).map((event) => `    ${event}`),
+    ...(untold.length > MOST_NAMED ? [`    and ${untold.length - MOST_NAMED} more`] : []),
   ].join('\n');
   return { text, lost, repeated, invented };
 }

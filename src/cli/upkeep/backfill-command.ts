@@ -28,6 +28,8 @@ interface Outcome {
   readonly region: string;
   readonly events: number;
   readonly unread: number;
+  /** From where the streams were read: later than `--from` if an earlier run had read all of them up to there. */
+  readonly read_from: string;
 }
 
 /**
@@ -69,7 +71,11 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
     for (const release of heard) release();
     await store.close();
   }
-  edge.stdout.write(options.json ? jsonText({ regions: outcomes }) : outcomes.map(sentenceOf).join(''));
+  edge.stdout.write(
+    options.json
+      ? jsonText({ regions: outcomes })
+      : outcomes.map((one) => sentenceOf(one, { fromUs, toUs })).join(''),
+  );
   return 0;
 }
 
@@ -94,6 +100,7 @@ async function backfillRegion(
   const client = createServiceClient({ region, transport, clock, random, report });
   const bar = createProgressBar(edge);
   let [events, unread] = [0, 0];
+  let readFromUs = part.toUs;
   try {
     const reading = backfill(
       {
@@ -112,6 +119,7 @@ async function backfillRegion(
     for await (const progress of reading) {
       events += progress.fresh;
       unread += progress.unread;
+      readFromUs = Math.min(readFromUs, progress.readFromUs);
       const { done, streams, share, feed, bird } = progress;
       const all = share === 1 ? done / streams : (done + share) / streams;
       const what = `${feed}${bird ? ` of ${shown(bird).slice(0, 30)}` : ''}`;
@@ -122,10 +130,19 @@ async function backfillRegion(
     await client.close();
     await transport.close();
   }
-  return { region: region.name, events, unread };
+  return { region: region.name, events, unread, read_from: formatInstant(readFromUs) };
 }
 
-function sentenceOf({ region, events, unread }: Outcome): string {
+function sentenceOf(
+  { region, events, unread, read_from: readFrom }: Outcome,
+  { fromUs, toUs }: { readonly fromUs: number; readonly toUs: number },
+): string {
+  const before =
+    readFrom === formatInstant(fromUs)
+      ? ''
+      : readFrom === formatInstant(toUs)
+        ? '; nothing was read, since all of it had been read before'
+        : `; read from ${readFrom} on, since what is older had been read before`;
   const gaps = unread > 0 ? `; ${howMany(unread, 'stretch', 'stretches')} of Flights could not be read` : '';
-  return `${region}: ${howMany(events, 'new event')}${gaps}\n`;
+  return `${region}: ${howMany(events, 'new event')}${before}${gaps}\n`;
 }

@@ -4,10 +4,10 @@
  */
 import { signature } from '../alert/error-signature.ts';
 
-/** A Flight that failed or succeeded, from its event. */
+/** A Flight that ended, from its event. */
 export interface EndedFlight {
   readonly occurredAtUs: number;
-  readonly succeeded: boolean;
+  readonly status: 'succeeded' | 'failed' | 'cancelled';
   readonly region: string;
   readonly nest: string;
   readonly nestId: string;
@@ -55,6 +55,8 @@ export interface FlightTally {
   result(limit: number): {
     readonly failed: number;
     readonly succeeded: number;
+    /** Absent in digests that were queued before cancelled Flights were counted. */
+    readonly cancelled?: number;
     readonly nests: readonly Failures[];
     readonly nestsFailing: number;
     readonly birds: readonly Failures[];
@@ -93,6 +95,7 @@ export function createFlightTally(): FlightTally {
   const causes = new Map<string, CountedCause>();
   let failed = 0;
   let succeeded = 0;
+  let cancelled = 0;
 
   function countCause(flight: EndedFlight, key: string, place: Place): void {
     const error = signature(flight.message);
@@ -107,17 +110,21 @@ export function createFlightTally(): FlightTally {
 
   return {
     add(flight, isCurrent) {
-      const { region, nest, nestId, bird, birdId } = flight;
+      const { region, nest, nestId, bird, birdId, status } = flight;
+      if (status === 'cancelled') {
+        if (isCurrent) cancelled += 1;
+        return;
+      }
       const place = { region, nest: nest || nestId, bird: bird || birdId };
       const key = JSON.stringify([region, birdId]);
       const own = counted(birds, key, place);
-      if (flight.succeeded && flight.durationUs !== null) {
+      if (status === 'succeeded' && flight.durationUs !== null) {
         (isCurrent ? own.now : own.before).add(flight.durationUs);
       }
       if (!isCurrent) return;
       const around = counted(nests, JSON.stringify([region, nestId]), { ...place, bird: '' });
-      for (const one of [own, around]) one[flight.succeeded ? 'succeeded' : 'failed'] += 1;
-      if (flight.succeeded) {
+      for (const one of [own, around]) one[status] += 1;
+      if (status === 'succeeded') {
         succeeded += 1;
         return;
       }
@@ -133,6 +140,7 @@ export function createFlightTally(): FlightTally {
       return {
         failed,
         succeeded,
+        cancelled,
         nests: failingNests.slice(0, limit),
         nestsFailing: failingNests.length,
         birds: failingBirds.slice(0, limit),

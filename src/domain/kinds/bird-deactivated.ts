@@ -1,8 +1,9 @@
 /**
  * A Bird stopped being active: the service says so in a notification or the Bird's log, or the inventory saw it.
  *
- * All facts about one deactivation belong to one alert. What the service did itself is critical. A Bird that was only
- * seen to leave `active`, or `FlowSuspended`, may have been switched off by a person and is a warning. `Suspended` in
+ * All facts about one deactivation belong to one alert. What the service did itself is critical. `Deactivated` with an
+ * initiator was done by a person, and a Bird that was only seen to leave `active`, or `FlowSuspended`, may have been: both
+ * are a warning. `Suspended` in
  * the Bird's log is always a person's action: it fires nothing by itself (the change of status does), but explains an
  * alert that fires.
  *
@@ -55,6 +56,15 @@ export function isDeactivation(event: Event): boolean {
   return SEVERITY.has(event.type) && birdOf(event) !== '';
 }
 
+/** True for a deactivation that the service did itself, as far as it says who did it. */
+export function isByService(event: Event): boolean {
+  return SEVERITY.get(event.type) === 'critical' && initiatorOf(event) === '';
+}
+
+function initiatorOf({ attributes }: Event): string {
+  return plainText(String(attributes.initiator ?? ''), MAX_INITIATOR_LENGTH).trim();
+}
+
 export const birdDeactivated = defineKind({
   name: 'BirdDeactivated',
   fires: 'the service or a person deactivated or suspended the Bird',
@@ -87,7 +97,7 @@ export const birdDeactivated = defineKind({
       return {
         subject: `bird/${subjectPart(place.birdId)}`,
         labels: placeLabels(place),
-        severity: SEVERITY.get(fact.event.type)!,
+        severity: isByService(fact.event) ? 'critical' : 'warning',
       };
     }
     const { place, status, previous, endedUnwatched } = fact;
@@ -133,12 +143,12 @@ export const birdDeactivated = defineKind({
 function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: Context): Change {
   const { event } = fact;
   const place = placeOf(event);
-  const isByService = SEVERITY.get(event.type) === 'critical';
-  const initiator = plainText(String(event.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
+  const initiator = initiatorOf(event);
   const by = initiator === '' ? '' : ` by ${initiator}`;
-  const summary = isByService
+  const done = event.type === 'bird_log.Deactivated' ? 'deactivated' : 'suspended';
+  const summary = isByService(event)
     ? `The service deactivated ${birdName(place)} ${whereabouts(place)}`
-    : `${birdName(place)} ${whereabouts(place)} was suspended${by}`;
+    : `${birdName(place)} ${whereabouts(place)} was ${done}${by}`;
   const message = event.message || alert.annotations.description || '';
   const renewed = alert.state === 'firing';
   return fire(

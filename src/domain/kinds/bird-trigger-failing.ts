@@ -16,7 +16,7 @@ import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
-import { DEACTIVATIONS, isDeactivation } from './bird-deactivated.ts';
+import { DEACTIVATIONS, isByService, isDeactivation } from './bird-deactivated.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
@@ -171,7 +171,8 @@ function since(memory: Memory, endedUs: number): Memory {
 
 function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
   if (isDeactivation(event)) {
-    return endRow(alert, event.occurredAtUs, () => 'the service deactivated the Bird', context, 'superseded');
+    const by = () => (isByService(event) ? 'the service deactivated the Bird' : 'the Bird was switched off');
+    return endRow(alert, event.occurredAtUs, by, context, 'superseded');
   }
   const how = RESTARTS.get(event.type);
   if (how === undefined) return undefined;

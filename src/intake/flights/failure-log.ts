@@ -29,7 +29,7 @@ interface FailureLogOptions {
   readonly pageSize: () => number;
 }
 
-interface FailureLog {
+export interface FailureLog {
   readonly failure?: FlightLogEntry | undefined;
   readonly endedAt?: Instant | undefined;
 }

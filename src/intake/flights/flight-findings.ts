@@ -3,14 +3,15 @@ import type { Event } from '../../domain/alert/event.ts';
 import type { Fact } from '../../domain/alert/fact.ts';
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
-import { formatInstant, type Instant } from '../../time/instant.ts';
+import { formatInstant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
 import { flightEvent, type Names } from '../entry-event.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { markPast } from '../mark-past.ts';
 import { ActiveAgain } from './active-again.ts';
-import type { ReadFailureLog } from './failure-log.ts';
+import type { FailureLog, ReadFailureLog } from './failure-log.ts';
 import type { FlightRows } from './flight-rows.ts';
+import { endOf } from './known-flights.ts';
 
 /** The statuses that end a Flight. An unknown status becomes an event too, but the Flight stays open. */
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
@@ -48,6 +49,8 @@ export interface Reading {
   readonly rows: FlightRows;
   /** The previously known records of these Flights. */
   readonly before: ReadonlyMap<string, FlightRecord>;
+  /** Failed Flights from before the first reading's beginning of which only the log may show when they ended. */
+  readonly endsInLog: ReadonlySet<string>;
   /** Failed Flights that wait for their reason and whose log did not show it. */
   readonly logsRead: ReadonlySet<string>;
   /**
@@ -92,7 +95,8 @@ export class FlightFinder {
     const record = reading.before.get(flight.id);
     const ended = ENDED.has(flight.status);
     const startedAtUs = flight.startedAt?.us ?? 0;
-    if (!record && ended && this.#isHistory(flight, reading)) return;
+    const log = record ? undefined : await this.#logOfEnd(flight, reading);
+    if (!record && ended && this.#isHistory(flight, reading, log)) return;
     if (!record && ended && startedAtUs > 0 && startedAtUs <= reading.prunedUs) {
       found.duplicates += 1;
       return;
@@ -120,7 +124,12 @@ export class FlightFinder {
       ends: (record?.ends ?? 0) + (ended ? 1 : 0),
     };
     if (flight.status === 'active' || flight.status === '') found.changes.push(next);
-    else await this.#addStatus(flight, record, next, reading, found);
+    else await this.#addStatus(flight, record, next, reading, found, log);
+  }
+
+  /** The log of a Flight from before the first reading's beginning, if only that may show when it ended. */
+  async #logOfEnd({ id }: Flight, { birdId, rows, endsInLog }: Reading): Promise<FailureLog | undefined> {
+    return endsInLog.has(id) ? this.#readFailureLog(birdId, id, rows, 'reason') : undefined;
   }
 
   /** Whether the Flight is shown as active after its end, and that is not believed yet. */
@@ -138,10 +147,11 @@ export class FlightFinder {
    * Whether the Flight started before the first reading's beginning and, as far as known, had ended when the watch
    * began.
    */
-  #isHistory(flight: Flight, { birdId, serviceNowUs }: Reading): boolean {
+  #isHistory(flight: Flight, { birdId, serviceNowUs }: Reading, log: FailureLog | undefined): boolean {
     const startedAtUs = flight.startedAt?.us ?? 0;
     if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs(birdId)) return false;
-    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs(birdId);
+    const endedAt = endOf(flight, serviceNowUs) ?? log?.endedAt;
+    return (endedAt?.us ?? startedAtUs) < this.#options.watchedSinceUs(birdId);
   }
 
   /** Whether an end at `us` is read by the first poll of a Bird that is watched again. */
@@ -184,6 +194,7 @@ export class FlightFinder {
     next: FlightRecord,
     reading: Reading,
     found: Findings,
+    logOfEnd: FailureLog | undefined,
   ): Promise<void> {
     const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
     // When an unknown status began is not known either. The start is used, so that the event always has the same
@@ -208,7 +219,8 @@ export class FlightFinder {
     const isUndated = historic && next.startedAtUs === 0;
     const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
     const purpose = isNeeded ? 'reason' : flight.errorMessages ? 'step' : 'reason again';
-    const log = asksLog ? await this.#readFailureLog(birdId, flight.id, rows, purpose) : undefined;
+    const log =
+      logOfEnd ?? (asksLog ? await this.#readFailureLog(birdId, flight.id, rows, purpose) : undefined);
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
     const reason = flight.errorMessages || log?.failure?.message;
     if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {
@@ -245,14 +257,4 @@ function failedSinceUs(record: FlightRecord | undefined): number | undefined {
 export function isMissed({ attributes }: Event, { before, cursorUs, fromUs }: Reading): boolean {
   const isOpen = before.get(String(attributes.flight_id))?.open;
   return cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;
-}
-
-/**
- * When the Flight ended: start + duration, which is taken as seconds. Undefined if one is missing, or if the result
- * is in the service's future, because the unit is then another one.
- */
-function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
-  if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;
-  const us = startedAt.us + Math.round(durationSeconds * 1_000_000);
-  return us <= serviceNowUs ? { us, text: formatInstant(us) } : undefined;
 }

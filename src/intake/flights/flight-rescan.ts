@@ -3,11 +3,9 @@
  * completeness is checked by reading again:
  * - Once an hour a poll begins a day back, which costs no extra request. A poll that begins that far back anyway,
  *   because no Flight has started since, verifies as much.
- * - Once a day, all failed Flights within the retention and all active ones are read as well. This looks back beyond
- *   the first start too: a Flight that was active then may have failed before its Bird was first polled.
- * - Once, the active Flights that started before the first poll's window are read, since nothing else would show
- *   their ends before the daily reading. The first poll does it if the rate allows each Bird its interval. Otherwise
- *   it is delayed by up to some rounds over all Birds, so that every other Bird gets its first poll sooner.
+ * - Once a day, all active Flights and all failed ones within the retention are read as well.
+ * - The first poll of a Bird reads these too. Nothing else shows the Flights that started before its window and were
+ *   active when the watch began: those that are still active, and those that have failed since.
  *
  * A service may always fail to list so much, while it answers what a poll must ask. So if such a poll fails, one of
  * its extra parts is put off, and the polls of the Bird go on.
@@ -22,8 +20,6 @@ interface FlightRescanOptions {
   readonly random: Random;
   readonly overlapUs: () => number;
   readonly firstFromUs: (birdId: string) => number;
-  /** How long polling every Bird once takes at the current rate. */
-  readonly roundMs: () => number;
 }
 
 /** A Bird, and its row in the columns. */
@@ -38,19 +34,12 @@ export interface FlightScope {
   readonly fromUs: number;
   /** The earliest start of the failed Flights that it also reads; undefined if it reads none. */
   readonly wholeFromUs: number | undefined;
-  /** Whether it also reads all active Flights; `later` if a poll soon after has to. */
-  readonly active: 'now' | 'later' | 'no';
+  /** Whether it also reads all active Flights. */
+  readonly active: boolean;
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/**
- * The first reading of active Flights is spread over this many rounds, and so takes about a twentieth of their
- * requests.
- */
-const ACTIVE_WITHIN_ROUNDS = 12;
-/** The longest delay of that reading, even if the rounds take longer. */
-const ACTIVE_WITHIN_MS = HOUR_MS / 2;
 /** When a part that failed is tried again. */
 const PUT_OFF_MS = HOUR_MS / 2;
 /** Less than a day, since a Bird's polls are some minutes apart and failed Flights are to be read within a day. */
@@ -61,8 +50,8 @@ export class FlightRescans {
   readonly #options: FlightRescanOptions;
   readonly #dayDueMs: Column<number>;
   readonly #wholeDueMs: Column<number>;
-  /** Infinity if all active Flights were read. */
-  readonly #activeDueMs: Column<number>;
+  /** Whether the first reading of all active Flights is still to be done. */
+  readonly #isActiveLeft: Column<boolean>;
   /** When the last poll succeeded, on the service's clock; 0 before the first. */
   readonly #serviceNowUs: Column<number>;
   readonly #verifiedUs: Column<number>;
@@ -74,7 +63,7 @@ export class FlightRescans {
     this.#options = options;
     this.#dayDueMs = columns.add(0);
     this.#wholeDueMs = columns.add(0);
-    this.#activeDueMs = columns.add(Number.POSITIVE_INFINITY);
+    this.#isActiveLeft = columns.addChoice(false);
     this.#serviceNowUs = columns.add(0);
     this.#verifiedUs = columns.add(0);
   }
@@ -85,6 +74,12 @@ export class FlightRescans {
     this.#dayDueMs.set(row, clock.monotonicMs());
     // All Birds start together, so each gets a random time. It comes soon, since a run may be short.
     this.#wholeDueMs.set(row, clock.monotonicMs() + random() * HOUR_MS);
+  }
+
+  /** To be called before the first poll of a Bird whose Flights from before the poll's window are not known. */
+  readsAll(row: number): void {
+    this.#wholeDueMs.set(row, this.#options.clock.monotonicMs());
+    this.#isActiveLeft.set(row, true);
   }
 
   /** To be called when the row is removed. */
@@ -100,33 +95,24 @@ export class FlightRescans {
   /** Whether a poll that looked a day back succeeded at or after `ms` (monotonic), and no daily reading is due. */
   isDoneSince(row: number, ms: number): boolean {
     const isRescanned = this.#verifiedUs.get(row) > 0 && this.#dayDueMs.get(row) - HOUR_MS >= ms;
-    const isComplete = this.#activeDueMs.get(row) === Number.POSITIVE_INFINITY;
-    return isRescanned && isComplete && this.#options.clock.monotonicMs() < this.#wholeDueMs.get(row);
+    return isRescanned && this.#options.clock.monotonicMs() < this.#wholeDueMs.get(row);
   }
 
-  /**
-   * What a poll reads whose window has to begin at `pollFromUs`. `isFirst` if it is the first ever of this Bird,
-   * `hasRoom` if there is room for a request that can wait.
-   */
-  scope(
-    { birdId, row }: RescannedBird,
-    pollFromUs: number,
-    { isFirst = false, hasRoom = false } = {},
-  ): FlightScope {
-    const activeDueMs = this.#activeDueMs.get(row);
+  /** What a poll reads whose window has to begin at `pollFromUs`. */
+  scope({ birdId, row }: RescannedBird, pollFromUs: number): FlightScope {
     const serviceNowUs = this.#serviceNowUs.get(row);
-    const isActiveLeft = isFirst || activeDueMs < Number.POSITIVE_INFINITY;
+    const isActiveLeft = this.#isActiveLeft.get(row);
+    if (serviceNowUs === 0 && !isActiveLeft) {
+      return { fromUs: pollFromUs, wholeFromUs: undefined, active: false };
+    }
     const nowMs = this.#options.clock.monotonicMs();
     const { wholeMs = 0, activeMs = 0, dayMs = 0 } = this.#putOff.get(row) ?? {};
-    const isActiveDue = (hasRoom || nowMs >= activeDueMs) && nowMs >= activeMs;
-    const active = isActiveLeft ? (isActiveDue ? 'now' : 'later') : 'no';
-    if (serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined, active };
     const isWhole = nowMs >= Math.max(this.#wholeDueMs.get(row), wholeMs);
-    const isDay = isWhole || nowMs >= Math.max(this.#dayDueMs.get(row), dayMs);
+    const isDay = serviceNowUs > 0 && (isWhole || nowMs >= Math.max(this.#dayDueMs.get(row), dayMs));
     return {
       fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(birdId, serviceNowUs)) : pollFromUs,
       wholeFromUs: isWhole ? this.#retentionHorizonUs(serviceNowUs) : undefined,
-      active: isWhole ? 'now' : active,
+      active: isWhole || (isActiveLeft && nowMs >= activeMs),
     };
   }
 
@@ -139,7 +125,7 @@ export class FlightRescans {
     const putOff = this.#putOff.get(row) ?? { wholeMs: 0, activeMs: 0, dayMs: 0 };
     this.#putOff.set(row, putOff);
     if (wholeFromUs !== undefined) putOff.wholeMs = untilMs;
-    else if (active === 'now') putOff.activeMs = untilMs;
+    else if (active) putOff.activeMs = untilMs;
     else if (fromUs < pollFromUs) putOff.dayMs = untilMs;
   }
 
@@ -166,17 +152,16 @@ export class FlightRescans {
     serviceNowUs: number,
     unreadUs = Number.POSITIVE_INFINITY,
   ): void {
-    const { clock, random, roundMs } = this.#options;
+    const { clock, random } = this.#options;
     const { birdId, row } = bird;
     const nowMs = clock.monotonicMs();
-    if (scope.active === 'now') this.#activeDueMs.set(row, Number.POSITIVE_INFINITY);
-    else if (scope.active === 'later' && this.#activeDueMs.get(row) === Number.POSITIVE_INFINITY) {
-      const withinMs = Math.min(ACTIVE_WITHIN_ROUNDS * roundMs(), ACTIVE_WITHIN_MS);
-      this.#activeDueMs.set(row, nowMs + random() * withinMs);
-    }
+    if (scope.active) this.#isActiveLeft.set(row, false);
     this.#serviceNowUs.set(row, serviceNowUs);
     this.#verifiedUs.set(row, this.verifiedAfter(bird, scope, serviceNowUs, unreadUs));
-    if (scope.wholeFromUs !== undefined) this.#wholeDueMs.set(row, nowMs + WHOLE_EVERY_MS);
+    // Spread over an hour, since the first polls of all Birds come close together.
+    if (scope.wholeFromUs !== undefined) {
+      this.#wholeDueMs.set(row, nowMs + WHOLE_EVERY_MS - random() * HOUR_MS);
+    }
     if (scope.fromUs <= this.#dayAgoUs(birdId, serviceNowUs)) this.#dayDueMs.set(row, nowMs + HOUR_MS);
   }
 

@@ -19,6 +19,8 @@ export interface FlightRows {
   readonly givenUp: readonly UnreadWindow[];
   /** Flights that started later are left to the next poll; Infinity if the window was read to its end. */
   readToUs: number;
+  /** When the last Flight of a Bird at rest started; 0 if that was not looked for, or is not certain. */
+  lastStartUs: number;
 }
 
 /** The starts of the Flights in one answer, by id; 0 if unknown. */
@@ -35,6 +37,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     unread: [],
     givenUp,
     readToUs: Number.POSITIVE_INFINITY,
+    lastStartUs: 0,
   };
 }
 

@@ -14,6 +14,9 @@
  * A poll reads the Flights that started since `cursor − overlap`, or somewhat earlier to include open ones. Open ones
  * that this answer lacks are requested separately (`open-flights.ts`). Everything is committed in one transaction. A
  * backlog that takes several answers is read from its oldest end, and each poll reads as much as memory should hold.
+ *
+ * The first poll of a Bird also reads what became of the Flights that were active when the watch began. If it shows no
+ * recent Flight, it looks for the last one, whose start becomes the cursor: from then on the Bird has been at rest.
  */
 import type { Event } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
@@ -26,7 +29,7 @@ import type { Clock, Random } from '../../time/clock.ts';
 import { type Column, type Columns, createColumns } from '../columns.ts';
 import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
-import { cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
+import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
 import { createFailureLogReader } from './failure-log.ts';
 import {
   type Findings,
@@ -41,6 +44,7 @@ import { FlightRescans, type FlightScope } from './flight-rescan.ts';
 import { type FlightRows, noRows } from './flight-rows.ts';
 import { FlightWindows } from './flight-windows.ts';
 import {
+  endsInLog,
   forgottenUntilUs,
   type KnownFlights,
   latestSuccessUs,
@@ -60,10 +64,6 @@ interface FlightWatchOptions extends FlightFinderOptions {
   readonly retentionMs: number;
   /** The largest page size to request. */
   readonly pageSize: () => number;
-  /** Whether there is room for requests that can wait. */
-  readonly hasRoom: () => boolean;
-  /** How long polling every Bird once takes at the current rate. */
-  readonly roundMs: () => number;
 }
 
 /** The outcome of a poll. */
@@ -219,11 +219,11 @@ export class FlightWatch {
     if (!this.#isPolling) this.#giveRowBack();
   }
 
-  /** Polls once. With `isOnly`, nothing is left to a later poll. Throws what the service or the store threw. */
-  async poll({ isOnly = false } = {}): Promise<Polled> {
+  /** Polls once. Throws what the service or the store threw. */
+  async poll(): Promise<Polled> {
     this.#isPolling = true;
     try {
-      return await this.#poll(isOnly);
+      return await this.#poll();
     } finally {
       this.#isPolling = false;
       if (this.#isGone) this.#giveRowBack();
@@ -236,12 +236,12 @@ export class FlightWatch {
     this.#flights.columns.removeRow(this.row);
   }
 
-  async #poll(isOnly: boolean): Promise<Polled> {
+  async #poll(): Promise<Polled> {
     const { options, finder, gaps, rescans, cursorUs, lastPolledUs, readUs } = this.#flights;
     const { region, report, clock } = options;
     const beganUs = clock.nowUs();
     const stream = await this.#open();
-    const poll = await this.#readFromCursor(stream, isOnly);
+    const poll = await this.#readFromCursor(stream);
     const { rows, serviceNowUs } = poll;
     const found = noFindings();
     for (const change of poll.vanished) found.changes.push(change);
@@ -251,8 +251,10 @@ export class FlightWatch {
     for (const flight of inOrder) await finder.consider(flight, poll, found);
 
     const more = rows.readToUs < Number.POSITIVE_INFINITY;
-    // Open Flights that were requested separately may have started in the part that is still to be read.
-    const startsUs = inOrder.map(startOf).filter((us) => us <= rows.readToUs);
+    // Open Flights that were requested separately may have started in the part that is still to be read. Earlier ones
+    // than the window's are not all known, unless the last one was looked for.
+    const knownFromUs = rows.lastStartUs > 0 ? rows.lastStartUs : poll.scope.fromUs;
+    const startsUs = inOrder.map(startOf).filter((us) => us >= knownFromUs && us <= rows.readToUs);
     const reachedUs = Math.max(this.cursorUs(), cursorOf(startsUs, serviceNowUs));
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
@@ -279,7 +281,7 @@ export class FlightWatch {
 
   /** Resolves to the stream's number. The first call loads what earlier runs have stored. */
   async #open(): Promise<number> {
-    const { options, gaps, keptUs, cursorUs } = this.#flights;
+    const { options, gaps, rescans, keptUs, cursorUs } = this.#flights;
     const { region, store } = options;
     await gaps.open(this.birdId);
     const storedUs = gaps.takeVerified(this.birdId);
@@ -295,6 +297,7 @@ export class FlightWatch {
     cursorUs.set(this.row, row.cursorUs);
     this.#prunedUs = row.prunedUs;
     this.#stream = row.stream;
+    if (this.verifiedUs() < options.firstFromUs(this.birdId)) rescans.readsAll(this.row);
     return row.stream;
   }
 
@@ -309,9 +312,9 @@ export class FlightWatch {
   }
 
   /** Reads from the cursor, which first goes back if it is later than the service's clock. */
-  async #readFromCursor(stream: number, isOnly: boolean): Promise<Poll> {
+  async #readFromCursor(stream: number): Promise<Poll> {
     const read = () =>
-      this.#read(stream, isOnly).catch(async (error: unknown) => {
+      this.#read(stream).catch(async (error: unknown) => {
         await this.#endWaiting(stream, error);
         throw error;
       });
@@ -324,12 +327,10 @@ export class FlightWatch {
     return read();
   }
 
-  async #read(stream: number, isOnly: boolean): Promise<Poll> {
+  async #read(stream: number): Promise<Poll> {
     const { options, gaps, rescans } = this.#flights;
     const fromUs = this.#windowStart();
-    // Flights that started before the window are read at the first poll, soon after it, and in rescans.
-    const isFirst = !this.#polled && this.cursorUs() === 0;
-    const scope = rescans.scope(this, fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
+    const scope = rescans.scope(this, fromUs);
     const { wholeFromUs } = scope;
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
     const rows = noRows(isRescan ? [] : gaps.of(this.birdId));
@@ -342,6 +343,7 @@ export class FlightWatch {
     const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     this.#flights.aheadUs = serviceNowUs - observedAtUs;
     const before = await recordsOf(options.store, stream, known, rows.flights.values());
+    const firstFromUs = options.firstFromUs(this.birdId);
     return {
       ...this.#soFar(stream),
       fromUs,
@@ -351,6 +353,7 @@ export class FlightWatch {
         : Math.max(fromUs, this.#flights.lastPolledUs.get(this.row)),
       rows,
       before,
+      endsInLog: this.#polled ? NO_LOGS : endsInLog(rows.flights.values(), firstFromUs, serviceNowUs),
       logsRead: this.#logsRead ?? NO_LOGS,
       successUs: latestSuccessUs(rows.flights.values(), before),
       observedAtUs,
@@ -377,17 +380,27 @@ export class FlightWatch {
     rows: FlightRows,
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
-    const { wholeFromUs } = scope;
+    const { wholeFromUs, active } = scope;
     if (isRescan) await windows.read(this.birdId, { minStartUs: scope.fromUs }, rows, this.cursorUs());
     else await windows.readNewest(this.birdId, scope.fromUs, rows, this.cursorUs());
+    // What ends while this poll reads is found by what it reads afterwards.
+    if (active) await windows.read(this.birdId, { status: 'active' }, rows);
     if (wholeFromUs !== undefined) {
-      await windows.read(this.birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
+      const isAll = this.#isAtRest(scope, rows) && (await windows.readAll(this.birdId, rows));
+      const earlier = { minStartUs: wholeFromUs, maxStartUs: scope.fromUs + ANCHOR_MARGIN_US };
+      if (!isAll) await windows.read(this.birdId, { ...earlier, status: 'failed' }, rows);
       for (const { fromUs, toUs } of gaps.of(this.birdId)) {
         if (fromUs >= scope.fromUs) continue;
         await windows.read(this.birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
       }
     }
-    return openFlights.read(this.birdId, known, scope.active === 'now', rows);
+    return openFlights.read(this.birdId, known, active, rows);
+  }
+
+  /** Whether no Flight of a Bird that may start some is known to have started, in this poll's window or before. */
+  #isAtRest({ fromUs }: FlightScope, { flights }: FlightRows): boolean {
+    if (this.cursorUs() > 0 || this.#flights.options.status(this.birdId) !== 'active') return false;
+    return !flights.values().some(({ startedAt }) => startedAt !== null && startedAt.us >= fromUs);
   }
 
   /** The earliest start that a poll has to look at. */
@@ -469,6 +482,7 @@ export class FlightWatch {
       newSinceUs: 0,
       rows: noRows(),
       before,
+      endsInLog: NO_LOGS,
       logsRead: NO_LOGS,
       successUs: codeOf(error) === 'not_found' ? Number.POSITIVE_INFINITY : 0,
       observedAtUs,

@@ -106,6 +106,22 @@ export class FlightWindows {
     if (isAll && isOver && isWhole && name !== undefined) this.#whole.set(birdId, name);
   }
 
+  /**
+   * Reads all Flights of a Bird of which no recent one is known, and notes when the last one started. Resolves to whether
+   * the answer is certainly complete.
+   */
+  async readAll(birdId: string, rows: FlightRows): Promise<boolean> {
+    const listed = await this.#ask(birdId, {}, rows);
+    if (!listed) return false;
+    const lastUs = Math.max(0, ...listed.values());
+    const isWhole = !this.#isSuspicious(listed);
+    const later = isWhole
+      ? undefined
+      : await this.#ask(birdId, { minStartUs: lastUs + ANCHOR_MARGIN_US }, rows);
+    if (isWhole || later?.size === 0) rows.lastStartUs = lastUs;
+    return isWhole;
+  }
+
   /** To be called when the Bird no longer exists. */
   forget(birdId: string): void {
     this.#whole.delete(birdId);

@@ -5,6 +5,7 @@
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
 import type { Store } from '../../store/store.ts';
+import { formatInstant, type Instant } from '../../time/instant.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 
 export type KnownFlights = ReadonlyMap<string, FlightRecord>;
@@ -14,6 +15,8 @@ export const NO_FLIGHTS: KnownFlights = new Map();
 
 /** Open Flights that started at most this long before the window are included by widening it. */
 const WIDEN_US = 15 * 60 * 1_000_000;
+
+const MOST_ENDS_IN_LOG = 5;
 
 /** The start up to which ended Flights need not be remembered any more. */
 export function forgottenUntilUs(cursorUs: number): number {
@@ -41,6 +44,33 @@ export function latestSuccessUs(flights: Iterable<Flight>, before: KnownFlights)
     latestUs = Math.max(latestUs, startedAt.us);
   }
   return latestUs;
+}
+
+/**
+ * Failed Flights from before `firstFromUs` whose log has to show when they ended, because the service does not state a
+ * duration: a few that started last, since each log is a request.
+ */
+export function endsInLog(
+  flights: Iterable<Flight>,
+  firstFromUs: number,
+  serviceNowUs: number,
+): ReadonlySet<string> {
+  const startOf = ({ startedAt }: Flight) => startedAt?.us ?? Number.POSITIVE_INFINITY;
+  const undated = [...flights].filter(
+    (flight) => flight.status === 'failed' && startOf(flight) < firstFromUs && !endOf(flight, serviceNowUs),
+  );
+  undated.sort((a, b) => startOf(b) - startOf(a));
+  return new Set(undated.slice(0, MOST_ENDS_IN_LOG).map(({ id }) => id));
+}
+
+/**
+ * When the Flight ended: start + duration, which is taken as seconds. Undefined if one is missing, or if the result
+ * is in the service's future, because the unit is then another one.
+ */
+export function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
+  if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;
+  const us = startedAt.us + Math.round(durationSeconds * 1_000_000);
+  return us <= serviceNowUs ? { us, text: formatInstant(us) } : undefined;
 }
 
 /** The records of these Flights, from memory or, if memory no longer holds them, from the store. */

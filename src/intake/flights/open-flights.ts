@@ -27,25 +27,24 @@ export class OpenFlights {
   }
 
   /**
-   * Adds the open Flights that the rows lack, and all active Flights if `wantsActive`. Resolves to the records of
-   * those that the service no longer has. A Flight that cannot be read while the region is up stays open. One that
-   * has failed and only waits for its reason is added from its record if it cannot be read.
+   * Adds the open Flights that the rows lack; `areActiveRead` if the rows hold all active Flights. Resolves to the
+   * records of those that the service no longer has. A Flight that cannot be read while the region is up stays open. One
+   * that has failed and only waits for its reason is added from its record if it cannot be read.
    */
   async read(
     birdId: string,
     known: ReadonlyMap<string, FlightRecord>,
-    wantsActive: boolean,
+    areActiveRead: boolean,
     rows: FlightRows,
   ): Promise<FlightRecord[]> {
     const lacking = () => [...known.values()].filter((one) => one.open && !rows.flights.has(one.flightId));
     const asked = lacking().filter(({ flightId }) => !this.#missing.isPutOff(flightId));
-    if (wantsActive || asked.length > SINGLE_READS) {
+    if (!areActiveRead && asked.length > SINGLE_READS) {
       const oldestUs = asked.reduce((us, one) => Math.min(us, one.startedAtUs), Number.POSITIVE_INFINITY);
-      const isBounded = !wantsActive && oldestUs > 0;
-      const since = isBounded ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
+      const since = oldestUs > 0 ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
       await this.#windows.read(birdId, { status: 'active', ...since }, rows).catch((error: unknown) => {
         // Then each of them is requested separately.
-        if (wantsActive || isOfRegion(error, this.#options.client)) throw error;
+        if (isOfRegion(error, this.#options.client)) throw error;
       });
     }
     for (const flightId of rows.flights.keys()) this.#missing.seen(flightId);

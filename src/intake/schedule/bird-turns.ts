@@ -121,11 +121,6 @@ export class BirdTurns {
     return cost;
   }
 
-  /** How long one poll of each stream takes at the current rate. */
-  roundMs(): number {
-    return (this.roundCost() * 1000) / this.#options.allowedPerSecond();
-  }
-
   /** Whether the rate allows every stream its intended interval. */
   isAimKept(): boolean {
     return this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();

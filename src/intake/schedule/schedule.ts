@@ -350,11 +350,6 @@ export class Schedule {
     return this.#birds.isAimKept();
   }
 
-  /** How long one poll of every Bird stream takes at the current rate. */
-  roundMs(): number {
-    return this.#birds.roundMs();
-  }
-
   /** The requests per second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
     return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regulars.perSecond();

@@ -22,7 +22,7 @@ export function endedFlightOf(row: EndedFlightRow): EndedFlight & { readonly num
   return {
     number: row.event,
     occurredAtUs: row.occurred_us,
-    succeeded: row.type === 'flight.succeeded',
+    status: row.type.slice('flight.'.length) as EndedFlight['status'],
     region: row.region,
     nest,
     nestId,

@@ -112,7 +112,7 @@ describe('a digest', () => {
       digestView({ ...digestNotification(), digest: digestOf({ ...NOTHING, ...change }) }, URL).tone;
     const failures = createFlightTally();
     const place = { region: 'eu', nest: 'n', nestId: '1', bird: 'b', birdId: '2' };
-    const failure = { occurredAtUs: 0, message: 'boom', succeeded: false, durationUs: null };
+    const failure = { occurredAtUs: 0, message: 'boom', status: 'failed', durationUs: null } as const;
     failures.add({ ...place, ...failure }, true);
     const firing = (severity: string) => [
       { alertname: 'A', labels: { severity }, startsAtUs: 0 } as unknown as Alert,

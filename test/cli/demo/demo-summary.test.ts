@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest';
+import { createDemoProgress } from '../../../src/cli/demo/demo-progress.ts';
 import { summarise } from '../../../src/cli/demo/demo-summary.ts';
+import type { Happening } from '../../../src/report.ts';
 import type { TrueEvent } from '../../../src/simulator/world/truth.ts';
 
 function happened(key: string, visibleAtUs: number): TrueEvent {
@@ -7,31 +9,50 @@ function happened(key: string, visibleAtUs: number): TrueEvent {
   return { key, ...names, occurredAtUs: visibleAtUs, visibleAtUs, goneAtUs: undefined };
 }
 
-/** The end of the output, for a demo in which three events happened at 1, 2 and 3 µs. */
-function endOf(eventKeys: readonly string[], underWaySinceUs: number, webhooksAgain = 0): string {
-  const truth = ['a', 'b', 'c'].map((key, at) => happened(key, at + 1));
+/** The end of the output, for a demo in which three events happened at 1, 2 and 3 s. */
+function endOf(eventKeys: readonly string[], heard: readonly Happening[], webhooksAgain = 0): string {
+  const truth = ['eu/flight/a/failed', 'eu/flight/b/failed', 'eu/flight/c/failed'].map((key, at) =>
+    happened(key, (at + 1) * SECOND_US),
+  );
   const regions = [{ region: 'eu', truth, fired: [], resolved: [] }];
+  const progress = createDemoProgress();
+  for (const one of heard) progress.hear(one);
   const caught = { mails: 1, webhooks: 2, webhooksAgain, eventKeys };
-  const { text } = summarise({ seconds: 9, regions, ...caught, underWaySinceUs });
+  const { text } = summarise({ seconds: 9, regions, ...caught, progress });
   return text.slice(text.indexOf('received\n') + 'received\n'.length);
 }
 
+function polled(atUs: number, failure?: 'timeout'): Happening {
+  const poll = { what: 'poll', region: 'eu', feed: 'flight', birdId: '1', durationMs: 1_000, atUs } as const;
+  return failure ? { ...poll, failure } : poll;
+}
+
+function stored(key: string): Happening {
+  const times = { occurredAtUs: 0, delayMs: 0, historic: false };
+  return { what: 'event', region: 'eu', feed: 'flight', type: 'flight.failed', key, ...times };
+}
+
+const SECOND_US = 1_000_000;
+const [A, B, C] = ['eu/flight/a/failed', 'eu/flight/b/failed', 'eu/flight/c/failed'] as const;
+
 const CHECKED = "checked against the simulated service's own truth";
 
-test('what did not arrive is lost, what arrived twice is repeated, and what never happened is invented', () => {
-  expect(endOf(['a', 'a', 'x'], Number.POSITIVE_INFINITY)).toBe(
-    `  2 lost, 1 repeated, 1 invented, ${CHECKED}`,
-  );
+test('what was not stored by a later reading is lost, what came twice is repeated, what never happened is invented', () => {
+  expect(endOf([A, A, 'x'], [polled(60 * SECOND_US)])).toBe(`  2 lost, 1 repeated, 1 invented, ${CHECKED}`);
 });
 
-test('what happened just before the end is not called lost', () => {
-  expect(endOf(['a'], 2)).toBe(
-    `  1 lost, 0 repeated, 0 invented, ${CHECKED}\n  1 event still under way when it was stopped`,
+test('what is under way is not lost: it was not read yet, or is not delivered yet', () => {
+  const heard = [polled(18.5 * SECOND_US), polled(60 * SECOND_US, 'timeout'), stored(B)];
+  expect(endOf([], heard)).toBe(
+    `  1 lost, 0 repeated, 0 invented, ${CHECKED}
+  2 events not yet told:
+    ${B} (read, not delivered yet)
+    ${C} (not read yet)`,
   );
 });
 
 test('a call that came again under its id is counted separately, and repeats nothing', () => {
-  expect(endOf(['a', 'b', 'c'], 9, 2)).toBe(
+  expect(endOf([A, B, C], [], 2)).toBe(
     `  0 lost, 0 repeated, 0 invented, ${CHECKED}\n  2 webhooks came again under the id of the first try, since its answer was late`,
   );
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch } from '../test-io.ts';
@@ -46,8 +47,28 @@ test('reads the history of what the daemon knows, and says how much was new', as
   expect([exit, stdout]).toEqual([0, 'eu: 1 new event\n']);
   expect(stderr).toMatch(/100 % {2}eu {2}1 new event\n$/);
   const again = await run('backfill', '--from', hoursAgo(21), '--json');
-  expect(JSON.parse(again.stdout)).toEqual({ regions: [{ region: 'eu', events: 0, unread: 0 }] });
+  expect(JSON.parse(again.stdout)).toEqual({
+    regions: [{ region: 'eu', events: 0, unread: 0, read_from: instant(hoursAgo(21)) }],
+  });
 });
+
+test('says what a second run from the same instant reads anew', async () => {
+  const { run, hoursAgo, know } = await configured();
+  await know();
+  const from = ['--from', hoursAgo(20)];
+  const to = async (hours: number) => (await run('backfill', ...from, '--to', hoursAgo(hours))).stdout;
+  const first = instant(hoursAgo(10));
+  expect(await run('backfill', ...from, '--to', first)).toMatchObject({ stdout: 'eu: 0 new events\n' });
+  const second = await to(8);
+  expect(second).toBe(`eu: 1 new event; read from ${first} on, since what is older had been read before\n`);
+  const until = instant(hoursAgo(9));
+  expect((await run('backfill', ...from, '--to', until)).stdout).toBe(
+    'eu: 0 new events; nothing was read, since all of it had been read before\n',
+  );
+});
+
+/** The instant as nestwatch writes it. */
+const instant = (text: string) => formatInstant(parseInstant(text)!.us);
 
 test('while a daemon uses the store, it is refused', async () => {
   const { run, hoursAgo, path } = await configured();

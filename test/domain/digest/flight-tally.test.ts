@@ -3,7 +3,7 @@ import { createFlightTally, type EndedFlight } from '../../../src/domain/digest/
 
 const flight = (changes: Partial<EndedFlight> = {}): EndedFlight => ({
   occurredAtUs: 0,
-  succeeded: false,
+  status: 'failed',
   region: 'eu',
   nest: 'Marketing',
   nestId: '682',
@@ -25,7 +25,7 @@ function tallyOf(...flights: readonly (readonly [Partial<EndedFlight>, number?, 
 describe('the tally of Flights', () => {
   test('of none is empty', () => {
     expect(tallyOf()).toEqual({
-      ...{ failed: 0, succeeded: 0, nests: [], nestsFailing: 0, birds: [], birdsFailing: 0 },
+      ...{ failed: 0, succeeded: 0, cancelled: 0, nests: [], nestsFailing: 0, birds: [], birdsFailing: 0 },
       ...{ causes: [], causesTotal: 0, slowest: [] },
     });
   });
@@ -33,12 +33,14 @@ describe('the tally of Flights', () => {
   test('puts the Birds and Nests with the most failures first, and counts those it does not list', () => {
     const result = tallyOf(
       [{}, 2],
-      [{ succeeded: true }],
+      [{ status: 'succeeded' }],
       [{ birdId: '2', bird: 'Contracts', nestId: '7', nest: 'Legal' }, 3],
       [{ birdId: '1', region: 'us' }],
-      [{ birdId: '4', bird: 'Calm', succeeded: true }],
+      [{ birdId: '4', bird: 'Calm', status: 'succeeded' }],
+      [{ birdId: '5', bird: 'Stopped', status: 'cancelled' }, 2],
+      [{ status: 'cancelled' }, 1, false],
     );
-    expect(result).toMatchObject({ failed: 6, succeeded: 2, birdsFailing: 3, nestsFailing: 3 });
+    expect(result).toMatchObject({ failed: 6, succeeded: 2, cancelled: 2, birdsFailing: 3, nestsFailing: 3 });
     expect(result.birds).toEqual([
       { region: 'eu', nest: 'Legal', bird: 'Contracts', failed: 3, succeeded: 0 },
       { region: 'eu', nest: 'Marketing', bird: 'Translate blog', failed: 2, succeeded: 1 },
@@ -72,13 +74,13 @@ describe('the tally of Flights', () => {
   });
 
   test('lists the slowest Birds of five Flights and more, beside the previous period, within 5 %', () => {
-    const slow = { succeeded: true, birdId: '2', bird: 'Slow' };
+    const slow = { status: 'succeeded', birdId: '2', bird: 'Slow' } as const;
     const { slowest, succeeded } = tallyOf(
       [{ ...slow, durationUs: 60e6 }, 95],
       [{ ...slow, durationUs: 600e6 }, 5],
       [{ ...slow, durationUs: 30e6 }, 5, false],
-      [{ succeeded: true, durationUs: 10e6 }, 5],
-      [{ succeeded: true, birdId: '3', durationUs: 900e6 }, 4],
+      [{ status: 'succeeded', durationUs: 10e6 }, 5],
+      [{ status: 'succeeded', birdId: '3', durationUs: 900e6 }, 4],
       [{ birdId: '4', durationUs: 900e6 }, 9],
     );
     expect(succeeded).toBe(109);

@@ -32,6 +32,12 @@ describe('BirdDeactivated', () => {
       'The service deactivated Translate blog in Marketing (EU)',
     ],
     [
+      'Bird log Deactivated by a person',
+      birdLog('Deactivated', 5, { attributes: { initiator: 'ann@example.com' } }),
+      'warning',
+      'Translate blog in Marketing (EU) was deactivated by ann@example.com',
+    ],
+    [
       'notification FlowSuspended',
       notification('FlowSuspended', 5, { entity: FLOW }),
       'warning',

@@ -13,12 +13,7 @@ let bird: { readonly birdId: string; readonly row: number };
 
 const agoUs = (ms: number) => clock.nowUs() - ms * 1000;
 
-function open({
-  chance = 0.99,
-  retentionDays = 30,
-  watchedForDays = 60,
-  roundMs = Number.POSITIVE_INFINITY,
-} = {}): void {
+function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): void {
   clock = createVirtualClock();
   const columns = createColumns();
   const options = {
@@ -27,7 +22,6 @@ function open({
     random: () => chance,
     overlapUs: () => OVERLAP_US,
     firstFromUs: () => TEST_START_US - watchedForDays * DAY_MS * 1000,
-    roundMs: () => roundMs,
   };
   rescans = new FlightRescans(options, columns);
   bird = { birdId: '7', row: columns.addRow() };
@@ -69,22 +63,11 @@ describe('a poll of Flights', () => {
     await clock.advance(HOUR_MS);
     const parts = () => {
       const pollFromUs = agoUs(120_000);
-      const { fromUs, wholeFromUs, active } = rescans.scope(bird, pollFromUs, {
-        isFirst: true,
-        hasRoom: true,
-      });
-      return [
-        wholeFromUs !== undefined && 'whole',
-        active === 'now' && 'active',
-        fromUs < pollFromUs && 'day',
-      ];
+      const { fromUs, wholeFromUs, active } = rescans.scope(bird, pollFromUs);
+      return [wholeFromUs !== undefined && 'whole', active && 'active', fromUs < pollFromUs && 'day'];
     };
-    const fails = () =>
-      rescans.failed(
-        bird.row,
-        rescans.scope(bird, agoUs(120_000), { isFirst: true, hasRoom: true }),
-        agoUs(120_000),
-      );
+    const fails = () => rescans.failed(bird.row, rescans.scope(bird, agoUs(120_000)), agoUs(120_000));
+    rescans.readsAll(bird.row);
     expect(parts()).toEqual(['whole', 'active', 'day']);
     fails();
     expect(parts()).toEqual([false, 'active', 'day']);
@@ -108,7 +91,7 @@ describe('a poll of Flights', () => {
       }
       await clock.advance(HOUR_MS / 2);
     }
-    expect(wholeAt).toEqual([1, 24, 47, 70]);
+    expect(wholeAt).toEqual([1, 23.5, 46, 68.5]);
   });
 
   test('looks at what was before the watch began only for what failed since', async () => {
@@ -120,66 +103,50 @@ describe('a poll of Flights', () => {
   });
 });
 
-describe('what was active before the first poll', () => {
-  const asks = (given: { isFirst?: boolean; hasRoom?: boolean }) => {
-    const scope = rescans.scope(bird, agoUs(120_000), given);
-    rescans.done(bird, scope, clock.nowUs());
-    return scope.active;
-  };
+describe('the first poll of a Bird', () => {
+  beforeEach(() => rescans.readsAll(bird.row));
 
-  test('is requested by that poll if there is room, and not again', () => {
-    expect(asks({ isFirst: true, hasRoom: true })).toBe('now');
-    expect(asks({ hasRoom: true })).toBe('no');
+  test('reads all that is active or failed, and the next one only after a day', async () => {
+    const { scope } = poll();
+    expect(scope.active).toBe(true);
+    expect(scope.wholeFromUs).toBeLessThan(agoUs(28 * DAY_MS));
+    expect(scope.wholeFromUs).toBeGreaterThan(agoUs(30 * DAY_MS));
+    const wholeAt: number[] = [];
+    for (let half = 0; half < 96; half += 1) {
+      if (poll().scope.wholeFromUs !== undefined) wholeAt.push(half / 2);
+      await clock.advance(HOUR_MS / 2);
+    }
+    expect(wholeAt).toEqual([22.5, 45]);
   });
 
-  test('is otherwise requested later, as soon as there is room', () => {
-    expect(asks({ isFirst: true })).toBe('later');
-    expect([asks({}), asks({}), asks({ hasRoom: true }), asks({ hasRoom: true })]).toEqual([
-      'later',
-      'later',
-      'now',
-      'no',
-    ]);
+  test('reads it again if it failed, part by part', async () => {
+    const fails = () => rescans.failed(bird.row, rescans.scope(bird, agoUs(120_000)), agoUs(120_000));
+    const parts = () => {
+      const { wholeFromUs, active } = rescans.scope(bird, agoUs(120_000));
+      return [wholeFromUs !== undefined, active];
+    };
+    fails();
+    expect(parts()).toEqual([false, true]);
+    fails();
+    expect(parts()).toEqual([false, false]);
+    poll();
+    await clock.advance(HOUR_MS / 2);
+    expect(parts()).toEqual([true, true]);
   });
 
-  test('is requested within half an hour even if there is never room', async () => {
-    open({ chance: 0.99 });
-    asks({ isFirst: true });
-    await clock.advance(0.98 * (HOUR_MS / 2));
-    expect(asks({})).toBe('later');
-    await clock.advance(0.02 * (HOUR_MS / 2));
-    expect([asks({}), asks({})]).toEqual(['now', 'no']);
+  test('does not ask again for what is active if only the rest failed', async () => {
+    rescans.failed(bird.row, rescans.scope(bird, agoUs(120_000)), agoUs(120_000));
+    expect([poll().scope.active, poll().scope.active]).toEqual([true, false]);
+    await clock.advance(HOUR_MS / 2);
+    expect([poll().scope.wholeFromUs, poll().scope.wholeFromUs]).toEqual([expect.any(Number), undefined]);
   });
 
-  test('is requested within twelve rounds over all Birds even if there is never room', async () => {
-    open({ roundMs: 10_000 });
-    asks({ isFirst: true });
-    await clock.advance(0.98 * 120_000);
-    expect(asks({})).toBe('later');
-    await clock.advance(0.02 * 120_000);
-    expect([asks({}), asks({})]).toEqual(['now', 'no']);
-  });
-
-  test('is requested with all that failed if the daily reading comes first', async () => {
-    open({ chance: 0 });
-    rescans.done(bird, rescans.scope(bird, agoUs(120_000), { isFirst: true }), clock.nowUs());
-    expect([asks({}), asks({ hasRoom: true })]).toEqual(['now', 'no']);
-  });
-
-  test('is requested again if that poll failed', () => {
-    rescans.scope(bird, agoUs(120_000), { isFirst: true, hasRoom: true });
-    expect(asks({ isFirst: true })).toBe('later');
-    rescans.scope(bird, agoUs(120_000), { hasRoom: true });
-    expect(asks({ hasRoom: true })).toBe('now');
-  });
-
-  test('keeps a Bird from resting', async () => {
+  test('keeps the Bird from resting until it has succeeded', () => {
     const beganMs = clock.monotonicMs();
-    asks({ isFirst: true });
-    asks({});
+    rescans.failed(bird.row, rescans.scope(bird, agoUs(120_000)), agoUs(120_000));
+    poll();
+    poll();
     expect(rescans.isDoneSince(bird.row, beganMs)).toBe(false);
-    asks({ hasRoom: true });
-    expect(rescans.isDoneSince(bird.row, beganMs)).toBe(true);
   });
 });
 

@@ -230,8 +230,6 @@ export async function openFlightStage() {
       firstFromUs: () => TEST_START_US - HOUR_US,
       watchedSinceUs: () => TEST_START_US,
       reasonWaitUs: MINUTE_US,
-      hasRoom: () => answers.hasSlack,
-      roundMs: () => Number.POSITIVE_INFINITY,
     });
   }
   let watchOf = openWatches();

@@ -495,25 +495,30 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
-  test('requests long active Flights at first, but soon afterwards if the rate leaves no room', async () => {
+  test('requests all that is active or failed if it is the first, even if the rate leaves no room', async () => {
     stage.answers.hasSlack = false;
     stage.show('old', 2 * 86_400);
+    stage.show('new', 60);
     expect(await stage.poll()).toEqual([]);
-    expect([stage.asked, stage.watch.openCount()]).toEqual([['list'], 0]);
-    await stage.pass(1_800);
-    stage.takeAsked();
-    await stage.poll();
-    expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'list active'], 1]);
+    expect(stage.takeAsked()).toEqual(['list', 'list active', 'list failed']);
+    expect(stage.watch.openCount()).toBe(2);
     await stage.pass(30);
     stage.ends('old', { status: 'failed', durationSeconds: 2 * 86_400, errorMessages: 'Segment limit' });
     expect(await stage.poll()).toEqual(['flight.failed old']);
+    stage.newLife();
+    stage.takeAsked();
+    await stage.poll();
+    expect(stage.asked).toEqual(['list']);
   });
 
-  test('that is the only one requests them at once', async () => {
-    stage.answers.hasSlack = false;
+  test('requests them in a new life if the first one had failed', async () => {
     stage.show('old', 2 * 86_400);
-    await stage.watch.poll({ isOnly: true });
-    expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'list active'], 1]);
+    stage.answers.trouble = { list: new NestwatchError('cancelled', 'stopped') };
+    await expect(stage.poll()).rejects.toThrow('stopped');
+    stage.answers.trouble = {};
+    stage.newLife();
+    await stage.poll();
+    expect(stage.watch.openCount()).toBe(1);
   });
 
   test('fails with the region, but not with one Flight that the service cannot show', async () => {
@@ -787,17 +792,38 @@ describe('a Flight that comes late', () => {
 describe('a Flight that started before what a first start reads', () => {
   const started = 3 * 3_600;
 
-  test('and fails before its Bird is first polled, is found by the first reading of all failed Flights', async () => {
+  test('and fails before its Bird is first polled, is found by that poll', async () => {
     await stage.pass(60);
     const durationSeconds = started - 30;
     stage.show('missed', started, { status: 'failed', errorMessages: 'No quota', durationSeconds });
     stage.show('over', started, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
     stage.show('undated', started, { status: 'failed', errorMessages: 'No quota' });
-    expect(await stage.poll()).toEqual([]);
-    await stage.pass(3_600);
     expect(await stage.poll()).toEqual(['flight.failed missed']);
     expect(stage.happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
     expect(stage.facts.filter(({ fact }) => fact === 'flight_started')).toHaveLength(1);
+  });
+
+  test('and whose end the service does not state, is found by its log: of the last few, if many failed', async () => {
+    await stage.pass(60);
+    stage.answers.hasSlack = false;
+    stage.answers.log = [line(3, 20), line(5, 21, { message: 'No quota' })];
+    for (let at = 0; at < 7; at += 1) stage.show(`${at}`, started + at * 60, { status: 'failed' });
+    expect((await stage.poll()).sort()).toEqual(['0', '1', '2', '3', '4'].map((id) => `flight.failed ${id}`));
+    expect(stage.takeAsked().filter((one) => one === 'log')).toHaveLength(5);
+    stage.newLife();
+    expect(await stage.poll()).toEqual([]);
+    expect(stage.asked).not.toContain('log');
+  });
+
+  test('is history if its log says that it had ended before the watch, or says nothing', async () => {
+    await stage.pass(60);
+    stage.show('a', started, { status: 'failed' });
+    stage.answers.log = [line(3, 90)];
+    expect(await stage.poll()).toEqual([]);
+    expect([stage.facts.filter(({ fact }) => fact === 'flight_started'), stage.asked]).toEqual([
+      [],
+      ['list', 'list active', 'list', 'log'],
+    ]);
   });
 
   test('is news if it was active at the first reading', async () => {
@@ -806,6 +832,49 @@ describe('a Flight that started before what a first start reads', () => {
     await stage.pass(30);
     stage.ends('a', { status: 'failed', errorMessages: 'No quota', durationSeconds: started + 10 });
     expect(await stage.poll()).toEqual(['flight.failed a']);
+  });
+});
+
+describe('a Bird at rest', () => {
+  const done = { status: 'succeeded', durationSeconds: 5 };
+  const daysAgo = (days: number) => stage.clock.nowUs() - days * 24 * HOUR_US;
+
+  test('is known since when: its first poll looks for its last Flight, once', async () => {
+    stage.show('failed', 9 * 86_400, { ...done, status: 'failed', errorMessages: 'No quota' });
+    stage.show('last', 2 * 86_400, done);
+    stage.show('first', 300 * 86_400, done);
+    expect(await stage.poll()).toEqual([]);
+    expect(stage.takeAsked()).toEqual(['list', 'list active', 'list']);
+    expect(stage.watch.cursorUs()).toBe(daysAgo(2));
+    await stage.poll();
+    expect(stage.asked).toEqual(['list']);
+    stage.newLife();
+    expect(await stage.poll()).toEqual([]);
+    expect([stage.watch.cursorUs(), stage.watch.openCount()]).toEqual([daysAgo(2), 0]);
+  });
+
+  test('is not known since when by what failed or is active alone', async () => {
+    stage.show('active', 3 * 86_400);
+    stage.show('failed', 2 * 86_400, { ...done, status: 'failed', errorMessages: 'No quota' });
+    stage.show('last', 86_400, done);
+    await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
+    stage.answers.receivable = 2;
+    await stage.poll();
+    expect([stage.watch.cursorUs(), stage.watch.openCount()]).toEqual([0, 1]);
+  });
+
+  test('is known since when even if the answer may be cut off, if it shows the last one', async () => {
+    for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
+    await stage.poll();
+    expect(stage.asked).toEqual(['list', 'list active', 'list', 'list', 'list failed']);
+    expect(stage.watch.cursorUs()).toBe(daysAgo(1));
+  });
+
+  test('is not known since when if the answer is cut off before the last one', async () => {
+    for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
+    stage.world.behaviours.flightsCap = 25;
+    await stage.poll();
+    expect(stage.watch.cursorUs()).toBe(0);
   });
 });
 
@@ -847,7 +916,8 @@ describe('Flights too dense for an answer', () => {
     expect(requests).toBeLessThan(100);
     expect([gaps(), missing()]).toEqual([[1], 1]);
     stage.answers.receivable = Number.POSITIVE_INFINITY;
-    await stage.pass(3_600);
+    // Among all that is active or failed as well, which is read once a day.
+    await stage.pass(86_400);
     expect(await stage.poll()).toHaveLength(30);
     expect(gaps()).toEqual([1, 0]);
   });

@@ -144,8 +144,6 @@ describe('the Flights of a Bird, whose list has no pages', () => {
       random: () => 0.5,
       retentionMs: 30 * 86_400_000,
       status: () => 'active',
-      hasRoom: () => true,
-      roundMs: () => 0,
     });
     return { watch: watches('7'), requests: () => requests };
   }

@@ -36,14 +36,14 @@ export function describeDigests(run: Run): void {
       expect(await run((tx) => tx.digests.endedFlights(before, last))).toEqual([
         expect.objectContaining({
           occurredAtUs: NOW_US,
-          succeeded: true,
+          status: 'succeeded',
           message: '',
           durationUs: 1_500_000,
         }),
         {
           number: expect.any(Number),
           occurredAtUs: NOW_US - SECOND_US,
-          succeeded: false,
+          status: 'failed',
           region: 'eu',
           nest: 'Marketing',
           nestId: '682',
@@ -52,9 +52,10 @@ export function describeDigests(run: Run): void {
           message,
           durationUs: null,
         },
+        expect.objectContaining({ status: 'cancelled', message: '' }),
       ]);
       const [first] = await run((tx) => tx.digests.endedFlights(before, last));
-      expect(await run((tx) => tx.digests.endedFlights(first!.number, last))).toHaveLength(1);
+      expect(await run((tx) => tx.digests.endedFlights(first!.number, last))).toHaveLength(2);
       expect(await run((tx) => tx.digests.endedFlights(before, first!.number))).toHaveLength(1);
     });
 

@@ -52,7 +52,8 @@ export class PostgresDigests implements DigestStore {
       `SELECT event, occurred_us, type, stream.region AS region, body,
          CASE type WHEN 'flight.failed' THEN message ELSE '' END AS message
        FROM event JOIN stream USING (stream)
-       WHERE event > $1 AND event <= $2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
+       WHERE event > $1 AND event <= $2 AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
+       ORDER BY event`,
       after,
       upTo,
     );

@@ -79,7 +79,8 @@ function prepareArrivals(connection: Connection) {
       `SELECT event, occurred_us, type, stream.region AS region,
          iif(type = 'flight.failed', ${beginningSql('message', MAX_SIGNED_MESSAGE)}, '') AS message, body
        FROM event JOIN stream USING (stream)
-       WHERE event > ?1 AND event <= ?2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
+       WHERE event > ?1 AND event <= ?2 AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
+       ORDER BY event`,
     ),
   };
 }
