@@ -101,13 +101,15 @@ export function createApp(options: WebOptions, state: ServerState, push: Push): 
       options.report({ what: 'trouble', stage: 'store', error });
       c.header('retry-after', RETRY_AFTER_SECONDS);
       // What everybody may read does not say where the store is.
-      return answerRefusal(c, 503, isOpenToAll(c) ? 'The store does not answer.' : storeSentence(error));
+      return answerRefusal(c, 503, isOpenToAll(c) ? NOTHING_ACCEPTED : storeSentence(error));
     }
     options.report({ what: 'trouble', stage: 'web', error });
     return answerRefusal(c, 500, 'This could not be answered; the log says why.');
   });
   return app;
 }
+
+const NOTHING_ACCEPTED = 'The store accepts nothing at present.';
 
 function isOpenToAll(c: Context): boolean {
   return c.req.path.startsWith('/public/') || HEALTH_PATHS.has(c.req.path);

@@ -47,7 +47,7 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
   expect(looks()).toEqual([false, false]);
   for (const [make, why] of [
     [() => execFileSync('mkfifo', [at('new')]), 'is not a regular file'],
-    [() => writeFileSync(at('new'), ' '.repeat(MOST_CONFIG_BYTES + 1)), 'is larger than 4096 KiB'],
+    [() => writeFileSync(at('new'), ' '.repeat(MOST_CONFIG_BYTES + 1)), 'is larger than 4 MiB'],
   ] as const) {
     make();
     renameSync(at('new'), at('n.yaml'));

@@ -6,7 +6,6 @@ import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { NestwatchError } from '../../src/errors.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { openDoor } from '../../src/web/server.ts';
@@ -197,7 +196,7 @@ describe('requests', () => {
   });
 
   test('a failure inside is a 500 that says nothing more, and is reported', async () => {
-    const error = new NestwatchError('store_failed', 'disk I/O error at /secret/path');
+    const error = new Error('cannot read /secret/path');
     const { ask, reported } = await serve({ metrics: () => Promise.reject(error) });
     const { status, body } = await ask('/metrics');
     expect(status).toBe(500);
@@ -466,59 +465,6 @@ describe('a write', () => {
   test('has a limited body', async () => {
     const { post } = await serve();
     expect((await post(path, { ids: ['x'.repeat(600_000)] })).status).toBe(413);
-  });
-});
-
-describe('while the store accepts nothing', () => {
-  const FULL = 'The store /data/n.db has no space left to grow.';
-  const SILENCE = {
-    matchers: [{ name: 'bird', value: 'a', isRegex: false }],
-    startsAt: '2026-07-02T12:00:00Z',
-    endsAt: '2026-07-02T13:00:00Z',
-    createdBy: 'ann',
-    comment: 'so',
-  };
-
-  async function served() {
-    const error = new NestwatchError('disk_full', FULL);
-    const store = { transaction: () => Promise.reject(error), space: () => undefined, close: async () => {} };
-    return serve({
-      store,
-      config: { ...CONFIG, publicStatus: { nests: ['*'], birds: 'names' } },
-    } as unknown as Parameters<typeof serve>[0]);
-  }
-
-  test('every write and every list is refused for a while, with the reason, and the health check hears of it', async () => {
-    const { ask, post, submit, reported } = await served();
-    const form = { matchers: 'bird="a"', ends: '1h', author: 'ann', comment: 'so' };
-    const answers = await Promise.all([
-      post('/api/v2/silences', SILENCE),
-      ask('/api/v2/silence/x', {}, 'DELETE'),
-      ask('/api/v2/silences'),
-      post('/api/v1/alerts/acknowledge', { ids: ['x'], author: 'ann' }),
-      post('/api/v1/deliveries/retry', { ids: ['x'] }),
-      ask('/api/v1/events'),
-      submit('/silence', form),
-      submit('/expire-silence', { id: 'x' }),
-      ask('/silences'),
-    ]);
-    for (const { status, headers, body } of answers) {
-      expect([status, headers['retry-after']]).toEqual([503, '10']);
-      expect(body).toContain(FULL);
-    }
-    expect(answers[0]!.json).toBe(FULL);
-    expect(answers[3]!.json).toEqual({ error: FULL });
-    expect(reported).toContainEqual({
-      what: 'trouble',
-      stage: 'store',
-      error: expect.objectContaining({ code: 'disk_full' }),
-    });
-  });
-
-  test('strangers do not learn where the store is', async () => {
-    const { ask } = await served();
-    const { status, body } = await ask('/public/eu/Marketing');
-    expect([status, body]).toEqual([503, 'The store accepts nothing at present.\n']);
   });
 });
 

@@ -1,7 +1,6 @@
 /** Translates PostgreSQL's error codes (https://www.postgresql.org/docs/current/errcodes-appendix.html) into ours. */
 import { type ErrorCode, NestwatchError } from '../../errors.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
-import type { PostgresPlace } from './postgres-client.ts';
 
 /** The server's error as the driver reports it. */
 interface ServerError extends Error {
@@ -125,7 +124,7 @@ function messageOf(cause: unknown): string {
 }
 
 /** The failure of an attempt to connect, in which the server may repeat the password. */
-export function connectFailure(error: unknown, place: PostgresPlace): unknown {
+export function connectFailure(error: unknown, place: { readonly shown: string }): unknown {
   if (error instanceof Error) error.message = withoutSecrets(error.message, secretsIn(place));
   return postgresFailure(error, place.shown);
 }

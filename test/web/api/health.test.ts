@@ -84,7 +84,7 @@ describe('GET /api/v1/health', () => {
     [
       'store_down',
       'it is away',
-      'The server of the store does not answer or refuses access, so nothing new can be kept or sent: it is away',
+      'The store does not answer or refuses access, so nothing new can be kept or sent: it is away',
     ],
     ['disk_full', 'no space', 'The store has no space left to grow: nothing new can be kept or sent.'],
     ['store_failed', 'EIO', 'The store fails, so nothing new can be kept or sent: EIO'],
@@ -112,7 +112,7 @@ describe('GET /api/v1/health', () => {
       expect(await submit('/silence', fields)).toMatchObject(refused);
       expect(await ask('/public/eu/Marketing')).toMatchObject({
         ...refused,
-        body: 'The store does not answer.\n',
+        body: 'The store accepts nothing at present.\n',
       });
     },
   );
