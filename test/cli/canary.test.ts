@@ -14,7 +14,7 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const CANARY = 'cAnArY-7f3e91';
 const SEEN_BEFORE = 'told-by-the-other-side';
 /** The number of integrations of the one receiver in the configuration below. */
-const INTEGRATIONS = 15;
+const INTEGRATIONS = 14;
 
 interface DeliveryList {
   readonly deliveries: readonly { readonly last_error: string }[];
@@ -110,7 +110,6 @@ receivers:
     telegram_configs: [{ api_url: "${hook}", bot_token: "1:${CANARY}", chat_id: 1 }]
     webex_configs: [{ api_url: "${hook}/webex", room_id: r, http_config: { authorization: { credentials: ${CANARY} } } }]
     pushover_configs: [{ api_url: "${hook}/pushover", token: ${CANARY}, user_key: ${CANARY} }]
-    opsgenie_configs: [{ api_url: "${hook}", api_key: ${CANARY} }]
     victorops_configs: [{ api_url: "${hook}/victorops", api_key: ${CANARY}, routing_key: r }]
 store: { url: "sqlite:store.db" }
 web: { listen: "127.0.0.1:0" }
