@@ -92,10 +92,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'web/api': ['web/access', 'web/requests'],
   'web/requests': [],
   'web/pages': ['web/access', 'web/requests'],
-  // A page uses the common frame and words, and no other page.
-  'web/pages/*': ['web/pages/frame', 'web/pages/words'],
-  'web/pages/frame': ['web/pages/words'],
-  'web/pages/words': [],
+  // A page uses the common frame, and no other page.
+  'web/pages/*': ['web/pages/frame'],
+  'web/pages/frame': [],
   operator: ['config', 'domain', 'store'],
 
   channels: ['document', 'domain', 'templates'],

@@ -7,7 +7,7 @@ import { openQuery } from '../src/simulator/answers/request-query.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
 import { eventTitle } from '../src/web/pages/frame/page-words.ts';
-import { ENGLISH } from '../src/web/pages/words/english.ts';
+import { ENGLISH } from '../src/web/pages/frame/words.ts';
 import { problemsOf, REGION } from './config/load.ts';
 
 /** Every JavaScript object has these names, so finding one in it does not mean that somebody gave it. */

@@ -7,7 +7,6 @@ import { rocketchatChannel } from './chat/rocketchat-channel.ts';
 import { telegramChannel } from './chat/telegram-channel.ts';
 import { webexChannel } from './chat/webex-channel.ts';
 import { emailChannel } from './email/email-channel.ts';
-import { opsgenieChannel } from './incident/opsgenie-channel.ts';
 import { pagerdutyChannel } from './incident/pagerduty-channel.ts';
 import { victoropsChannel } from './incident/victorops-channel.ts';
 import type { Integration } from './receiver.ts';
@@ -32,7 +31,6 @@ export const CHANNELS: readonly Channel[] = [
   telegramChannel,
   webexChannel,
   pushoverChannel,
-  opsgenieChannel,
   victoropsChannel,
 ];
 

@@ -144,11 +144,9 @@ export function addCompletion({ program, edge, finish }: CommandLine): void {
     .command('completion')
     .description('print a completion script for a shell')
     .argument('<shell>', 'bash, zsh or fish')
-    .argument('[what]', 'what a script asks for: `completion names regions`')
-    .action(async (shell: string, what: string | undefined) => {
-      const { completion, completionNames } = await import('./commands/completion-command.ts');
-      const asks = shell === 'names' && what !== undefined;
-      finish(asks ? completionNames(edge, what) : completion(edge, program, shell));
+    .action(async (shell: string) => {
+      const { completion } = await import('./commands/completion-command.ts');
+      finish(completion(edge, program, shell));
     });
 }
 

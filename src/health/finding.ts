@@ -1,6 +1,6 @@
 /**
- * Defines findings: observations about the watch, as facts. Each language words them: English here, for the log,
- * commands and the API; the other languages in the catalogues of the pages.
+ * Defines findings: observations about the watch, as facts. `finding-words.ts` says them in
+ * sentences.
  */
 import type { Feed } from '../domain/alert/event.ts';
 

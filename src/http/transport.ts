@@ -18,6 +18,8 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** By default that of the transport. */
+  readonly maxBodyBytes?: number;
 }
 
 export interface HttpResponse {
@@ -73,7 +75,7 @@ const MAX_CONNECT_MS = 10_000;
  * exchanges in progress with `unreachable`.
  */
 export function openTransport(options: TransportOptions): Transport {
-  const { timeoutMs, maxBodyBytes, inFlight } = options;
+  const { timeoutMs, inFlight } = options;
   const pools = createConnectionPools({
     ...options,
     // Shorter than the whole exchange, to tell "never connected" from "sent, but no answer".
@@ -82,7 +84,7 @@ export function openTransport(options: TransportOptions): Transport {
   let isClosed = false;
 
   return {
-    async send({ method, url, headers, body }) {
+    async send({ method, url, headers, body, maxBodyBytes = options.maxBodyBytes }) {
       if (isClosed) throw new NestwatchError('unreachable', 'the transport is closed');
       const target = URL.parse(url);
       if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {

@@ -6,6 +6,7 @@ import pRetry from 'p-retry';
 import { codeOf, NestwatchError } from '../errors.ts';
 import type { ProxySettings } from '../http/http-settings.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts';
+import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import { removerOf, type Secret, secretsIn } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
@@ -209,7 +210,7 @@ export class Exchange {
       if (isAlone) outcome = { met: 'nothing' };
       permit.settle(outcome);
       if (failure === 'too_large') {
-        const limit = (error instanceof NestwatchError && error.facts.limit) || 'answer_bytes';
+        const limit = (error instanceof NestwatchError && error.facts.limit) || operation.bytes;
         this.#report({ what: 'limit_reached', region: this.#region.name, limit });
       }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
@@ -252,7 +253,8 @@ export class Exchange {
       throw new NestwatchError('secret_unreadable', `the token of ${this.#region.name} ${fault}`);
     }
     const headers = { accept: 'application/json', 'user-agent': 'nestwatch', authorization: token };
-    const common = { method: operation.method, url: this.#region.baseUrl + target };
+    const { method, bytes } = operation;
+    const common = { method, url: this.#region.baseUrl + target, maxBodyBytes: LIMITS[bytes].most };
     if (body === undefined) return { ...common, headers };
     return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
   }

@@ -26,6 +26,8 @@ export interface Operation {
   readonly writes: boolean;
   /** Whether it returns one page of many. */
   readonly isPaged: boolean;
+  /** The limit on the bytes of its answer. */
+  readonly bytes: 'answer_bytes' | 'page_bytes';
   readonly summary: string;
 }
 
@@ -49,12 +51,14 @@ const NEST = '/nests/{nestId}';
 const BIRD = `${NEST}/birds/{birdId}`;
 const FLIGHT = `${BIRD}/flights/{flightId}`;
 
-const read = { method: 'GET', query: [], hasBody: false, writes: false } as const;
+const read = { method: 'GET', query: [], hasBody: false, writes: false, bytes: 'page_bytes' } as const;
+/** Nests, Birds and Users are returned as a whole. */
+const list = { ...read, bytes: 'answer_bytes' } as const;
 const paged = { ...read, query: PAGING } as const;
-const write = { query: [], hasBody: false, writes: true } as const;
+const write = { query: [], hasBody: false, writes: true, bytes: 'page_bytes' } as const;
 
 const TABLE = {
-  searchNests: { ...read, path: '/nests', summary: 'list all Nests' },
+  searchNests: { ...list, path: '/nests', summary: 'list all Nests' },
   getNest: { ...read, path: NEST, summary: 'one Nest' },
   addUserToNest: {
     ...write,
@@ -70,7 +74,7 @@ const TABLE = {
     summary: 'remove a User from a Nest',
   },
   searchBirds: {
-    ...read,
+    ...list,
     path: `${NEST}/birds`,
     query: [word('TriggerType', TRIGGER_TYPES), word('Status', BIRD_STATUSES)],
     summary: 'list Birds of a Nest, filtered',
@@ -87,7 +91,7 @@ const TABLE = {
   getFlight: { ...read, path: FLIGHT, summary: 'one Flight' },
   getFlightLogs: { ...paged, path: `${FLIGHT}/logs`, summary: 'paginated Flight logs' },
   getNotifications: { ...paged, path: '/notifications', summary: 'paginated admin notifications' },
-  searchUsers: { ...read, path: '/users', summary: 'list all Users' },
+  searchUsers: { ...list, path: '/users', summary: 'list all Users' },
   getUser: { ...read, path: '/users/{userId}', summary: 'one User' },
 } as const;
 
@@ -107,6 +111,7 @@ export const OPERATIONS: readonly Operation[] = Object.entries(TABLE).map(([id, 
   hasBody: row.hasBody,
   writes: row.writes,
   isPaged: row.query === PAGING,
+  bytes: row.bytes,
   summary: row.summary,
 }));
 

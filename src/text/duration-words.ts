@@ -12,7 +12,7 @@ const UNITS = [
   [SECOND_MS, 's'],
 ] as const;
 
-export type Unit = (typeof UNITS)[number][1];
+type Unit = (typeof UNITS)[number][1];
 
 /**
  * How precisely a duration is written:
@@ -31,8 +31,7 @@ export function durationWords(durationMs: number, precision: Precision): string 
   return precision === 'one unit' ? inUnit(count, unit) : `${count} ${unit}`;
 }
 
-/** The number and unit of a duration, for languages with words of their own. */
-export function durationParts(
+function durationParts(
   durationMs: number,
   precision: Exclude<Precision, 'two units'>,
 ): { readonly count: number; readonly unit: Unit } {

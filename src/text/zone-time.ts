@@ -4,7 +4,7 @@ import { createZoneFormats } from '../time/zone-format.ts';
 const MAX_ZONE_LENGTH = 64;
 
 const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
-const formatOf = createZoneFormats({
+const formatOf = createZoneFormats('en-GB', {
   ...{ year: 'numeric', ...twoDigits, second: '2-digit' },
   ...{ hourCycle: 'h23', timeZoneName: 'short' },
 });
@@ -13,20 +13,15 @@ const formatOf = createZoneFormats({
 export function isZone(name: string): boolean {
   if (name.length > MAX_ZONE_LENGTH || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
   try {
-    return formatOf('en-GB', name) !== undefined;
+    return formatOf(name) !== undefined;
   } catch {
     return false;
   }
 }
 
-/** `02.07.2026, 15:59:34 MESZ`, in the format of `locale`; `zone` must be valid. */
-export function zoneTime(us: number, locale: string, zone: string): string {
-  return formatOf(locale, zone).format(us / 1000);
-}
-
-/** `2026-07-02 15:59:34 CEST`: of constant width, for tables. */
+/** `2026-07-02 15:59:34 CEST`: of constant width, for tables. `zone` must be valid. */
 export function exactZoneTime(us: number, zone: string): string {
-  const parts = formatOf('en-GB', zone).formatToParts(us / 1000);
+  const parts = formatOf(zone).formatToParts(us / 1000);
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
   const day = `${part('year')}-${part('month')}-${part('day')}`;
   return `${day} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;

@@ -6,21 +6,21 @@ import { parseInstant } from './instant.ts';
  * case, so the cache is limited even if its keys come from outside.
  */
 export function createZoneFormats(
+  locale: string,
   options: Intl.DateTimeFormatOptions,
-): (locale: string, zone: string) => Intl.DateTimeFormat {
+): (zone: string) => Intl.DateTimeFormat {
   const formats = new Map<string, Intl.DateTimeFormat>();
-  return (locale, zone) => {
+  return (zone) => {
     const timeZone = zone.toLowerCase();
-    const key = `${locale} ${timeZone}`;
-    const known = formats.get(key);
+    const known = formats.get(timeZone);
     if (known) return known;
     const format = new Intl.DateTimeFormat(locale, { ...options, timeZone });
-    formats.set(key, format);
+    formats.set(timeZone, format);
     return format;
   };
 }
 
-const clockOf = createZoneFormats({
+const clockOf = createZoneFormats('en-US', {
   calendar: 'gregory',
   numberingSystem: 'latn',
   hourCycle: 'h23',
@@ -42,7 +42,7 @@ export function wallClock(zone: string): (atMs: number) => {
   readonly minute: number;
   readonly second: number;
 } {
-  const format = clockOf('en-US', zone);
+  const format = clockOf(zone);
   return (atMs) => {
     const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
     const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;

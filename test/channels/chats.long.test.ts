@@ -36,11 +36,10 @@ const ENTRIES: ReadonlyMap<string, (url: string) => string> = new Map([
       `api_url: "${url}/v1/messages", room_id: r1, http_config: { authorization: { credentials: ${CANARY} } }`,
   ],
   ['pushover', (url) => `api_url: "${url}/1/messages.json", token: ${CANARY}, user_key: u-${CANARY}`],
-  ['opsgenie', (url) => `api_url: "${url}/", api_key: ${CANARY}`],
   ['victorops', (url) => `api_url: "${url}/alert/", api_key: ${CANARY}, routing_key: team x`],
 ]);
 const KINDS = [...ENTRIES.keys()];
-const CHATS = KINDS.filter((kind) => kind !== 'opsgenie' && kind !== 'victorops');
+const CHATS = KINDS.filter((kind) => kind !== 'victorops');
 
 function configured(kind: string, url: string, more = '', global = '') {
   const config = loadConfig({
@@ -243,40 +242,6 @@ describe('each service gets requests as it documents them', () => {
     expect(bodies()[1]).not.toHaveProperty('retry');
   });
 
-  test('Opsgenie gets the beginning, the acknowledgement and the end under one alias', async () => {
-    const { send, arrived, bodies } = await service(
-      'opsgenie',
-      'responders: [{ name: "a, b", type: teams }, { username: anna, type: user }], tags: "x, y", priority: P1, details: { k: v }',
-    );
-    await send();
-    await send(group({ acknowledged: true }));
-    await send(RESOLVED);
-    await send(group({ alerts: [] }));
-    const [created] = bodies();
-    expect(arrived.map(({ url }) => url)).toEqual([
-      '/v2/alerts',
-      `/v2/alerts/${created.alias}/acknowledge?identifierType=alias`,
-      `/v2/alerts/${created.alias}/close?identifierType=alias`,
-      `/v2/alerts/${created.alias}/close?identifierType=alias`,
-    ]);
-    expect(arrived.every(({ headers }) => headers.authorization === `GenieKey ${CANARY}`)).toBe(true);
-    expect(created).toMatchObject({
-      alias: expect.stringMatching(/^[0-9a-f]{64}$/),
-      message: HEADLINE,
-      description: expect.stringContaining('429 Too Many Requests'),
-      source: 'nestwatch',
-      priority: 'P1',
-      tags: ['x', 'y'],
-      responders: [
-        { name: 'a', type: 'team' },
-        { name: 'b', type: 'team' },
-        { username: 'anna', type: 'user' },
-      ],
-      details: { alertname: 'FlightFailed', nest: 'Marketing', k: 'v' },
-    });
-    expect(bodies()[2]).toEqual({ source: 'nestwatch' });
-  });
-
   test('VictorOps likewise', async () => {
     const { send, arrived, bodies } = await service('victorops', 'custom_fields: { team: loc }');
     await send();
@@ -340,8 +305,8 @@ describe('all of them', () => {
     expect(local).not.toContain('UTC');
   });
 
-  test.each(['opsgenie', 'victorops'])('%s takes none', async (kind) => {
-    const { send, arrived } = await service(kind);
+  test('VictorOps takes none', async () => {
+    const { send, arrived } = await service('victorops');
     expect(await send(digestNotification())).toMatchObject({ kind: 'nothing' });
     expect(arrived).toEqual([]);
   });
@@ -394,12 +359,6 @@ const LIMITS: Readonly<Record<string, (body: ReturnType<typeof JSON.parse>) => v
     expect(message.length).toBeGreaterThan(0);
     expect(message.length).toBeLessThanOrEqual(1_024);
     expect(url.length).toBeLessThanOrEqual(512);
-  },
-  opsgenie({ message = 'x', description = '', details = {} }) {
-    expect(message.length).toBeGreaterThan(0);
-    expect(message.length).toBeLessThanOrEqual(130);
-    expect(description.length).toBeLessThanOrEqual(15_000);
-    expect(JSON.stringify(details).length).toBeLessThanOrEqual(8_000);
   },
   victorops({ state_message, entity_display_name }) {
     expect(state_message.length).toBeLessThanOrEqual(20_480);

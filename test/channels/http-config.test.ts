@@ -63,7 +63,6 @@ function receiver(url: string, { own, global, kind = 'webhook', environment = {}
     rocketchat: `api_url: "${url}", token: t, token_id: i, channel: "#a"`,
     telegram: `api_url: "${url}", bot_token: "1:a", chat_id: 1`,
     pushover: `api_url: "${url}", token: t, user_key: u`,
-    opsgenie: `api_url: "${url}", api_key: k`,
     victorops: `api_url: "${url}", api_key: k, routing_key: r`,
   };
   const config = loadConfig({
@@ -109,7 +108,7 @@ describe('authorization', () => {
     },
   );
 
-  test.each(['discord', 'mattermost', 'rocketchat', 'telegram', 'pushover', 'opsgenie', 'victorops'])(
+  test.each(['discord', 'mattermost', 'rocketchat', 'telegram', 'pushover', 'victorops'])(
     '%s uses a proxy, with its own headers, to a server with its own authority',
     async (kind) => {
       const proxy = later(await serveProxy(`user:${CANARY}`));

@@ -20,7 +20,7 @@ const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const CANARY = 'cAnArY';
 const SEEN_BEFORE = 'told-by-the-other-side';
 /** The number of integrations of the one receiver in the first configuration below. */
-const INTEGRATIONS = 25;
+const INTEGRATIONS = 24;
 
 /** Parts of a canary's base64 that are the same whatever stands around it. */
 const IN_BASE64 = [0, 1, 2].map((before) =>
@@ -254,8 +254,6 @@ global:
   rocketchat_token_id: ${canary('global.rocketchat_token_id')}
   telegram_api_url: "${hook}"
   telegram_bot_token: ${canary('global.telegram_bot_token')}
-  opsgenie_api_url: "${hook}"
-  opsgenie_api_key: ${canary('global.opsgenie_api_key')}
   victorops_api_url: "${hook}/victorops"
   victorops_api_key: ${canary('global.victorops_api_key')}
 route: { receiver: a, group_wait: 0s }
@@ -284,7 +282,6 @@ receivers:
     telegram_configs: [{ chat_id: 1 }]
     webex_configs: [{ api_url: "${hook}/webex", room_id: r, http_config: { authorization: { credentials: ${canary('http_config.authorization.credentials')} } } }]
     pushover_configs: [{ api_url: "${hook}/pushover", token: ${canary('receivers.pushover_configs.token')}, user_key: ${canary('receivers.pushover_configs.user_key')} }]
-    opsgenie_configs: [{ priority: P1 }]
     victorops_configs: [{ routing_key: r }]
 store: { url: "sqlite:store.db" }
 heartbeat: { url: ${url('heartbeat.url')}, interval: 1s }
@@ -316,7 +313,6 @@ receivers:
     slack_configs: [{ channel: c }, { channel: c, app_token: ${canary('receivers.slack_configs.app_token')} }]
     rocketchat_configs: [{ api_url: "${hook}", token: ${canary('receivers.rocketchat_configs.token')}, token_id: ${canary('receivers.rocketchat_configs.token_id')}, channel: "#a" }]
     telegram_configs: [{ api_url: "${hook}", bot_token: ${canary('receivers.telegram_configs.bot_token')}, chat_id: 1 }]
-    opsgenie_configs: [{ api_url: "${hook}", api_key: ${canary('receivers.opsgenie_configs.api_key')} }]
     victorops_configs: [{ api_url: "${hook}/victorops", api_key: ${canary('receivers.victorops_configs.api_key')}, routing_key: r }]
 store: { url: "postgres://u@127.0.0.1:${database}/d", password: ${canary('store.password', ODD)} }
 web: { tls: { cert_file: mine.pem, key: ${pem} } }

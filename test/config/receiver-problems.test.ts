@@ -58,6 +58,13 @@ describe('receivers', () => {
       [`2:27: global.wechat_api_url: ${NO_INTEGRATION}`],
     ],
     [
+      'Opsgenie, which ends',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, opsgenie_configs: [{ api_key: k }] }]`,
+      [
+        '3:42: receivers[0].opsgenie_configs: is not supported by this version: Opsgenie ends on 5 April 2027; use `pagerduty_configs`, or `webhook_configs` with `format: template` for Jira Service Management',
+      ],
+    ],
+    [
       'no mail server',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a, email_configs: [{ to: a@b.c, from: d@e.f }] }]`,
       [

@@ -111,20 +111,21 @@ const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true
 export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   configuration_bytes: { of: 'beside', mistake: mistakeWithLargeFile },
   configuration_mistakes: { of: 'beside', mistake: mistakeWithManyMistakes },
-  answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
+  answer_bytes: { of: 'answers', path: BIRDS, alter: list(() => `"${'x'.repeat(300 * MIB)}"`) },
+  page_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `"${'x'.repeat(300 * MIB)}"`) },
   bytes_in_flight: { of: 'beside', mistake: mistakeWithLargeAnswers },
-  page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(5 * MIB)}`) },
+  page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(400_000)}`) },
   flight_items: {
     of: 'answers',
     path: /\/flights\?/,
-    alter: list(() => many(flight, 15 * MIB)),
+    alter: list(() => many(flight, 7 * MIB)),
   },
   inventory_items: {
     of: 'answers',
     path: BIRDS,
-    alter: list(() => many(bird, 15 * MIB)),
+    alter: list(() => many(bird, 6 * MIB)),
   },
-  item_values: {
+  answer_values: {
     of: 'answers',
     path: NOTIFICATIONS,
     alter: page(() => `{"id":"1","createdAt":"2026-07-02T12:00:00Z","more":[{}${',{}'.repeat(5 * MIB)}]}`),

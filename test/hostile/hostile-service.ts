@@ -3,8 +3,7 @@
  * what concerns one Bird, so that the other Birds must be watched as usual.
  */
 import { NestwatchError } from '../../src/errors.ts';
-import type { HttpResponse, Transport } from '../../src/http/transport.ts';
-import { LIMITS } from '../../src/limits.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import { pick } from '../../src/simulator/world/seeded-random.ts';
 import { type Clock, type Random, sleep } from '../../src/time/clock.ts';
 import { hostileText, hostileValue } from './hostile-values.ts';
@@ -39,17 +38,19 @@ export function hostileService(inner: Transport, plan: HostileService, parts: Ho
       const response = await inner.send(request);
       if (random() >= plan.share) return response;
       if (plan.birdId === undefined)
-        return fitting(await apart(() => pick(random, ALTERATIONS)(response, plan, parts)));
+        return fitting(request, await apart(() => pick(random, ALTERATIONS)(response, plan, parts)));
       const isOfBird = request.url.includes(`/birds/${plan.birdId}/`);
-      return fitting(apart(() => withRows(response, plan, random, isOfBird)));
+      return fitting(
+        request,
+        apart(() => withRows(response, plan, random, isOfBird)),
+      );
     },
     close: inner.close,
   };
 }
 
 /** Like the real transport, it refuses responses that are too large. */
-export function fitting(response: HttpResponse): HttpResponse {
-  const { most } = LIMITS.answer_bytes;
+export function fitting({ maxBodyBytes: most = 0 }: HttpRequest, response: HttpResponse): HttpResponse {
   // A character has at least one byte. If it has more, that does not matter here.
   if (response.body.length > most)
     throw new NestwatchError('too_large', `more than ${most} bytes were answered`);

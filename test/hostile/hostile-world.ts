@@ -598,7 +598,12 @@ function excessive(
     ...inner,
     async send(request) {
       const response = await inner.send(request);
-      return excess.path.test(request.url) ? fitting(apart(() => excess.alter(response))) : response;
+      return excess.path.test(request.url)
+        ? fitting(
+            request,
+            apart(() => excess.alter(response)),
+          )
+        : response;
     },
   };
 }

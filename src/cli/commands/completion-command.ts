@@ -1,39 +1,21 @@
 /** Writes scripts that complete the command line in a shell. They contain its words as of the time they are printed. */
 import type { Command } from 'commander';
-import type { Config } from '../../config/config.ts';
 import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { OPERATIONS } from '../../service/operations.ts';
-import { findConfigFile } from '../config-file.ts';
-import { readConfig } from '../read-config.ts';
 
 /** What can be written at one position of the command line. */
 interface Place {
   /** The preceding commands, such as `silence add`; empty for the first word. */
   readonly at: string;
   readonly words: readonly Word[];
-  /** Options with a value: one of `choices`, a name from the configuration, or otherwise a file name. */
+  /** Options with a value: one of `choices`, or else a file name. */
   readonly values: readonly {
     readonly option: string;
     readonly choices: readonly string[];
-    readonly names: Names | undefined;
   }[];
-  /** Which names of the configuration are possible here. */
-  readonly names: Names | undefined;
 }
-
-/** What a script can request from nestwatch while somebody types. */
-export type Names = 'regions' | 'receivers';
-
-const NAMES_OF_OPTIONS: ReadonlyMap<string, Names> = new Map([
-  ['--region', 'regions'],
-  ['--receiver', 'receivers'],
-]);
-const NAMES_OF_COMMANDS: ReadonlyMap<string, Names> = new Map([
-  ['test-receiver', 'receivers'],
-  ['render', 'receivers'],
-]);
 
 /** Commands whose matchers may begin with the name of an alert. */
 const MATCHING: ReadonlySet<string> = new Set([
@@ -43,25 +25,6 @@ const MATCHING: ReadonlySet<string> = new Set([
   'silence add',
   'silence acknowledge',
 ]);
-
-const NAMES: ReadonlyMap<string, (config: Config) => readonly string[]> = new Map([
-  ['regions', (config) => config.regions.map(({ name }) => name)],
-  ['receivers', (config) => config.receivers.map(({ name }) => name)],
-]);
-
-/**
- * Prints names from the configuration, one per line, if a shell needs no quoting for them. Prints none while it has
- * mistakes.
- */
-export function completionNames(edge: Edge, what: string): number {
-  try {
-    const names = NAMES.get(what)?.(readConfig(edge, findConfigFile(edge))) ?? [];
-    for (const name of names.filter((one) => /^[\w.-]+$/.test(one))) edge.stdout.write(`${name}\n`);
-  } catch (error) {
-    if (!(error instanceof NestwatchError)) throw error;
-  }
-  return 0;
-}
 
 interface Word {
   readonly word: string;
@@ -98,7 +61,6 @@ function placesOf(command: Command, at: string): Place[] {
             help: description,
             takesValue: required,
             choices: argChoices,
-            names: NAMES_OF_OPTIONS.get(long),
           },
         ]
       : [],
@@ -112,7 +74,6 @@ function placesOf(command: Command, at: string): Place[] {
       ...(MATCHING.has(at) ? ALERT_KINDS.map((name) => ({ word: name, help: 'an alert' })) : []),
       ...options.map(({ option, help }) => ({ word: option, help })),
     ],
-    names: NAMES_OF_COMMANDS.get(at),
     values: options.filter(({ takesValue }) => takesValue),
   };
   const below = command.commands.flatMap((one) => placesOf(one, at ? `${at} ${one.name()}` : one.name()));
@@ -129,16 +90,12 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** Patterns of a shell's `case` or `switch` for all commands. */
 const commandsOf = (places: readonly Place[]) => places.flatMap(({ at }) => (at ? [quoted(at)] : []));
 
-/** What a shell runs to get names. Errors are not shown. */
-const asked = (names: Names | undefined) =>
-  names ? `$(nestwatch completion names ${names} 2>/dev/null)` : '';
-
 /** The branches of a `case`: which values can follow which words. File names need none. */
 function valueBranches(places: readonly Place[], branch: (choices: string) => string): string {
   const all = places.flatMap(({ at, values }) =>
-    values.map(({ option, choices, names }) => ({
+    values.map(({ option, choices }) => ({
       after: quoted(`${at} ${option}`),
-      choices: names ? asked(names) : choices.join(' '),
+      choices: choices.join(' '),
     })),
   );
   const byChoices = Map.groupBy(all, ({ choices }) => choices);
@@ -149,8 +106,7 @@ function valueBranches(places: readonly Place[], branch: (choices: string) => st
 
 function bash(places: readonly Place[]): string {
   const words = places.map(
-    ({ at, words: all, names }) =>
-      `      ${quoted(at)}) words=${quoted(all.map(({ word }) => word).join(' '))}${names ? `" ${asked(names)}"` : ''} ;;`,
+    ({ at, words: all }) => `      ${quoted(at)}) words=${quoted(all.map(({ word }) => word).join(' '))} ;;`,
   );
   return `# Put into ~/.bashrc: source <(nestwatch completion bash)
 _nestwatch() {
@@ -176,8 +132,8 @@ complete -o default -F _nestwatch nestwatch
 
 function zsh(places: readonly Place[]): string {
   const words = places.map(
-    ({ at, words: all, names }) =>
-      `      ${quoted(at)}) found=(${all.map(({ word, help }) => quoted(`${word}:${help}`)).join(' ')} ${asked(names)}) ;;`,
+    ({ at, words: all }) =>
+      `      ${quoted(at)}) found=(${all.map(({ word, help }) => quoted(`${word}:${help}`)).join(' ')}) ;;`,
   );
   return `#compdef nestwatch
 # Put into ~/.zshrc, after compinit: source <(nestwatch completion zsh)
@@ -202,18 +158,16 @@ compdef _nestwatch nestwatch
 }
 
 function fish(places: readonly Place[]): string {
-  const lines = places.flatMap(({ at, words, values, names }) => {
+  const lines = places.flatMap(({ at, words, values }) => {
     const when = `complete -c nestwatch -n '__nestwatch_at "${at}"'`;
-    const named = names ? [`${when} -f -a '(${fishAsked(names)})'`] : [];
-    const known = words.map(({ word, help }) => {
+    return words.map(({ word, help }) => {
       const said = ` -d ${fishQuoted(help)}`;
       if (!word.startsWith('--')) return `${when} -f -a ${word}${said}`;
       const value = values.find(({ option }) => option === word);
-      const choices = value?.names ? `(${fishAsked(value.names)})` : (value?.choices.join(' ') ?? '');
+      const choices = value?.choices.join(' ') ?? '';
       const takes = value && (choices ? ` -x -a '${choices}'` : ' -r');
       return `${when} -l ${word.slice(2)}${takes ?? ''}${said}`;
     });
-    return [...known, ...named];
   });
   return `# Put into ~/.config/fish/config.fish: nestwatch completion fish | source
 function __nestwatch_at
@@ -229,8 +183,6 @@ end
 ${lines.join('\n')}
 `;
 }
-
-const fishAsked = (names: Names) => `nestwatch completion names ${names} 2>/dev/null`;
 
 /** In fish a backslash escapes a quote and itself. */
 const fishQuoted = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;

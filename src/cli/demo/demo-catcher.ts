@@ -11,7 +11,7 @@ import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { howMany } from '../../text/counts.ts';
 import { frame } from '../../web/pages/frame/page-frame.ts';
-import { ENGLISH } from '../../web/pages/words/english.ts';
+import { ENGLISH } from '../../web/pages/frame/words.ts';
 
 export interface CaughtMail {
   readonly subject: string;
@@ -100,7 +100,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function mailPage(mails: readonly CaughtMail[], path: string): string {
-  const page = { root: '', nowUs: 0, words: ENGLISH, zone: 'UTC', languages: new Map(), query: '' };
+  const page = { root: '', nowUs: 0, words: ENGLISH, zone: 'UTC', query: '' };
   const mail = mails[Number(path.slice(1)) - 1];
   if (mail) return mail.html;
   const rows = mails.map(

@@ -10,9 +10,7 @@ import { readList } from '../../document/read-list.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refused, refusedKeys } from '../../document/refused-key.ts';
 import { duration, words } from '../../document/value-shape.ts';
-import { globalShape, NO_INTEGRATION } from './global-section.ts';
-
-const KEYS = CHANNELS.map(configsKey);
+import { globalShape, NO_INTEGRATION, OPSGENIE_ENDS } from './global-section.ts';
 
 /** One list for each channel. */
 function configsOf(entry: (channel: Channel) => z.ZodType): object {
@@ -34,12 +32,12 @@ const receiverShape = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Maximum number of messages in any hour. Further ones are held back, counted, and sent as one message as soon as the limit allows. Digests, and messages received as the `fallback` of another receiver, do not count. Not allowed for receivers with PagerDuty, Opsgenie, VictorOps or Alertmanager, which need every single change.',
+      'Maximum number of messages in any hour. Further ones are held back, counted, and sent as one message as soon as the limit allows. Digests, and messages received as the `fallback` of another receiver, do not count. Not allowed for receivers with PagerDuty, VictorOps or Alertmanager, which need every single change.',
     ),
   fold_storms: duration(60_000, 1_800_000)
     .optional()
     .describe(
-      'Combines messages during an alert storm. Once 3 messages were sent within twice this time, all further ones are combined into one message per period of this length, until the storm is over. Not allowed for receivers with PagerDuty, Opsgenie, VictorOps or Alertmanager.',
+      'Combines messages during an alert storm. Once 3 messages were sent within twice this time, all further ones are combined into one message per period of this length, until the storm is over. Not allowed for receivers with PagerDuty, VictorOps or Alertmanager.',
     ),
   ...configsOf(() => z.unknown()),
   labels: z
@@ -48,15 +46,9 @@ const receiverShape = z.strictObject({
     .describe(
       "Labels of the receiver. Clients of Alertmanager's API select receivers by them (`receiver_matchers`); `name` is always one of them.",
     ),
+  opsgenie_configs: refused(OPSGENIE_ENDS),
   msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
-  ...refusedKeys(
-    [
-      ...['opsgenie_configs', 'discord_configs', 'incidentio_configs', 'jira_configs', 'mattermost_configs'],
-      ...['pushover_configs', 'rocketchat_configs', 'sns_configs', 'telegram_configs', 'victorops_configs'],
-      ...['webex_configs', 'wechat_configs'],
-    ].filter((key) => !KEYS.includes(key)),
-    NO_INTEGRATION,
-  ),
+  ...refusedKeys(['incidentio_configs', 'jira_configs', 'sns_configs', 'wechat_configs'], NO_INTEGRATION),
 });
 
 /** A receiver with its integrations, for the JSON schema; the checks read each integration by itself. */

@@ -7,17 +7,17 @@ import { addBirdPages } from './birds/bird-routes.ts';
 import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
-import { pageOf } from './frame/page.ts';
+import { pageOf, withWords } from './frame/page.ts';
 import type { PagesOptions } from './frame/pages-options.ts';
+import { ENGLISH, type Words } from './frame/words.ts';
 import { readPageView, storelessView } from './overview.ts';
 import { renderPage } from './overview-page.ts';
 import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
-import { addLanguages, LANGUAGES } from './words/languages.ts';
 
-export function createPages(options: PagesOptions, languages = LANGUAGES): Hono {
+export function createPages(options: PagesOptions, words: Words = ENGLISH): Hono {
   const pages = new Hono();
-  addLanguages(pages, languages);
+  pages.use(withWords(words));
   addOverview(pages, options);
   addAlerts(pages, options);
   addEvents(pages, options);

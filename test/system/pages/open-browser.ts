@@ -31,7 +31,6 @@ export const LOOKS: readonly Look[] = [
   { name: 'dark', options: { viewport: WIDE, colorScheme: 'dark' } },
   { name: '320 px, light', options: { viewport: NARROW, colorScheme: 'light' } },
   { name: '320 px, dark', options: { viewport: NARROW, colorScheme: 'dark' } },
-  { name: '320 px, in German', options: { viewport: NARROW, colorScheme: 'light', locale: 'de-DE' } },
   // A window of 1280 px at a zoom of 200 % has room for 640 px of the page.
   {
     name: '200 % zoom',

@@ -52,14 +52,6 @@ describe('a public page', () => {
     const { body } = await ask('/nests', signed);
     expect(links(body)).toEqual([PAGE.slice(1)]);
     expect(body).toContain('Sales');
-    const german = await ask('/nests', { ...signed, 'accept-language': 'de' });
-    expect(read(german.body)).toContain('Marketing öffentliche Seite');
-  });
-
-  test('uses the language of its reader', async () => {
-    const { ask } = await served();
-    const { body } = await ask(PAGE, { 'accept-language': 'de' });
-    expect(read(body)).toContain('Einige Birds scheitern');
   });
 
   test('says that the state is unknown while the watch is interrupted, and only then', async () => {
@@ -177,7 +169,7 @@ describe('nothing else is public', () => {
 
   test('what was refused or not found is not cached', async () => {
     const { ask } = await served();
-    for (const path of ['/public/us/7', `${PAGE}?lang=de`, '/nests'])
+    for (const path of ['/public/us/7', '/nests'])
       expect((await ask(path)).headers['cache-control'], path).toBe('no-store');
   });
 });

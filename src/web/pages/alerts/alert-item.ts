@@ -23,7 +23,7 @@ export function alertItem(page: Page, shown: ShownAlert): Html {
   const { words } = page;
   const { labels } = alert;
   const severity = labels.severity ?? '';
-  const message = alertMessage(page, alert, lastEvent?.message);
+  const message = alertMessage(alert, lastEvent?.message);
   const [silence] = silencedBy;
   const isOver = alert.state !== 'firing';
   const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);

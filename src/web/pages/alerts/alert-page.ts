@@ -6,7 +6,6 @@ import { deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
-import { english, hasOwnDescription } from '../frame/alert-message.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
@@ -36,10 +35,8 @@ export function renderAlertPage(page: Page, record: AlertRecord): Html {
   const place = alertPlace(labels);
   const isFiring = alert.state === 'firing';
   const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
-  const description = manyLines(annotations.description ?? '', TEXT_LENGTH);
-  const said = manyLines(record.events[0]?.event.message ?? '', TEXT_LENGTH) || description;
-  const isOwn = said === description && hasOwnDescription(alert);
-  const message = isOwn ? english(page, said) : html`<bdi>${said}</bdi>`;
+  const said = manyLines(record.events[0]?.event.message || annotations.description || '', TEXT_LENGTH);
+  const message = html`<bdi>${said}</bdi>`;
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone,
@@ -60,8 +57,8 @@ ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
 ${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre>${message}</pre></div>` : ''}
 ${eventSection(page, record)}
 ${notifiedSection(page, record)}
-${namesSection(page, words.alert.labels, labels)}
-${namesSection(page, words.alert.annotations, annotations)}
+${namesSection(words.alert.labels, labels)}
+${namesSection(words.alert.annotations, annotations)}
 ${episodeSection(page, record)}
 <p class="small soft after"><code>${plainText(alert.id, TEXT_LENGTH)}</code> · <code>${fingerprint(labels)}</code></p>
 </main>`,
@@ -88,7 +85,7 @@ function standing(page: Page, { alert, isKept }: AlertRecord): Html {
   if (state === 'pending' && startsAtUs === 0) return html`${words.alert.isPending}.`;
   const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));
   const said = plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH);
-  const by = said ? english(page, said) : words.alert.ended(alert.ending ?? '');
+  const by = said ? html`<bdi>${said}</bdi>` : words.alert.ended(alert.ending ?? '');
   return html`${words.alert.isOver} ${when(page, endsAtUs)}, ${lasted}${by ? html`: ${by}` : ''}. ${isKept ? '' : words.alert.letGo}`;
 }
 
@@ -138,18 +135,15 @@ function deliveryLinks({ root, words }: Page, { deliveries }: SentNotification):
   })}`;
 }
 
-function namesSection(page: Page, title: string, names: Labels): Html | string {
+function namesSection(title: string, names: Labels): Html | string {
   const entries = Object.entries(names);
   if (entries.length === 0) return '';
   const rows = entries.map(
     ([name, value]) =>
-      html`<dt><code>${plainText(name, NAME_LENGTH)}</code></dt><dd>${OWN_SENTENCES.has(name) ? english(page, plainText(value, TEXT_LENGTH)) : html`<bdi>${linked(name, value)}</bdi>`}</dd>`,
+      html`<dt><code>${plainText(name, NAME_LENGTH)}</code></dt><dd><bdi>${linked(name, value)}</bdi></dd>`,
   );
   return html`<h2>${title}</h2><dl class="sheet">${rows}</dl>`;
 }
-
-/** Annotations that nestwatch writes, unless a rule's template replaces them. */
-const OWN_SENTENCES: ReadonlySet<string> = new Set(['summary', 'resolved_by', 'flapping', 'switched_off']);
 
 /** Only the link to a runbook, which is in the configuration, is clickable. */
 function linked(name: string, value: string): Html | string {

@@ -23,7 +23,7 @@ export function alertSheet(
   const { words } = page;
   const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';
-  const message = alertMessage(page, { labels, annotations }, lastEvent?.message);
+  const message = alertMessage({ annotations }, lastEvent?.message);
   return html`<ul class="sheet"><li class="alert ${tone}">
 <div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
 <span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>

@@ -3,7 +3,6 @@ import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { english } from '../frame/alert-message.ts';
 import type { Page } from '../frame/page.ts';
 import { frame, type Html } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH } from '../frame/page-words.ts';
@@ -49,5 +48,5 @@ function leadOf(at: Page, page: ResolvePage): Html {
   const { alert, isOpen } = page;
   if (isOpen) return html`${isProbed(page) ? resolve.askLead : resolve.lead}`;
   const by = plainText(alert?.annotations.resolved_by ?? '', MESSAGE_LENGTH);
-  return by ? html`${resolve.ended} ${english(at, by)}.` : html`${resolve.resolved}`;
+  return by ? html`${resolve.ended} ${html`<bdi>${by}</bdi>`}.` : html`${resolve.resolved}`;
 }

@@ -182,7 +182,7 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
   const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
     const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
-    const message = alertMessage(page, { labels, annotations });
+    const message = alertMessage({ annotations });
     return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
 <span class="pill ${isFiring && !bird.isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
 <span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>

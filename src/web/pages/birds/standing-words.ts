@@ -7,7 +7,7 @@ import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
 import type { Html } from '../frame/page-frame.ts';
 import { isKnown, NAME_LENGTH, type Tone } from '../frame/page-words.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from '../frame/words.ts';
 
 const TONES: Readonly<Record<Standing, Tone>> = {
   alerting: 'bad',

@@ -6,7 +6,7 @@ import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
 import { QueryError, refuse } from '../../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from './words.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());

@@ -44,7 +44,7 @@ export function frame(given: Frame): Html {
   const { title, tone, body, page, hasNavigation = true, section, searched = '', footing = '' } = given;
   const { isLive = false, refreshSeconds } = given;
   return html`<!doctype html>
-<html lang="${page.words.language}">
+<html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -101,18 +101,11 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>`;
 }
 
-/** The end of a page: the time zone of its times, and links to the other languages. */
-function foot(page: Page, footing: Html | string, isLive: boolean): Html {
-  const { words, zone, languages, query } = page;
-  const others = [...languages.values()].filter(({ language }) => language !== words.language);
-  const links = others.map(({ language, name }) => {
-    const chosen = new URLSearchParams(query);
-    chosen.set('lang', language);
-    return html` · <a href="?${chosen}" lang="${language}" hreflang="${language}">${name}</a>`;
-  });
+/** The end of a page, with the time zone of its times. */
+function foot({ words, zone }: Page, footing: Html | string, isLive: boolean): Html {
   // The script shows the button, which is useless without it.
   const pause = html` · <button type="button" class="plain" data-own="pause" aria-pressed="false" hidden>${words.frame.pause}</button>`;
-  return html`<footer>${footing}${words.frame.times(zone)}${links}${isLive ? pause : ''}</footer>`;
+  return html`<footer>${footing}${words.frame.times(zone)}${isLive ? pause : ''}</footer>`;
 }
 
 /** `EU · Marketing / Translate blog`. Names keep the writing direction of their script. */

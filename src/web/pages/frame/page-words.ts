@@ -5,7 +5,7 @@ import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from './words.ts';
 
 /** The longest name and message shown, in code points. */
 export const NAME_LENGTH = 80;

@@ -1,11 +1,24 @@
 /** What every page knows about its request. */
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
 import { isZone } from '../../../text/zone-time.ts';
 import type { Clock } from '../../../time/clock.ts';
-import type { Words } from '../words/english.ts';
-import type { Languages } from '../words/languages.ts';
 import { ZONE_COOKIE } from './page-script.ts';
+import type { Words } from './words.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    words: Words;
+  }
+}
+
+/** Gives every page its words. */
+export function withWords(words: Words): MiddlewareHandler {
+  return async (c, next) => {
+    c.set('words', words);
+    await next();
+  };
+}
 
 export interface Page {
   /**
@@ -17,8 +30,6 @@ export interface Page {
   readonly words: Words;
   /** The reader's time zone, if known; otherwise UTC. */
   readonly zone: string;
-  /** All languages that the page is available in. */
-  readonly languages: Languages;
   /** The query of the address. */
   readonly query: string;
 }
@@ -29,7 +40,6 @@ export function pageOf(c: Context, clock: Clock): Page {
     root: rootFrom(pathname),
     nowUs: clock.nowUs(),
     words: c.get('words'),
-    languages: c.get('languages'),
     zone: zoneOf(getCookie(c, ZONE_COOKIE)),
     query: search,
   };

@@ -4,7 +4,7 @@
 import { html } from 'hono/html';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Html } from '../frame/page-frame.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from '../frame/words.ts';
 import type { PublicNest, PublicState } from './public-status.ts';
 
 /** White text has a contrast of at least 4.5 on each. */

@@ -8,8 +8,8 @@ import type { HealthAnswer } from '../../../health/health.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { StatusView } from '../../status-view.ts';
-import { pageOf } from '../frame/page.ts';
-import { addLanguages, LANGUAGES } from '../words/languages.ts';
+import { pageOf, withWords } from '../frame/page.ts';
+import { ENGLISH } from '../frame/words.ts';
 import { renderBadge } from './badge.ts';
 import { renderPublicPage } from './public-page.ts';
 import { createPublicStatus, KEPT_SECONDS } from './public-status.ts';
@@ -37,7 +37,7 @@ interface Options {
 export function createPublicPages(config: PublicStatusConfig, options: Options): Hono {
   const pages = new Hono();
   const statusOf = createPublicStatus(config, options);
-  addLanguages(pages, LANGUAGES);
+  pages.use(withWords(ENGLISH));
 
   const nestOf = (c: Context) => statusOf(c.req.param('region') ?? '', c.req.param('nest') ?? '');
   const nothing = (c: Context) => c.text('There is no public Nest at this address.\n', 404);
@@ -53,7 +53,7 @@ export function createPublicPages(config: PublicStatusConfig, options: Options):
     const nest = await nestOf(c);
     if (!nest) return nothing(c);
     c.set('isPublic', true);
-    const svg = await renderBadge(c.get('words'), nest);
+    const svg = await renderBadge(ENGLISH, nest);
     return c.body(svg.toString(), 200, { 'content-type': 'image/svg+xml; charset=utf-8' });
   });
 

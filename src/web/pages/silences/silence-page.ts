@@ -19,7 +19,7 @@ import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-re
 import { sentence } from '../frame/form.ts';
 import type { Page } from '../frame/page.ts';
 import { exactly, frame, type Html, marked } from '../frame/page-frame.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from '../frame/words.ts';
 import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */

@@ -15,7 +15,7 @@ import {
   regionWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import type { Words } from '../words/english.ts';
+import type { Words } from '../frame/words.ts';
 
 /** A silence, with the number of firing alerts that it hides now. */
 interface ShownSilence {

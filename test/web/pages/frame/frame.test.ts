@@ -5,8 +5,7 @@ import { filterField, filterForm } from '../../../../src/web/pages/frame/filter-
 import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
 import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
 import { pager } from '../../../../src/web/pages/frame/pager.ts';
-import { ENGLISH } from '../../../../src/web/pages/words/english.ts';
-import { LANGUAGES } from '../../../../src/web/pages/words/languages.ts';
+import { ENGLISH } from '../../../../src/web/pages/frame/words.ts';
 import { NOW_US } from '../../sample.ts';
 
 const page = (pathname: string): Page => ({
@@ -14,7 +13,6 @@ const page = (pathname: string): Page => ({
   nowUs: NOW_US,
   words: ENGLISH,
   zone: 'UTC',
-  languages: LANGUAGES,
   query: '',
 });
 const links = (text: string) => [...text.matchAll(/<a[^>]* href="([^"]*)"/g)].map(([, href]) => href!);

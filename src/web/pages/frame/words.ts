@@ -1,4 +1,4 @@
-/** The words of the pages in English. Each language is one file of the same shape. */
+/** The words of the pages, all in one catalogue: pages take every sentence from it. */
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
@@ -58,11 +58,6 @@ function isOrAre(count: number): string {
 }
 
 export const ENGLISH = {
-  /** The language tag for `lang`. */
-  language: 'en',
-  /** The name of the language in that language. */
-  name: 'English',
-
   time: {
     ago,
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
@@ -639,5 +634,4 @@ export const ENGLISH = {
   },
 };
 
-/** What every language has to provide. */
 export type Words = typeof ENGLISH;

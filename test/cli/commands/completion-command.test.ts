@@ -1,19 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { casesOf } from '../../cases.ts';
 import { COMPLETIONS, complete } from '../shells.ts';
 import { nestwatch } from '../test-io.ts';
 
-/** The words of the others are in the script itself; for these, it starts nestwatch to read the configuration. */
-const ofConfig = COMPLETIONS.filter(([what]) => /configuration|after an option/.test(what));
-const some = COMPLETIONS.filter((one) => !ofConfig.slice(1).includes(one));
-
 describe('bash', () => {
-  test.each(casesOf('completion: words', COMPLETIONS, some))(
-    'completes %s',
-    async (_what, words, expected) => {
-      expect((await complete('bash', words)).toSorted()).toEqual(expected.toSorted());
-    },
-  );
+  test.each(COMPLETIONS)('completes %s', async (_what, words, expected) => {
+    expect((await complete('bash', words)).toSorted()).toEqual(expected.toSorted());
+  });
 
   test('completes a value after a sign', async () => {
     expect(await complete('bash', ['run', '--log.format', '=', 'p'])).toEqual(['pretty']);
