@@ -6,7 +6,6 @@ import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
-import { NestwatchError } from '../../src/errors.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -194,7 +193,7 @@ describe('requests', () => {
   });
 
   test('a failure inside is a 500 that says nothing more, and is reported', async () => {
-    const error = new NestwatchError('store_failed', 'disk I/O error at /secret/path');
+    const error = new Error('unforeseen at /secret/path');
     const { ask, reported } = await serve({ metrics: () => Promise.reject(error) });
     const { status, body } = await ask('/metrics');
     expect(status).toBe(500);
