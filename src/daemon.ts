@@ -52,6 +52,11 @@ export interface Daemon {
   /** Runs until `signal` aborts; resolves when the work in progress is finished. */
   run(signal: AbortSignal): Promise<void>;
   /**
+   * Gives back its duties to other replicas although its work has not ended: what it still writes is refused. For a stop
+   * that takes too long.
+   */
+  giveBack(): Promise<void>;
+  /**
    * Reads every stream once and sends all notifications. A region that rejects the token, or is down for more than a
    * few seconds, is skipped. Nothing more is begun once `signal` aborts. Throws `usage` if the store is shared.
    */
@@ -98,7 +103,9 @@ export function createDaemon(given: DaemonParts): Daemon {
   /** Passes every report of the stages on, and also to the health check. */
   function report(happening: Happening): void {
     // Another replica has taken over, as it should: work that ends because of that is not a failure.
-    if ('error' in happening && codeOf(happening.error) === 'lease_lost') return;
+    const code = 'error' in happening ? codeOf(happening.error) : undefined;
+    // The same holds for work that a stop has cut off: the next start continues it.
+    if (code === 'lease_lost' || (code === 'cancelled' && isEnding())) return;
     given.report(happening);
     health.hear(happening);
   }
@@ -155,6 +162,8 @@ export function createDaemon(given: DaemonParts): Daemon {
     storeRefusal: health.storeRefusal,
   });
 
+  let isEnding = () => false;
+  let endPart = async () => {};
   let tasks: Tasks | undefined;
   const reading = new Map<WatchedRegion, Task>();
   /** The alerting task, which works only with the store. */
@@ -224,7 +233,8 @@ export function createDaemon(given: DaemonParts): Daemon {
   return {
     async run(signal) {
       tasks = createTasks(signal);
-      const endPart = part.take(signal, hearWake);
+      isEnding = () => signal.aborted;
+      endPart = part.take(signal, hearWake);
       begin(tasks);
       tasks.begin((ended) => health.run(ended));
       await tasks.done;
@@ -232,6 +242,8 @@ export function createDaemon(given: DaemonParts): Daemon {
       tasks = undefined;
       await setup.close?.();
     },
+
+    giveBack: () => endPart(),
 
     async follow(next) {
       const these = tasks;

@@ -114,9 +114,11 @@ function partOf(options: OwnershipOptions, repeatsInVain: () => boolean): Part {
       });
       const deafen = wakes.listen(heard);
       signal.addEventListener('abort', () => membership.leave(), { once: true });
-      return async () => {
+      let ended: Promise<void> | undefined;
+      return () => {
         deafen();
-        await membership.end();
+        ended ??= membership.end();
+        return ended;
       };
     },
     ring: (what) => wakes.ring(what),

@@ -38,7 +38,6 @@ ${RECEIVER}    webhook_configs: [{ url: "http://hook.example.com/a" }]\n`;
   test.each([
     ['mattermost_configs', '{ webhook_url: "http://chat.example.com/hooks/x" }'],
     ['rocketchat_configs', '{ api_url: "http://chat.example.com", token: t, token_id: i, channel: c }'],
-    ['opsgenie_configs', '{ api_url: "http://og.example.com", api_key: k }'],
   ])('of %s, whose address or key is enough to write there', (key, entry) => {
     const [warning, ...others] = ofIntegration(`${key}: [${entry}]`);
     expect(warning).toContain(`: receivers[0].${key}[0]: credentials go there unencrypted: use https`);

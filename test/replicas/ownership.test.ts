@@ -120,6 +120,11 @@ function begin(
     /** How often another one may have left work. */
     leftOver: () => leftOver,
     owned: () => duties.filter((duty) => ownership.owns(duty)),
+    /** A stop that takes too long. */
+    givesBack() {
+      membership.leave();
+      return membership.end();
+    },
     async ends() {
       stop.abort();
       membership.leave();
@@ -289,6 +294,20 @@ describe('several replicas', () => {
     expect(two.owned()).toEqual(DUTIES);
     expect(two.ownership.view()?.replicas).toHaveLength(1);
     await two.ends();
+  });
+
+  test('take over at once from one whose work does not end, which commits nothing more', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    const two = begin('two');
+    await secondsPass(5);
+    const late = one.stores.get('a')!;
+    await one.givesBack();
+    await secondsPass(0.5);
+    expect(two.owned()).toEqual(DUTIES);
+    const written = late.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    expect(await written.catch(codeOf)).toBe('lease_lost');
+    await Promise.all([one.ends(), two.ends()]);
   });
 
   test('take over within a lease from a silent one, which commits nothing more and comes back', async () => {

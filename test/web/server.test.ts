@@ -196,7 +196,7 @@ describe('requests', () => {
   });
 
   test('a failure inside is a 500 that says nothing more, and is reported', async () => {
-    const error = new Error('cannot read /secret/path');
+    const error = new Error('unforeseen at /secret/path');
     const { ask, reported } = await serve({ metrics: () => Promise.reject(error) });
     const { status, body } = await ask('/metrics');
     expect(status).toBe(500);

@@ -20,6 +20,9 @@ import { type ConfigFile, openConfigFile, readWarnings } from '../read-config.ts
  */
 const STOP_GRACE_MS = 8_000;
 
+/** How long a stop whose work has not ended then waits until its duties are given back. */
+const GIVE_BACK_MS = 2_000;
+
 /** The exit code if the service or a receiver failed. */
 const NOT_ALL_DONE = 4;
 
@@ -169,7 +172,10 @@ async function watch(
   void lookAtFile(stop.signal);
   const ended = (async () => {
     try {
-      await Promise.race([daemon.run(stop.signal), stop.overdue, fatal]);
+      const givenBack = stop.overdue.then(() =>
+        Promise.race([daemon.giveBack(), sleep(edge.clock, GIVE_BACK_MS)]),
+      );
+      await Promise.race([daemon.run(stop.signal), givenBack, fatal]);
       await app.close();
       log.info('nestwatch has stopped');
       return 0;

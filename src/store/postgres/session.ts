@@ -197,9 +197,10 @@ export class Session implements Statements {
     await endClient(client, this.#options.clock);
   }
 
-  /** Stops waiting for a server that may never come back. */
+  /** Stops waiting for a server that may never come back, and for a statement that takes long. */
   giveUp(): void {
     this.#isClosed = true;
+    destroy(this.#client);
   }
 
   async #connect(): Promise<void> {
@@ -342,11 +343,13 @@ export class Session implements Statements {
     } catch (error) {
       if (endsConnection(error)) this.#lose(error);
       if (isOfOldPlan(error)) this.#forgetPlans();
+      if (this.#isClosed) throw this.#lost();
       throw postgresFailure(error, place.shown);
     }
   }
 
   #lost(): unknown {
+    if (this.#isClosed) return new NestwatchError('cancelled', 'The store is closed.');
     return postgresFailure(new Error('the connection was lost'), this.#options.place.shown);
   }
 

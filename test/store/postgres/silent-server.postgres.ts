@@ -112,7 +112,7 @@ describe('a server that falls silent', () => {
     for (const one of asked) one.catch(() => {});
     await soon(opened.store.close());
     expect(await Promise.allSettled(asked)).toMatchObject(
-      asked.map(() => ({ reason: { code: 'store_down' } })),
+      asked.map(() => ({ reason: { code: 'cancelled' } })),
     );
   }, 60_000);
 
