@@ -4,8 +4,8 @@
  * - Once an hour a poll begins a day back, which costs no extra request. A poll that begins that far back anyway,
  *   because no Flight has started since, verifies as much.
  * - Once a day, all active Flights and all failed ones within the retention are read as well.
- * - The first poll of a Bird reads these too. Nothing else shows the Flights that started before its window and were
- *   active when the watch began: those that are still active, and those that have failed since.
+ * - The first poll of a Bird reads all Flights within the retention. Nothing else shows those that started before its
+ *   window and were active when the watch began: some are still active, and some have failed since.
  *
  * A service may always fail to list so much, while it answers what a poll must ask. So if such a poll fails, one of
  * its extra parts is put off, and the polls of the Bird go on.
@@ -96,6 +96,11 @@ export class FlightRescans {
   isDoneSince(row: number, ms: number): boolean {
     const isRescanned = this.#verifiedUs.get(row) > 0 && this.#dayDueMs.get(row) - HOUR_MS >= ms;
     return isRescanned && this.#options.clock.monotonicMs() < this.#wholeDueMs.get(row);
+  }
+
+  /** Whether such a poll is the first to read what started before its window. */
+  isFirst(row: number, { wholeFromUs }: FlightScope): boolean {
+    return wholeFromUs !== undefined && this.#isActiveLeft.get(row);
   }
 
   /** What a poll reads whose window has to begin at `pollFromUs`. */

@@ -15,8 +15,9 @@
  * that this answer lacks are requested separately (`open-flights.ts`). Everything is committed in one transaction. A
  * backlog that takes several answers is read from its oldest end, and each poll reads as much as memory should hold.
  *
- * The first poll of a Bird also reads what became of the Flights that were active when the watch began. If it shows no
- * recent Flight, it looks for the last one, whose start becomes the cursor: from then on the Bird has been at rest.
+ * The first poll of a Bird also reads what became of the Flights that were active when the watch began: by one request for
+ * all, or if that may be cut off, by one for each of the window, what is active and what has failed. If it shows no Flight,
+ * it looks for the last one, whose start becomes the cursor: from then on the Bird has been at rest.
  */
 import type { Event } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
@@ -381,14 +382,15 @@ export class FlightWatch {
   ): Promise<readonly FlightRecord[]> {
     const { windows, openFlights, gaps } = this.#flights;
     const { wholeFromUs, active } = scope;
+    if (await this.#readAtOnce(scope, rows)) return openFlights.read(this.birdId, known, true, rows);
     if (isRescan) await windows.read(this.birdId, { minStartUs: scope.fromUs }, rows, this.cursorUs());
     else await windows.readNewest(this.birdId, scope.fromUs, rows, this.cursorUs());
     // What ends while this poll reads is found by what it reads afterwards.
     if (active) await windows.read(this.birdId, { status: 'active' }, rows);
     if (wholeFromUs !== undefined) {
-      const isAll = this.#isAtRest(scope, rows) && (await windows.readAll(this.birdId, rows));
+      if (this.#isAtRest(scope, rows)) await windows.proveLast(this.birdId, rows);
       const earlier = { minStartUs: wholeFromUs, maxStartUs: scope.fromUs + ANCHOR_MARGIN_US };
-      if (!isAll) await windows.read(this.birdId, { ...earlier, status: 'failed' }, rows);
+      await windows.read(this.birdId, { ...earlier, status: 'failed' }, rows);
       for (const { fromUs, toUs } of gaps.of(this.birdId)) {
         if (fromUs >= scope.fromUs) continue;
         await windows.read(this.birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
@@ -397,10 +399,22 @@ export class FlightWatch {
     return openFlights.read(this.birdId, known, active, rows);
   }
 
+  /** Reads all that a first poll has to read. Resolves to whether certainly nothing is missing. */
+  async #readAtOnce(scope: FlightScope, rows: FlightRows): Promise<boolean> {
+    const { windows, rescans, options } = this.#flights;
+    if (!rescans.isFirst(this.row, scope) || this.cursorUs() > 0) return false;
+    const window = { minStartUs: scope.wholeFromUs! };
+    if (!(await windows.readAtOnce(this.birdId, window, rows))) return false;
+    // Its last Flight may have started before the retention.
+    if (rows.flights.size === 0 && options.status(this.birdId) === 'active')
+      await windows.readAtOnce(this.birdId, {}, rows);
+    return true;
+  }
+
   /** Whether no Flight of a Bird that may start some is known to have started, in this poll's window or before. */
   #isAtRest({ fromUs }: FlightScope, { flights }: FlightRows): boolean {
     if (this.cursorUs() > 0 || this.#flights.options.status(this.birdId) !== 'active') return false;
-    return !flights.values().some(({ startedAt }) => startedAt !== null && startedAt.us >= fromUs);
+    return flights.size > 0 && flights.values().every(({ startedAt }) => (startedAt?.us ?? 0) < fromUs);
   }
 
   /** The earliest start that a poll has to look at. */

@@ -107,19 +107,21 @@ export class FlightWindows {
   }
 
   /**
-   * Reads all Flights of a Bird of which no recent one is known, and notes when the last one started. Resolves to whether
+   * Reads everything that started in a window by one request, and notes when the last Flight started. Resolves to whether
    * the answer is certainly complete.
    */
-  async readAll(birdId: string, rows: FlightRows): Promise<boolean> {
-    const listed = await this.#ask(birdId, {}, rows);
-    if (!listed) return false;
-    const lastUs = Math.max(0, ...listed.values());
-    const isWhole = !this.#isSuspicious(listed);
-    const later = isWhole
-      ? undefined
-      : await this.#ask(birdId, { minStartUs: lastUs + ANCHOR_MARGIN_US }, rows);
-    if (isWhole || later?.size === 0) rows.lastStartUs = lastUs;
+  async readAtOnce(birdId: string, window: FlightWindow, rows: FlightRows): Promise<boolean> {
+    const listed = await this.#ask(birdId, window, rows);
+    const isWhole = listed !== undefined && !this.#isSuspicious(listed);
+    if (isWhole) rows.lastStartUs = Math.max(0, ...listed.values());
     return isWhole;
+  }
+
+  /** Notes when the last Flight started if that is one of the rows, because no later one is listed. */
+  async proveLast(birdId: string, rows: FlightRows): Promise<void> {
+    const lastUs = rows.flights.values().reduce((us, { startedAt }) => Math.max(us, startedAt?.us ?? 0), 0);
+    const later = await this.#ask(birdId, { minStartUs: lastUs + ANCHOR_MARGIN_US }, rows);
+    if (later?.size === 0) rows.lastStartUs = lastUs;
   }
 
   /** To be called when the Bird no longer exists. */

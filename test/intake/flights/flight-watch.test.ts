@@ -495,12 +495,12 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
-  test('requests all that is active or failed if it is the first, even if the rate leaves no room', async () => {
+  test('requests all at once if it is the first, even if the rate leaves no room', async () => {
     stage.answers.hasSlack = false;
     stage.show('old', 2 * 86_400);
     stage.show('new', 60);
     expect(await stage.poll()).toEqual([]);
-    expect(stage.takeAsked()).toEqual(['list', 'list active', 'list failed']);
+    expect(stage.takeAsked()).toEqual(['list']);
     expect(stage.watch.openCount()).toBe(2);
     await stage.pass(30);
     stage.ends('old', { status: 'failed', durationSeconds: 2 * 86_400, errorMessages: 'Segment limit' });
@@ -509,6 +509,16 @@ describe('a poll', () => {
     stage.takeAsked();
     await stage.poll();
     expect(stage.asked).toEqual(['list']);
+  });
+
+  test('requests what is active or failed, if all at once may be cut off', async () => {
+    for (let at = 0; at < 30; at += 1)
+      stage.show(`${at}`, 60 + at, { status: 'succeeded', durationSeconds: 1 });
+    stage.show('old', 2 * 86_400);
+    await stage.poll();
+    expect(stage.asked.slice(0, 1)).toEqual(['list']);
+    expect(stage.asked.slice(-2)).toEqual(['list active', 'list failed']);
+    expect(stage.watch.openCount()).toBe(1);
   });
 
   test('requests them in a new life if the first one had failed', async () => {
@@ -822,7 +832,7 @@ describe('a Flight that started before what a first start reads', () => {
     expect(await stage.poll()).toEqual([]);
     expect([stage.facts.filter(({ fact }) => fact === 'flight_started'), stage.asked]).toEqual([
       [],
-      ['list', 'list active', 'list', 'log'],
+      ['list', 'log'],
     ]);
   });
 
@@ -844,7 +854,7 @@ describe('a Bird at rest', () => {
     stage.show('last', 2 * 86_400, done);
     stage.show('first', 300 * 86_400, done);
     expect(await stage.poll()).toEqual([]);
-    expect(stage.takeAsked()).toEqual(['list', 'list active', 'list']);
+    expect(stage.takeAsked()).toEqual(['list']);
     expect(stage.watch.cursorUs()).toBe(daysAgo(2));
     await stage.poll();
     expect(stage.asked).toEqual(['list']);
@@ -866,7 +876,7 @@ describe('a Bird at rest', () => {
   test('is known since when even if the answer may be cut off, if it shows the last one', async () => {
     for (let day = 1; day <= 40; day += 1) stage.show(`${day}`, day * 86_400, done);
     await stage.poll();
-    expect(stage.asked).toEqual(['list', 'list active', 'list', 'list', 'list failed']);
+    expect(stage.asked).toEqual(['list', 'list', 'list active', 'list', 'list failed']);
     expect(stage.watch.cursorUs()).toBe(daysAgo(1));
   });
 
