@@ -12,6 +12,9 @@ import { requireStoreFile, trueName } from '../private-files.ts';
 
 const BUSY_TIMEOUT_MS = 5_000;
 
+/** How long a change of the tables waits for a program that has locked the store, as a start does. */
+const LOCK_TIMEOUT_MS = 10_000;
+
 /** Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. */
 export function copyStoreFile(from: string, to: string): void {
   withDatabase(from, (db) => vacuumInto(db, to));
@@ -28,6 +31,8 @@ export function migrateStoreFile(path: string, steps?: readonly Step[]): TableCh
   try {
     const connection = openConnection(file);
     try {
+      // Nothing else runs in this process that waiting in SQLite could delay.
+      connection.exec(`PRAGMA busy_timeout = ${LOCK_TIMEOUT_MS}`);
       return prepareSchema(connection, file, steps);
     } finally {
       connection.close();

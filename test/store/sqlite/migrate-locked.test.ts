@@ -1,0 +1,31 @@
+import { once } from 'node:events';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { migrateStoreFile } from '../../../src/store/sqlite/upkeep/store-file.ts';
+import { STEPS } from '../../../src/store/versions/steps.ts';
+
+/** Holds the lock for writing until the migration has made its copy of the file, and a moment longer. */
+const OTHER_PROGRAM = `
+  const { existsSync } = require('node:fs');
+  const { DatabaseSync } = require('node:sqlite');
+  const { parentPort, workerData: path } = require('node:worker_threads');
+  const db = new DatabaseSync(path);
+  db.exec('BEGIN IMMEDIATE');
+  parentPort.postMessage('locked');
+  while (!existsSync(path + '.version-1'));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
+  db.exec('COMMIT');
+`;
+
+test('changing the tables waits for another program that has locked the file', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'nestwatch-')), 'store.db');
+  writeFileSync(path, '', { mode: 0o600 });
+  migrateStoreFile(path);
+  const other = new Worker(OTHER_PROGRAM, { eval: true, workerData: path });
+  await once(other, 'message');
+  const next = { sql: 'CREATE TABLE extra (a INTEGER)', oldest: 1 };
+  expect(migrateStoreFile(path, [...STEPS, next])).toMatchObject({ from: 1, to: 2 });
+});
