@@ -234,5 +234,7 @@ export interface OutboxStore {
    */
   page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }>;
   find(id: string): Promise<ClaimedDelivery | undefined>;
+  /** Whether a delivery is kept whose id begins with this and a hyphen. */
+  hasIdsOf(prefix: string): Promise<boolean>;
   count(): Promise<{ receiver: string; state: DeliveryState; count: number }[]>;
 }

@@ -46,10 +46,7 @@ async function nameAfterEvents(tx: Transaction, flushed: Flush): Promise<Flush> 
   if (threadPosition > 0 || !last) return { ...flushed, told };
   // The time comes first for the same reason as in other threads: such ids arrive almost in order.
   const thread = `${last.occurredAtUs.toString(36)}-${told}`;
-  const known = await tx.outbox.notificationsOfEvent(last.key);
-  const isTaken = known.some(
-    ({ notification }) => notification.kind === 'group' && notification.thread === thread,
-  );
+  const isTaken = await tx.outbox.hasIdsOf(thread);
   return isTaken ? { ...flushed, told } : { ...flushed, told, thread, group: { ...group, thread } };
 }
 

@@ -37,6 +37,20 @@ export function describeOutbox(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.outbox.find('unknown'))).toBeUndefined();
     });
 
+    test('knows whether there is an id that begins in the same way', async () => {
+      await run(async (tx) => {
+        await tx.outbox.enqueue(notification('n'), [delivery('t-0-nest-1-to0-0', { notificationId: 'n' })]);
+        // Also of what the transaction itself has queued.
+        expect(await tx.outbox.hasIdsOf('t')).toBe(true);
+      });
+      for (const prefix of ['t', 't-0', 't-0-nest-1-to0']) {
+        expect(await run((tx) => tx.outbox.hasIdsOf(prefix))).toBe(true);
+      }
+      for (const prefix of ['', 's', 't-', 't-1', 't-0-n', 't-0-nest-1-to0-0']) {
+        expect(await run((tx) => tx.outbox.hasIdsOf(prefix))).toBe(false);
+      }
+    });
+
     test('claims the oldest due first, up to the limit, only for this integration', async () => {
       await enqueue(
         delivery('later', { nextAttemptAtUs: NOW_US + 1 }),

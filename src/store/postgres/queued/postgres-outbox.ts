@@ -249,6 +249,12 @@ export class PostgresOutbox implements OutboxStore {
     return row && claimedOf(row);
   }
 
+  async hasIdsOf(prefix: string): Promise<boolean> {
+    // The character after the hyphen is the full stop.
+    const sql = 'SELECT seq FROM delivery WHERE id >= $1 AND id < $2 LIMIT 1';
+    return (await this.#statements.first(sql, `${prefix}-`, `${prefix}.`)) !== undefined;
+  }
+
   count() {
     return this.#counts.all();
   }

@@ -218,6 +218,10 @@ export class SqliteOutbox implements OutboxStore {
     return row && claimedOf(row);
   }
 
+  async hasIdsOf(prefix: string): Promise<boolean> {
+    return this.#list.ofPrefix.get(prefix) !== undefined;
+  }
+
   async count() {
     return this.#counts.all();
   }
@@ -273,6 +277,10 @@ function prepareListing(connection: Connection) {
     one: connection.prepare<ClaimedRow>(
       `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
        WHERE id = ?`,
+    ),
+    // The character after the hyphen is the full stop.
+    ofPrefix: connection.prepare<{ seq: number }>(
+      "SELECT seq FROM delivery WHERE id >= ?1 || '-' AND id < ?1 || '.' LIMIT 1",
     ),
   };
 }
