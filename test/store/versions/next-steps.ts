@@ -6,7 +6,7 @@ const ROWS = 400_000;
 /** One that older versions can work beside. */
 const ADDED: Step = { sql: `ALTER TABLE bird ADD COLUMN note TEXT NOT NULL DEFAULT ''`, oldest: 1 };
 
-/** One that they cannot, and that takes a while. */
+/** One that they cannot, and that takes a while: on a server so long that a busy machine sees it running. */
 const CHANGED: Step = {
   sql: {
     sqlite: `CREATE TABLE number (n INTEGER PRIMARY KEY, words TEXT NOT NULL) STRICT;
@@ -15,6 +15,7 @@ const CHANGED: Step = {
       UPDATE bird SET note = (SELECT words FROM number WHERE n = 7);`,
     postgres: `CREATE TABLE number (n BIGINT PRIMARY KEY, words TEXT NOT NULL);
       INSERT INTO number SELECT n, 'the number ' || n FROM generate_series(1, ${ROWS}) AS n;
+      SELECT pg_sleep(2);
       UPDATE bird SET note = (SELECT words FROM number WHERE n = 7);`,
   },
   oldest: STEPS.length + 2,
