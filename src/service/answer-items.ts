@@ -16,8 +16,8 @@ const UNCOUNTED_LENGTH = 256 * 1024;
 const ITEMS_AT_ONCE = 1_000;
 
 export interface ItemReading<T> {
-  /** The limit for the number of items. */
-  readonly limit: LimitName;
+  /** Whether it is a list of Nests, Birds or Users, which the service returns as a whole. */
+  readonly isWhole?: boolean;
   readonly read: (item: unknown) => T;
 }
 
@@ -26,14 +26,16 @@ export interface ItemReading<T> {
  * answer itself or its key `items`. Throws `too_large` if there are more items or values than the limits allow, and
  * `SyntaxError` if it is not JSON.
  */
-export async function readItems<T>(text: string, { limit, read }: ItemReading<T>): Promise<unknown> {
-  if (text.length > UNCOUNTED_LENGTH && mostValues(text) > LIMITS.answer_values.most) {
-    throw tooMany('answer_values');
-  }
+export async function readItems<T>(
+  text: string,
+  { isWhole = false, read }: ItemReading<T>,
+): Promise<unknown> {
+  const values = isWhole ? 'answer_values' : 'page_values';
+  if (text.length > UNCOUNTED_LENGTH && mostValues(text) > LIMITS[values].most) throw tooMany(values);
   const json = parseJson(text);
   const list = isRecord(json) ? json.items : json;
   if (!Array.isArray(list)) return json;
-  if (list.length > LIMITS[limit].most) throw tooMany(limit);
+  if (isWhole && list.length > LIMITS.inventory_items.most) throw tooMany('inventory_items');
   const items: T[] = [];
   for (const item of list) {
     items.push(read(item));

@@ -150,11 +150,11 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   function askList<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
-    limit: LimitName,
+    isWhole: boolean,
     read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<readonly Parsed<T>[]>> {
     return ask(id, parameters, async (response, where, cut) =>
-      listIn<Parsed<T>>(await itemsOf(response, where, { limit, read: (item) => read(item, cut) })),
+      listIn<Parsed<T>>(await itemsOf(response, where, { isWhole, read: (item) => read(item, cut) })),
     );
   }
 
@@ -164,22 +164,20 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<Page<T>>> {
     return ask(id, parameters, async (response, where, cut) =>
-      pageIn<T>(await itemsOf(response, where, { limit: 'page_items', read: (item) => read(item, cut) })),
+      pageIn<T>(await itemsOf(response, where, { read: (item) => read(item, cut) })),
     );
   }
 
   return {
-    searchNests: () => askList('searchNests', {}, 'inventory_items', (item, cut) => readNest(item, { cut })),
+    searchNests: () => askList('searchNests', {}, true, (item, cut) => readNest(item, { cut })),
     getNest: (nestId) => askOne('getNest', { nestId }, (item, cut) => readNest(item, { cut })),
     searchBirds(nestId, filter = {}) {
       const parameters = { nestId, ...given({ TriggerType: filter.triggerType, Status: filter.status }) };
-      return askList('searchBirds', parameters, 'inventory_items', (item, cut) =>
-        readBird(item, { nestId, cut }),
-      );
+      return askList('searchBirds', parameters, true, (item, cut) => readBird(item, { nestId, cut }));
     },
     getBird: (nestId, birdId) =>
       askOne('getBird', { nestId, birdId }, (item, cut) => readBird(item, { nestId, cut })),
-    searchUsers: () => askList('searchUsers', {}, 'inventory_items', (item, cut) => readUser(item, { cut })),
+    searchUsers: () => askList('searchUsers', {}, true, (item, cut) => readUser(item, { cut })),
     getUser: (userId) => askOne('getUser', { userId }, (item, cut) => readUser(item, { cut })),
     searchFlights(nestId, birdId, filter = {}) {
       const parameters = given({
@@ -187,7 +185,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
         MaxStartDate: instantText(filter.maxStartUs),
         Status: filter.status,
       });
-      return askList('searchFlights', { nestId, birdId, ...parameters }, 'flight_items', (item, cut) =>
+      return askList('searchFlights', { nestId, birdId, ...parameters }, false, (item, cut) =>
         readFlight(item, { nestId, birdId, cut }),
       );
     },
@@ -231,7 +229,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 }
 
 /** For an answer that is one resource: it has no list to read, but may be as large. */
-const AS_IT_IS = { limit: 'inventory_items', read: (item: unknown) => item } as const;
+const AS_IT_IS = { isWhole: true, read: (item: unknown) => item } as const;
 
 function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(

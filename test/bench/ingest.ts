@@ -87,7 +87,7 @@ export async function ingest(
     const path = `/api-rest/nests/1/birds/1/logs?page=${query.page}&pageSize=${query.pageSize}&ascending=true&from=${from}`;
     const response = await transport.send({ method: 'GET', url: `${url}${path}`, headers: {} });
     const read = (item: unknown) => readBirdLogEntry(item, { nestId: '1', birdId });
-    const page = pageIn<BirdLogEntry>(await itemsOf(response, path, { limit: 'page_items', read }));
+    const page = pageIn<BirdLogEntry>(await itemsOf(response, path, { read }));
     if (!page) throw new Error('not a page');
     return { value: page, serverTimeUs: serverTimeUs(response) };
   }

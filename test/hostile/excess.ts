@@ -84,8 +84,6 @@ function many(item: (at: number) => string, characters: number): string {
   return Array.from({ length: Math.floor(characters / length) }, (_, at) => item(at)).join(',');
 }
 
-const flight = (at: number) =>
-  `{"id":"${String(at).padStart(8, '0')}","status":"failed","errorMessages":"x","startDate":"2026-07-02T11:59:00.${String(at).padStart(6, '0').slice(-6)}Z","duration":1}`;
 const bird = (at: number) => `{"id":"${1_000_000 + at}","name":"x","status":"active","triggerType":"manual"}`;
 
 const post = (path: string, body: string): HostileRequest => ({
@@ -114,12 +112,6 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   answer_bytes: { of: 'answers', path: BIRDS, alter: list(() => `"${'x'.repeat(300 * MIB)}"`) },
   page_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `"${'x'.repeat(300 * MIB)}"`) },
   bytes_in_flight: { of: 'beside', mistake: mistakeWithLargeAnswers },
-  page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(400_000)}`) },
-  flight_items: {
-    of: 'answers',
-    path: /\/flights\?/,
-    alter: list(() => many(flight, 7 * MIB)),
-  },
   inventory_items: {
     of: 'answers',
     path: BIRDS,
@@ -127,13 +119,18 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   },
   answer_values: {
     of: 'answers',
+    path: BIRDS,
+    alter: list(() => `{"id":"1","more":[{}${',{}'.repeat(5 * MIB)}]}`),
+  },
+  page_values: {
+    of: 'answers',
     path: NOTIFICATIONS,
-    alter: page(() => `{"id":"1","createdAt":"2026-07-02T12:00:00Z","more":[{}${',{}'.repeat(5 * MIB)}]}`),
+    alter: page(() => `{"id":"1","createdAt":"2026-07-02T12:00:00Z","more":[{}${',{}'.repeat(2 * MIB)}]}`),
   },
   malformed_items: {
     of: 'answers',
     path: BIRDS,
-    alter: list(() => many((at) => `{"at":"${1_000_000 + at}"}`, MIB)),
+    alter: list(() => many((at) => `{"at":"${1_000_000 + at}"}`, 0.8 * MIB)),
   },
   problem_characters: {
     of: 'answers',
