@@ -225,8 +225,8 @@ export class Exchange {
     const nowMs = this.#clock.monotonicMs();
     if (met === 'answer') this.#failing.answered(sent, nowMs);
     if (!(error instanceof NestwatchError)) return false;
-    if (met === 'refusal' || met === 'unauthorized') return this.#failing.refused(sent, met, error, nowMs);
-    return met === 'failure' && this.#failing.failed(sent, error, nowMs);
+    const isFailing = met === 'failure' || met === 'refusal' || met === 'unauthorized';
+    return isFailing && this.#failing.failed(sent, met, error, nowMs);
   }
 
   /**

@@ -11,11 +11,11 @@
  *   refused level is probed about once a minute instead of being hit all the time, and a limit that was lifted is found
  *   within minutes.
  *
- * rising → holding on a refusal, on a latency above its band, or on reaching the remembered level; holding → holding,
- * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it: a
- * level that is not used proves nothing. A refusal that the level probably did not cause (`refusal-cause.ts`) does not
- * change it; but nothing is sent before its `Retry-After` is over. In a pause of more than some minutes single requests
- * probe whether the service means it, since one absurd answer of a gateway must not blind a region for an hour.
+ * rising → holding on a refusal, or on reaching the remembered level; holding → holding, lower, on a refusal; holding →
+ * rising on `restart`. The level grows only while requests wait for it: a level that is not used proves nothing. A
+ * refusal that the level probably did not cause (`refusal-cause.ts`) does not change it; but nothing is sent before its
+ * `Retry-After` is over. In a pause of more than some minutes single requests probe whether the service means it, since
+ * one absurd answer of a gateway must not blind a region for an hour.
  *
  * Many refusals in a short time cut the level far down, and a limit that fell looks the same as a passing fault. So the
  * level that was accepted before is remembered. Once answers are clean again, the level returns to it quickly, on a
@@ -24,7 +24,6 @@
  * A token bucket of half a second of the level spaces the requests. All times are monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
-import { LatencyBand } from './latency-band.ts';
 import { RefusalCause } from './refusal-cause.ts';
 
 /** The requests a second after an outage. */
@@ -34,11 +33,9 @@ const DOUBLING_MS = 2_000;
 const LEAST_LEVEL = 0.05;
 /** The trust in a level that an earlier process learned falls to 1/e in this time. */
 const TRUSTED_MS = 3_600_000;
-/** Latency alone never brings the level below this. */
-const LEAST_LEVEL_FOR_LATENCY = 1;
 
-/** The part of the level that a cut leaves: while rising, soon after another cut, later than that, and for latency. */
-const CUT = { rising: 0.5, soon: 0.7, late: 0.85, latency: 0.9 } as const;
+/** The part of the level that a cut leaves: while rising, soon after another cut, and later than that. */
+const CUT = { rising: 0.5, soon: 0.7, late: 0.85 } as const;
 const SOON_MS = 10_000;
 /**
  * After this many refusals with nothing accepted in between, only the pauses grow: the level is no longer the cause.
@@ -85,9 +82,6 @@ const PROBE_EVERY_MS = 300_000;
 
 const BUCKET_SECONDS = 0.5;
 
-/** Latency causes no more than one cut in this time. */
-const LATENCY_CUT_EVERY_MS = 5_000;
-
 interface RateOptions {
   /** The level never exceeds it. */
   readonly ceiling: number;
@@ -132,8 +126,6 @@ export class Rate {
   #cleanSinceMs: number;
   #cleanRequests = 0;
   #cleanAfterMs = CLEAN_MS;
-  readonly #latency = new LatencyBand();
-  #latencyCutAtMs = Number.NEGATIVE_INFINITY;
 
   constructor({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions) {
     this.#ceiling = ceiling;
@@ -204,13 +196,6 @@ export class Rate {
     if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
       this.#hold(this.#level, this.#borne * BELOW_REFUSED);
       this.#plateauMs = RETURN_MS;
-    }
-    const isOut = this.#latency.isLeftBy(latencyMs);
-    const isCutDue = nowMs - this.#latencyCutAtMs >= LATENCY_CUT_EVERY_MS;
-    if (isOut && isCutDue && this.#level > LEAST_LEVEL_FOR_LATENCY) {
-      this.#latencyCutAtMs = nowMs;
-      this.#beginClean(nowMs, 0);
-      this.#cut(CUT.latency, LEAST_LEVEL_FOR_LATENCY, 1);
     }
   }
 
@@ -316,8 +301,8 @@ export class Rate {
       PLATEAU_PER_PAUSE * Math.min(pauseMs, PROBE_EVERY_MS),
       (PLATEAU_REQUESTS * 1000) / this.#level,
     );
-    if (this.#phase === 'rising') this.#cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
-    else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
+    if (this.#phase === 'rising') this.#cut(CUT.rising, (1 + CUT.rising) / 2);
+    else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, BELOW_REFUSED);
   }
 
   #isPaused(nowMs: number): boolean {
@@ -359,10 +344,10 @@ export class Rate {
     this.#sinceCutMs = 0;
   }
 
-  /** Lowers the level to `factor` of it, but not below `least`; the new target is `aim` of it. */
-  #cut(factor: number, least: number, aim: number): void {
+  /** Lowers the level to `factor` of it; the new target is `aim` of it. */
+  #cut(factor: number, aim: number): void {
     const before = this.#level;
-    const after = Math.min(before, Math.max(least, before * factor));
+    const after = Math.min(before, Math.max(LEAST_LEVEL, before * factor));
     this.#hold(after, Math.max(after, before * aim));
   }
 

@@ -19,7 +19,7 @@ describe('what fails', () => {
 
   test('counts as failing alone from its fourth failure in a row on, as long as others were answered lately', () => {
     const failing = new FailingAlone();
-    const fails = (atMs: number) => failing.failed(logs(atMs), failure, atMs);
+    const fails = (atMs: number) => failing.failed(logs(atMs), 'failure', failure, atMs);
     expect([fails(0), fails(1), fails(2), fails(3)]).toEqual([false, false, false, false]);
     failing.answered(flights(10), 10);
     expect([fails(11), fails(30_009), fails(30_010)]).toEqual([true, true, false]);
@@ -29,11 +29,11 @@ describe('what fails', () => {
 
   test('is paused for longer the more often it fails alone, if it is an operation', () => {
     const failing = new FailingAlone();
-    for (let at = 0; at < 3; at += 1) failing.failed(logs(at), failure, at);
+    for (let at = 0; at < 3; at += 1) failing.failed(logs(at), 'failure', failure, at);
     failing.answered(flights(3), 3);
     const left: number[] = [];
     for (let at = 0; at < 6; at += 1) {
-      failing.failed(logs(4), failure, 4);
+      failing.failed(logs(4), 'failure', failure, 4);
       left.push(failing.skippedFor(logs(0), 4)!.facts.retryAfterMs!);
     }
     expect(left).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
@@ -46,7 +46,7 @@ describe('what fails', () => {
 
   test('starts again once it is answered', () => {
     const failing = new FailingAlone();
-    const fails = () => failing.failed(logs(5), failure, 5);
+    const fails = () => failing.failed(logs(5), 'failure', failure, 5);
     fails();
     failing.answered(flights(5), 5);
     failing.answered(logs(5), 5);
@@ -58,8 +58,8 @@ describe('what fails', () => {
     const alone: boolean[] = [];
     for (let at = 0; at < 3; at += 1) {
       alone.push(
-        failing.failed(logs(at, 'bad'), failure, at),
-        failing.failed(flights(at, 'bad', 'n'), failure, at),
+        failing.failed(logs(at, 'bad'), 'failure', failure, at),
+        failing.failed(flights(at, 'bad', 'n'), 'failure', failure, at),
       );
       failing.answered(logs(at, 'good'), at);
       failing.answered(flights(at, 'good', 'n'), at);
@@ -76,7 +76,7 @@ describe('an operation that is refused', () => {
 
   test('is paused from its fourth refusal in a row on, for at most 10 s as long as it may be the region', () => {
     const failing = new FailingAlone();
-    const refuse = (atMs: number) => failing.refused(logs(atMs), 'refusal', refusal(60_000), atMs);
+    const refuse = (atMs: number) => failing.failed(logs(atMs), 'refusal', refusal(60_000), atMs);
     for (const atMs of [0, 10, 20]) refuse(atMs);
     expect(failing.skippedFor(logs(0), 21)).toBeUndefined();
     expect(refuse(30)).toBe(false);
@@ -91,7 +91,7 @@ describe('an operation that is refused', () => {
   test('alone is tried with what was not requested in vain before', () => {
     const failing = new FailingAlone();
     const refuse = (atMs: number, birdId?: string) =>
-      failing.refused(logs(atMs, birdId), 'refusal', refusal(), atMs);
+      failing.failed(logs(atMs, birdId), 'refusal', refusal(), atMs);
     for (const atMs of [0, 10, 20, 30]) {
       refuse(atMs);
       failing.answered(flights(atMs), atMs);
@@ -109,29 +109,29 @@ describe('an operation that is refused', () => {
     const failing = new FailingAlone();
     const alone: boolean[] = [];
     for (const atMs of [0, 10_000, 20_000, 30_000, 40_000]) {
-      alone.push(failing.refused(logs(atMs), 'refusal', refusal(120_000), atMs));
+      alone.push(failing.failed(logs(atMs), 'refusal', refusal(120_000), atMs));
       failing.answered(flights(atMs), atMs);
     }
     expect(alone).toEqual([false, false, false, false, true]);
     expect(failing.skippedFor(logs(0), 159_999)?.facts).toEqual({ retryAfterMs: 1, isAlone: true });
     expect(failing.skippedFor(logs(0), 160_000)).toBeUndefined();
     failing.answered(logs(160_000), 160_000);
-    expect(failing.refused(logs(160_001), 'refusal', refusal(), 160_001)).toBe(false);
+    expect(failing.failed(logs(160_001), 'refusal', refusal(), 160_001)).toBe(false);
   });
 
   test('may be the region again when nothing was answered between its last two refusals', () => {
     const failing = new FailingAlone();
     for (const atMs of [0, 10_000, 20_000, 30_000, 40_000]) {
-      failing.refused(logs(atMs), 'refusal', refusal(), atMs);
+      failing.failed(logs(atMs), 'refusal', refusal(), atMs);
       failing.answered(flights(atMs), atMs);
     }
-    expect(failing.refused(logs(100_000), 'refusal', refusal(), 100_000)).toBe(true);
-    expect(failing.refused(logs(160_000), 'refusal', refusal(), 160_000)).toBe(false);
+    expect(failing.failed(logs(100_000), 'refusal', refusal(), 100_000)).toBe(true);
+    expect(failing.failed(logs(160_000), 'refusal', refusal(), 160_000)).toBe(false);
   });
 
   test('counts concurrent refusals once', () => {
     const failing = new FailingAlone();
-    for (let at = 0; at < 8; at += 1) failing.refused(logs(5), 'refusal', refusal(), 100 + at);
+    for (let at = 0; at < 8; at += 1) failing.failed(logs(5), 'refusal', refusal(), 100 + at);
     expect(failing.skippedFor(logs(0), 200)).toBeUndefined();
   });
 });
@@ -143,7 +143,7 @@ describe('a Bird for which the token is refused', () => {
     const failing = new FailingAlone();
     const alone: boolean[] = [];
     for (let at = 0; at < 9; at += 1) {
-      alone.push(failing.refused(logs(at, 'bad'), 'unauthorized', refusal, at));
+      alone.push(failing.failed(logs(at, 'bad'), 'unauthorized', refusal, at));
       failing.answered(logs(at, 'good'), at);
     }
     expect(alone).toEqual([false, ...Array(8).fill(true)]);
@@ -153,7 +153,7 @@ describe('a Bird for which the token is refused', () => {
   test('reports the token as refused while nothing else is answered', () => {
     const failing = new FailingAlone();
     for (let at = 0; at < 9; at += 1) {
-      expect(failing.refused(logs(at, `${at % 3}`), 'unauthorized', refusal, at)).toBe(false);
+      expect(failing.failed(logs(at, `${at % 3}`), 'unauthorized', refusal, at)).toBe(false);
     }
   });
 });
