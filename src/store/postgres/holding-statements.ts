@@ -1,5 +1,6 @@
 import { type Held, HeldWrites } from '../rows/held-writes.ts';
-import type { Parameter, Statements } from './statements.ts';
+import type { Parameter } from '../sql/sql.ts';
+import type { Statements } from './statements.ts';
 
 /**
  * Writes what a repository holds, by these statements and no others: those of the repository would wait for this very

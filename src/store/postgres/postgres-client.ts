@@ -5,9 +5,9 @@ import pg from 'pg';
 import type { Secret } from '../../secret.ts';
 import type { Clock } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
+import type { Parameter, Value } from '../sql/sql.ts';
 import { decodeText, encodeText } from './exact-text.ts';
 import { failureOfAll, type HostFailure, standby } from './postgres-failure.ts';
-import type { Parameter, Value } from './statements.ts';
 
 /** For all hosts together. */
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -1,8 +1,5 @@
 /** What repositories use to run statements in the current transaction, with `$1`, `$2` … for values. */
-
-export type Value = string | number | boolean | null | Uint8Array;
-/** A list is sent as one parameter: `unnest($1::text[])`, `= ANY($1::bigint[])`. */
-export type Parameter = Value | readonly Value[];
+import type { Parameter, Value } from '../sql/sql.ts';
 
 export interface Statements {
   /**
@@ -46,11 +43,6 @@ export function upsert(table: string, columns: string, key: string): string {
   const others = names.filter((name) => !keys.includes(name)).map((name) => `${name} = excluded.${name}`);
   return `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM ${given(columns)}
     ON CONFLICT (${key}) DO UPDATE SET ${others.join(', ')}`;
-}
-
-/** For each key the last item, in the order in which the keys first occur. */
-export function lastOfEach<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
-  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
 }
 
 function named(columns: string): { readonly name: string; readonly type: string }[] {

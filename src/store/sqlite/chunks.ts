@@ -13,21 +13,35 @@ export function prepareChunks(
   columns: number,
   sql: (rows: string) => string,
 ): (rowCount: number, fill: (row: number, values: Value[]) => void) => number {
+  const each = eachChunk(connection, columns, sql);
+  return (rowCount, fill) => {
+    let changed = 0;
+    each(rowCount, fill, (statement, values) => {
+      changed += statement.run(...values);
+    });
+    return changed;
+  };
+}
+
+/** Calls `use` with the statement and the values of each chunk. */
+export function eachChunk(connection: Connection, columns: number, sql: (rows: string) => string) {
   const row = `(${Array(columns).fill('?').join(', ')})`;
   const statements = new Map<number, Statement<unknown>>();
   for (const size of SIZES) {
     statements.set(size, connection.prepare(sql(Array(size).fill(row).join(', '))));
   }
-  return (rowCount, fill) => {
-    let changed = 0;
+  return (
+    rowCount: number,
+    fill: (row: number, values: Value[]) => void,
+    use: (statement: Statement<unknown>, values: Value[]) => void,
+  ) => {
     let next = 0;
     for (const size of SIZES) {
       for (; rowCount - next >= size; next += size) {
         const values: Value[] = [];
         for (let index = next; index < next + size; index += 1) fill(index, values);
-        changed += statements.get(size)!.run(...values);
+        use(statements.get(size)!, values);
       }
     }
-    return changed;
   };
 }

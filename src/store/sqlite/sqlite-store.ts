@@ -3,11 +3,11 @@ import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
+import { SqlGroups } from '../sql/sql-groups.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
-import { SqliteGroups } from './alerted/sqlite-groups.ts';
 import { SqliteOverdue } from './alerted/sqlite-overdue.ts';
 import { createSilences } from './alerted/sqlite-silences.ts';
 import { createSuppressions } from './alerted/sqlite-suppressions.ts';
@@ -21,6 +21,7 @@ import { NotifiedEvents } from './queued/notified-events.ts';
 import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
+import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
 import { SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
@@ -253,10 +254,11 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   const events = new SqliteEvents(connection, streams);
   const counts = createDeliveryCounts(connection);
   const standing = createBirdStanding(connection);
-  const groups = new SqliteGroups(connection, turn);
+  const sql = new SqliteSql(connection, turn);
+  const groups = new SqlGroups(sql);
   const digests = new SqliteDigests(connection);
   const notified = new NotifiedEvents(connection, events, counts, turn);
-  const outbox = new SqliteOutbox(connection, events, notified, counts);
+  const outbox = new SqliteOutbox(connection, events, notified, counts, sql);
   const faults = new SqliteFaults(connection, turn);
   return {
     all: {

@@ -4,6 +4,7 @@ import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { createDeliveryCounts } from '../../../src/store/sqlite/queued/delivery-counts.ts';
 import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
 import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
+import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts';
 import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
 import { delivery, event } from '../contract/sample-records.ts';
@@ -36,7 +37,13 @@ test('the parts of a large notification are not all held to be written at once',
   const events = new SqliteEvents(counting, new SqliteStreams(counting));
   const counts = createDeliveryCounts(counting);
   const notified = new NotifiedEvents(counting, events, counts, async () => {});
-  const outbox = new SqliteOutbox(counting, events, notified, counts);
+  const outbox = new SqliteOutbox(
+    counting,
+    events,
+    notified,
+    counts,
+    new SqliteSql(counting, async () => {}),
+  );
   for (let part = 1; part <= PARTS; part += 1) {
     const message = 'x'.repeat(PART_CHARACTERS);
     const parts = { kind: 'forward', id: `n${part}`, receiver: 'ops', createdAtUs: 0 } as const;

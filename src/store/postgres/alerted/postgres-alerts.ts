@@ -15,11 +15,12 @@ import {
   labelsPage,
 } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
-import { columnsOf, given, lastOfEach, type Parameter, type Statements } from '../statements.ts';
+import { lastOfEach, type Parameter } from '../../sql/sql.ts';
+import type { SqlGroups } from '../../sql/sql-groups.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresStanding } from '../watched/postgres-standing.ts';
 import { PostgresAlertPages } from './postgres-alert-pages.ts';
-import type { PostgresGroups } from './postgres-groups.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
@@ -71,14 +72,14 @@ export class PostgresAlerts implements AlertStore {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
   readonly #standing: PostgresStanding;
-  readonly #groups: Pick<PostgresGroups, 'forget'>;
+  readonly #groups: Pick<SqlGroups, 'forget'>;
   readonly #pages: PostgresAlertPages;
 
   constructor(
     statements: Statements,
     events: PostgresEvents,
     standing: PostgresStanding,
-    groups: Pick<PostgresGroups, 'forget'>,
+    groups: Pick<SqlGroups, 'forget'>,
   ) {
     this.#statements = statements;
     this.#events = events;

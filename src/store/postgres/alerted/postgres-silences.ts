@@ -1,7 +1,8 @@
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { createSilenceList, type SilenceRow } from '../../rows/silence-row.ts';
 import type { SilenceStore } from '../../silence-store.ts';
-import { columnsOf, lastOfEach, type Statements, upsert } from '../statements.ts';
+import { lastOfEach } from '../../sql/sql.ts';
+import { columnsOf, type Statements, upsert } from '../statements.ts';
 
 const PUT = upsert(
   'silence',

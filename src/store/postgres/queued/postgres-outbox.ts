@@ -12,15 +12,17 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { SqlLanes } from '../../sql/sql-lanes.ts';
+import { SqlSettlements } from '../../sql/sql-settlements.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
+import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
-import { firstInLanes, LANE_IS_FREE, PostgresLanes } from './postgres-lanes.ts';
+import { firstInLanes, LANE_IS_FREE } from './postgres-lanes.ts';
 import { type Covered, noteCovered, PostgresNotified } from './postgres-notified.ts';
-import { PostgresSettlements } from './postgres-settlements.ts';
 
 /** A notification with its deliveries, about to be written. */
 interface Queued {
@@ -85,9 +87,9 @@ export class PostgresOutbox implements OutboxStore {
   readonly #statements: Statements;
   readonly #counts: PostgresCounts;
   readonly #notified: PostgresNotified;
-  readonly #lanes: PostgresLanes;
+  readonly #lanes: SqlLanes;
   readonly #claims: PostgresClaims;
-  readonly #settlements: PostgresSettlements;
+  readonly #settlements: SqlSettlements;
   readonly #pages: PostgresDeliveryPages;
   readonly #holds: () => void;
   #held: (Queued & { readonly covered: Covered })[] = [];
@@ -97,9 +99,9 @@ export class PostgresOutbox implements OutboxStore {
     this.#statements = statements;
     this.#counts = counts;
     this.#notified = new PostgresNotified(statements, events, counts);
-    this.#lanes = new PostgresLanes(statements);
+    this.#lanes = new SqlLanes(new PostgresSql(statements));
     this.#claims = new PostgresClaims(statements, counts);
-    this.#settlements = new PostgresSettlements(statements, this.#lanes, counts);
+    this.#settlements = new SqlSettlements(new PostgresSql(statements), this.#lanes, counts);
     this.#pages = new PostgresDeliveryPages(statements, events);
     this.#holds = statements.hold({
       writes: ['notification', 'delivery', 'notified_alert', 'notified_event'],

@@ -5,7 +5,8 @@ import {
   setAheadAlertRow,
   type WaitingGroupRow,
 } from '../../rows/rolled-back-row.ts';
-import { columnsOf, given, type Statements, type Value } from '../statements.ts';
+import type { Value } from '../../sql/sql.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
 
 interface Row {
   readonly number: number;

@@ -1,5 +1,6 @@
 import type { AuditRecord, AuditStore } from '../../audit-store.ts';
-import { columnsOf, lastOfEach, type Statements, upsert } from '../statements.ts';
+import { lastOfEach } from '../../sql/sql.ts';
+import { columnsOf, type Statements, upsert } from '../statements.ts';
 
 const PUT = upsert('audit', 'stream bigint, body text', 'stream');
 

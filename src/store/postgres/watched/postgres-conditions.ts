@@ -1,7 +1,8 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
+
+import type { Parameter } from '../../sql/sql.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
-import type { Parameter } from '../statements.ts';
 
 export class PostgresConditions {
   readonly parameters: Parameter[];

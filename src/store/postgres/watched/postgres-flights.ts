@@ -2,7 +2,8 @@ import type { FlightEnded } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
 import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
-import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
+import { lastOfEach } from '../../sql/sql.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresStanding } from './postgres-standing.ts';
 
 const PUT = `INSERT INTO flight (stream, started_us, id, status, open, ends, ended_us)

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
+import { lastOfEach } from '../../sql/sql.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -9,7 +10,7 @@ import type {
   StreamRecord,
   StreamStore,
 } from '../../stream-store.ts';
-import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
+import { columnsOf, given, type Statements, upsert } from '../statements.ts';
 
 /** How many texts of one stream's malformed entries are kept, and how many entries are remembered by digest. */
 const MAX_TEXTS = 200;

@@ -14,20 +14,20 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
+import type { SqlGroups } from '../../sql/sql-groups.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { AlertEvents } from './alert-events.ts';
 import { AlertPages } from './alert-pages.ts';
-import type { SqliteGroups } from './sqlite-groups.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
 export class SqliteAlerts implements AlertStore {
   readonly #events: SqliteEvents;
   readonly #standing: BirdStanding;
-  readonly #groups: Pick<SqliteGroups, 'forget'>;
+  readonly #groups: Pick<SqlGroups, 'forget'>;
   readonly #alertEvents: AlertEvents;
   readonly #pages: AlertPages;
   readonly #find: ReturnType<typeof prepareFinding>;
@@ -40,7 +40,7 @@ export class SqliteAlerts implements AlertStore {
     connection: Connection,
     events: SqliteEvents,
     standing: BirdStanding,
-    groups: Pick<SqliteGroups, 'forget'>,
+    groups: Pick<SqlGroups, 'forget'>,
     pause: () => Promise<void>,
   ) {
     this.#groups = groups;

@@ -13,6 +13,9 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { Sql } from '../../sql/sql.ts';
+import { SqlLanes } from '../../sql/sql-lanes.ts';
+import { SqlSettlements } from '../../sql/sql-settlements.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
@@ -20,8 +23,6 @@ import { DeliveryClaims } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryLanes } from './delivery-lanes.ts';
 import { DeliveryPages } from './delivery-pages.ts';
-import { DeliverySettlements } from './delivery-settlements.ts';
-import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
 import type { Covered, NotifiedEvents } from './notified-events.ts';
 
 /** A notification with its deliveries, about to be written. */
@@ -39,11 +40,11 @@ const MAX_HELD_CHARACTERS = 4 * 1024 * 1024;
 export class SqliteOutbox implements OutboxStore {
   readonly #notified: NotifiedEvents;
   readonly #counts: DeliveryCounts;
-  readonly #lanes: DeliveryLanes;
+  readonly #turns: DeliveryLanes;
+  readonly #lanes: SqlLanes;
   readonly #pages: DeliveryPages;
   readonly #claims: DeliveryClaims;
-  readonly #settlements: DeliverySettlements;
-  readonly #health: IntegrationHealth;
+  readonly #settlements: SqlSettlements;
   readonly #write: ReturnType<typeof prepareWriting>;
   readonly #list: ReturnType<typeof prepareListing>;
   /** Numbers used by a transaction that was rolled back are skipped. */
@@ -57,14 +58,15 @@ export class SqliteOutbox implements OutboxStore {
     events: SqliteEvents,
     notified: NotifiedEvents,
     counts: DeliveryCounts,
+    sql: Sql,
   ) {
     this.#pages = new DeliveryPages(connection, events);
     this.#notified = notified;
     this.#counts = counts;
-    this.#lanes = new DeliveryLanes(connection);
+    this.#turns = new DeliveryLanes(connection);
+    this.#lanes = new SqlLanes(sql);
     this.#claims = new DeliveryClaims(connection, counts);
-    this.#health = createIntegrationHealth(connection);
-    this.#settlements = new DeliverySettlements(connection, this.#lanes, counts, this.#health);
+    this.#settlements = new SqlSettlements(sql, this.#lanes, counts);
     this.#write = prepareWriting(connection);
     this.#list = prepareListing(connection);
     // `notified_event` may still contain the number of a deleted notification, which must not be reused.
@@ -114,7 +116,7 @@ export class SqliteOutbox implements OutboxStore {
     const deliveries = queued.flatMap((one) =>
       one.deliveries.map((delivery) => ({ delivery, seq: one.seq })),
     );
-    const takesTurn = this.#lanes.turnsAmong(deliveries.map(({ delivery }) => delivery));
+    const takesTurn = this.#turns.turnsAmong(deliveries.map(({ delivery }) => delivery));
     this.#write.deliveries(deliveries.length, (index, values) => {
       const { delivery, seq } = deliveries[index]!;
       values.push(delivery.id, seq, delivery.notificationId, delivery.receiver, delivery.integration);
@@ -135,7 +137,7 @@ export class SqliteOutbox implements OutboxStore {
   }
 
   async joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
-    this.#lanes.join(lanes, into);
+    await this.#lanes.join(lanes, into);
   }
 
   async notificationsOfEvent(key: string) {
@@ -162,17 +164,17 @@ export class SqliteOutbox implements OutboxStore {
   }
 
   async settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
-    this.#settlements.settle(settlements, nowUs);
+    await this.#settlements.settle(settlements, nowUs);
   }
 
   async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
-    return ids.filter((id) => {
+    const revived = ids.flatMap((id) => {
       const lane = this.#write.revive.get(id, nowUs);
-      if (!lane) return false;
-      this.#counts.move(lane.receiver, 'dead', 'pending');
-      this.#lanes.giveTurn(lane);
-      return true;
+      return lane ? [{ id, lane }] : [];
     });
+    for (const { lane } of revived) this.#counts.move(lane.receiver, 'dead', 'pending');
+    await this.#lanes.giveTurns(revived.map(({ lane }) => lane));
+    return revived.map(({ id }) => id);
   }
 
   async takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
@@ -186,15 +188,13 @@ export class SqliteOutbox implements OutboxStore {
   }
 
   async failingIntegrations(): Promise<FailingIntegration[]> {
-    return this.#health.failing();
+    return this.#settlements.failing();
   }
 
   async recoverLeases(nowUs: number, living: readonly number[] = []): Promise<number> {
     const recovered = this.#write.recover.all(nowUs, JSON.stringify(living));
-    for (const lane of recovered) {
-      this.#counts.move(lane.receiver, 'leased', 'ambiguous');
-      this.#lanes.giveTurn(lane);
-    }
+    for (const lane of recovered) this.#counts.move(lane.receiver, 'leased', 'ambiguous');
+    await this.#lanes.giveTurns(recovered);
     return recovered.length;
   }
 

@@ -6,12 +6,13 @@ import {
   RECOVERED_AFTER_US,
   type Settlement,
   TRIED_EVERY_US,
-} from '../../outbox-store.ts';
-import { outcomeToRecord } from '../../rows/late-attempt.ts';
-import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
-import { CLAIMABLE } from './postgres-claims.ts';
-import type { PostgresCounts } from './postgres-counts.ts';
-import type { PostgresLanes } from './postgres-lanes.ts';
+} from '../outbox-store.ts';
+import { outcomeToRecord } from '../rows/late-attempt.ts';
+import { lastOfEach, type RowStatement, type Sql } from './sql.ts';
+import type { SqlLanes } from './sql-lanes.ts';
+
+/** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
+const CLAIMABLE = "delivery.turn AND delivery.state IN ('pending', 'retry', 'ambiguous')";
 
 /** A delivery before it settles. */
 interface Before extends Lane {
@@ -36,6 +37,11 @@ interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
   readonly last_error: string;
 }
 
+/** How many deliveries each receiver has in each state. */
+interface Counts {
+  move(receiver: string, from: DeliveryState, to: DeliveryState): void;
+}
+
 /** After this many failed attempts a fallback becomes due at once. */
 const FALLBACK_FAILURES = 3;
 
@@ -43,48 +49,65 @@ const FALLBACK_FAILURES = 3;
  * A fallback is due at once after the third failure (attempts that were cut off do not count), or when the delivery
  * is given up before its fallback time.
  */
-const SETTLE = `UPDATE delivery SET state = given.state, next_attempt_us = given.next_us, last_error = given.error,
-    settled_us = CASE WHEN given.state IN ('retry', 'ambiguous') THEN 0 ELSE $1::bigint END,
-    fallback_us = CASE
-      WHEN given.state IN ('delivered', 'suppressed') THEN NULL
-      WHEN given.failed AND delivery.fallback_us IS NOT NULL
-        AND (given.state = 'dead' OR delivery.attempts - delivery.cut_off >= ${FALLBACK_FAILURES})
-        THEN least(delivery.fallback_us, $1::bigint)
-      ELSE delivery.fallback_us
-    END,
-    lane = CASE WHEN given.leaves_lane THEN '' ELSE delivery.lane END,
-    remaining = CASE WHEN given.state IN ('delivered', 'suppressed') THEN ''
-      ELSE coalesce(given.remaining, delivery.remaining) END,
-    refusals = given.refusals, refused_by = given.refused_by, reference = given.reference,
-    not_before_us = given.not_before_us
-  FROM ${given(
-    `seq bigint, state text, next_us bigint, error text, failed boolean, remaining text, refusals integer,
-     refused_by text, reference text, leaves_lane boolean, not_before_us bigint`,
-    { from: 2 },
-  )}
-  WHERE delivery.seq = given.seq`;
+const SETTLE: RowStatement = {
+  columns: `seq bigint, state text, next_us bigint, error text, failed integer, remaining text, refusals integer,
+    refused_by text, reference text, leaves_lane integer, not_before_us bigint, now_us bigint`,
+  text: (
+    given,
+  ) => `UPDATE delivery SET state = given.state, next_attempt_us = given.next_us, last_error = given.error,
+      settled_us = CASE WHEN given.state IN ('retry', 'ambiguous') THEN 0 ELSE given.now_us END,
+      fallback_us = CASE
+        WHEN given.state IN ('delivered', 'suppressed') THEN NULL
+        WHEN given.failed = 1 AND delivery.fallback_us > given.now_us
+          AND (given.state = 'dead' OR delivery.attempts - delivery.cut_off >= ${FALLBACK_FAILURES}) THEN given.now_us
+        ELSE delivery.fallback_us
+      END,
+      lane = CASE WHEN given.leaves_lane = 1 THEN '' ELSE delivery.lane END,
+      remaining = CASE WHEN given.state IN ('delivered', 'suppressed') THEN ''
+        ELSE coalesce(given.remaining, delivery.remaining) END,
+      refusals = given.refusals, refused_by = given.refused_by, reference = given.reference,
+      not_before_us = given.not_before_us
+    FROM ${given} WHERE delivery.seq = given.seq`,
+};
 
 /** If nothing of an integration is due within a minute, the delivery that just failed is due then. */
-const TRY_SOON = `UPDATE delivery SET next_attempt_us = $1
-  FROM ${given('seq bigint', { from: 2 })}
-  WHERE delivery.seq = given.seq AND NOT EXISTS (
-    SELECT 1 FROM delivery AS other
-    WHERE other.receiver = delivery.receiver AND other.position = delivery.position
-      AND other.integration = delivery.integration AND other.next_attempt_us <= $1 AND ${CLAIMABLE})`;
+const TRY_SOON: RowStatement = {
+  columns: 'seq bigint, soon_us bigint',
+  text: (given) => `UPDATE delivery SET next_attempt_us = given.soon_us FROM ${given}
+    WHERE delivery.seq = given.seq AND NOT EXISTS (
+      SELECT 1 FROM delivery AS other
+      WHERE other.receiver = delivery.receiver AND other.position = delivery.position
+        AND other.integration = delivery.integration AND other.next_attempt_us <= given.soon_us
+        AND other.turn AND other.state IN ('pending', 'retry', 'ambiguous'))`,
+};
 
-/** Makes all that waits for integrations due that accept something again; `$1` is now. */
-const BRING_FORWARD = `UPDATE delivery SET next_attempt_us = greatest($1::bigint, not_before_us)
-  FROM ${given('receiver text, position integer, integration text', { from: 2 })}
-  WHERE delivery.receiver = given.receiver AND delivery.position = given.position
-    AND delivery.integration = given.integration AND next_attempt_us > $1::bigint AND ${CLAIMABLE}`;
+const INTEGRATION = 'receiver text, position integer, integration text';
 
-export class PostgresSettlements {
-  readonly #statements: Statements;
-  readonly #lanes: PostgresLanes;
-  readonly #counts: PostgresCounts;
+/** Makes all that waits for integrations due that accept something again. */
+const BRING_FORWARD: RowStatement = {
+  columns: `${INTEGRATION}, now_us bigint`,
+  text: (
+    given,
+  ) => `UPDATE delivery SET next_attempt_us = greatest(given.now_us, delivery.not_before_us) FROM ${given}
+    WHERE delivery.receiver = given.receiver AND delivery.position = given.position
+      AND delivery.integration = given.integration AND delivery.next_attempt_us > given.now_us AND ${CLAIMABLE}`,
+};
 
-  constructor(statements: Statements, lanes: PostgresLanes, counts: PostgresCounts) {
-    this.#statements = statements;
+const ACCEPTED: RowStatement = {
+  columns: INTEGRATION,
+  text: (
+    given,
+  ) => `DELETE FROM failing_integration WHERE (receiver, position, integration) IN (SELECT * FROM ${given})
+    RETURNING receiver, position, integration, since_us`,
+};
+
+export class SqlSettlements {
+  readonly #sql: Sql;
+  readonly #lanes: SqlLanes;
+  readonly #counts: Counts;
+
+  constructor(sql: Sql, lanes: SqlLanes, counts: Counts) {
+    this.#sql = sql;
     this.#lanes = lanes;
     this.#counts = counts;
   }
@@ -103,7 +126,7 @@ export class PostgresSettlements {
   }
 
   async #settleEach(settlements: readonly Settlement[], nowUs: number): Promise<void> {
-    const rows = await this.#statements.rows<Before>(
+    const rows = await this.#sql.rows<Before>(
       `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts, next_attempt_us
        FROM delivery WHERE id = ANY($1::text[])`,
       settlements.map(({ id }) => id),
@@ -120,15 +143,16 @@ export class PostgresSettlements {
       one.state,
       one.nextAttemptAtUs,
       one.lastError,
-      one.failed ?? false,
+      one.failed ? 1 : 0,
       one.remaining ? JSON.stringify(one.remaining) : null,
       one.refusals ?? 0,
       one.refusedBy ?? '',
       one.reference ?? '',
-      one.leavesLane === true || one.remaining !== undefined,
+      one.leavesLane || one.remaining ? 1 : 0,
       one.notBeforeUs ?? 0,
+      nowUs,
     ]);
-    await this.#statements.run(SETTLE, nowUs, ...columnsOf(11, values));
+    await this.#sql.write(SETTLE, values);
     for (const { row, settlement } of known) this.#counts.move(row.receiver, row.state, settlement.state);
     await this.#lanes.giveTurns(known.map(({ row }) => row));
     await this.#trySoon(known, nowUs);
@@ -143,25 +167,25 @@ export class PostgresSettlements {
         failed && notBeforeUs === undefined && nextAttemptAtUs > soonUs,
     );
     const first = Map.groupBy(late, ({ row }) => integrationKey(row));
-    const seqs = [...first.values()].map(([one]) => one!.row.seq);
-    if (seqs.length > 0) await this.#statements.run(TRY_SOON, soonUs, seqs);
+    await this.#sql.write(
+      TRY_SOON,
+      [...first.values()].map(([one]) => [one!.row.seq, soonUs]),
+    );
   }
 
   async #noteHealth(known: readonly Settled[], nowUs: number): Promise<void> {
     const accepted: Before[] = [];
     const forget = async () => {
       const each = lastOfEach(accepted.splice(0), integrationKey);
-      if (each.length === 0) return;
-      const failed = await this.#statements.rows<Integration & Pick<HealthRow, 'since_us'>>(
-        `DELETE FROM failing_integration USING ${given('receiver text, position integer, integration text')}
-         WHERE failing_integration.receiver = given.receiver AND failing_integration.position = given.position
-           AND failing_integration.integration = given.integration
-         RETURNING given.receiver, given.position, given.integration, since_us`,
-        ...integrationColumns(each),
+      const failed = await this.#sql.returning<Integration & Pick<HealthRow, 'since_us'>>(
+        ACCEPTED,
+        each.map(valuesOf),
       );
       const recovered = failed.filter(({ since_us }) => nowUs - since_us >= RECOVERED_AFTER_US);
-      if (recovered.length === 0) return;
-      await this.#statements.run(BRING_FORWARD, nowUs, ...integrationColumns(recovered));
+      await this.#sql.write(
+        BRING_FORWARD,
+        recovered.map((one) => [...valuesOf(one), nowUs]),
+      );
     };
     for (const { row, settlement } of known) {
       // If some recipients accepted it, the integration works, even if the others refuse.
@@ -169,7 +193,7 @@ export class PostgresSettlements {
       if (state === 'delivered' || remaining || isGone) accepted.push(row);
       else if (settlement.failed && row.remaining === '') {
         await forget();
-        await this.#statements.run(
+        await this.#sql.run(
           `INSERT INTO failing_integration (receiver, position, integration, failures, since_us, last_error)
            VALUES ($1, $2, $3, 1, $4, $5)
            ON CONFLICT (receiver, position, integration)
@@ -187,7 +211,7 @@ export class PostgresSettlements {
 
   /** Integrations that accept nothing now. */
   async failing(): Promise<FailingIntegration[]> {
-    const rows = await this.#statements.rows<HealthRow>(
+    const rows = await this.#sql.rows<HealthRow>(
       `SELECT receiver, position, integration, failures, since_us, last_error FROM failing_integration
        ORDER BY receiver, position, integration`,
     );
@@ -199,13 +223,5 @@ export class PostgresSettlements {
   }
 }
 
-function integrationKey({ receiver, position, integration }: Integration): string {
-  return JSON.stringify([receiver, position, integration]);
-}
-
-function integrationColumns(all: readonly Integration[]) {
-  return columnsOf(
-    3,
-    all.map(({ receiver, position, integration }) => [receiver, position, integration]),
-  );
-}
+const valuesOf = ({ receiver, position, integration }: Integration) => [receiver, position, integration];
+const integrationKey = (one: Integration) => JSON.stringify(valuesOf(one));

@@ -1,0 +1,220 @@
+import type { Alert } from '../../domain/alert/alert.ts';
+import type { AlertInGroup, Group, GroupMember } from '../../domain/grouping/group.ts';
+import type { AlertingWork, GroupStore } from '../group-store.ts';
+import { type AlertRow, alertOf } from '../rows/alert-row.ts';
+import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../rows/group-row.ts';
+import { FEW_MEMBERS, PrefetchedMembers } from '../rows/prefetched-members.ts';
+import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from './sql.ts';
+
+/** Alerts per read for larger groups: tens of thousands have many megabytes of text. */
+const READ_AT_ONCE = 500;
+
+const PUT = upsertRows('alert_group', 'key text, receiver text, next_flush_us bigint, body text', 'key');
+
+const PUT_MEMBERS: RowStatement = {
+  columns: 'key text, id text, sort text, seq bigint, state text',
+  text: (given) => `INSERT INTO group_member (alert_group, alert, sort, notified_seq, notified_state)
+    SELECT alert_group, alert, given.sort, given.seq, given.state
+    FROM ${given} INNER JOIN alert_group USING (key) INNER JOIN alert USING (id) WHERE true
+    ON CONFLICT (alert_group, alert) DO UPDATE
+      SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`,
+};
+
+const DELETE_MEMBERS: RowStatement = {
+  columns: 'key text, id text',
+  text: (given) => `DELETE FROM group_member WHERE (alert_group, alert) IN (
+    SELECT alert_group, alert FROM ${given} INNER JOIN alert_group USING (key) INNER JOIN alert USING (id))`,
+};
+
+const WORK = `SELECT
+    (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL) AS "alertUs",
+    (SELECT min(next_flush_us) FROM alert_group) AS "groupUs",
+    (SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL) AS "fallbackUs",
+    EXISTS (SELECT 1 FROM changed_alert)::int AS "isJoining",
+    EXISTS (SELECT 1 FROM fault WHERE sort = 'alert' AND again_us <= $1)::int AS "isRetrying",
+    EXISTS (SELECT 1 FROM forward_queue)::int AS "isForwarding",
+    (EXISTS (SELECT 1 FROM failing_integration)
+      OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2))::int AS "isDeliveryFailing"`;
+
+const OF_GROUP = `SELECT ${MEMBER_COLUMNS}, alert.body
+  FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+  WHERE alert_group.key = $1 AND alert.id > $2 ORDER BY alert_id LIMIT ${READ_AT_ONCE}`;
+
+const IS_SMALL = `(SELECT count(*) FROM (
+    SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
+  ) <= ${FEW_MEMBERS}`;
+
+/**
+ * Each group's members are looked up by themselves: PostgreSQL might read the whole table instead, and then conflict
+ * with whatever is written to it meanwhile.
+ */
+const OF_SMALL_GROUPS = {
+  sqlite: `SELECT ${MEMBER_COLUMNS}, alert.body FROM json_each($1) AS listed CROSS JOIN alert_group ON alert_group.key = listed.value
+      CROSS JOIN group_member USING (alert_group) CROSS JOIN alert USING (alert)
+    WHERE ${IS_SMALL} ORDER BY alert_id`,
+  postgres: `SELECT small.key AS group_key, inside.*
+    FROM (SELECT key, alert_group FROM alert_group WHERE key = ANY($1::text[]) AND ${IS_SMALL} OFFSET 0) AS small
+      CROSS JOIN LATERAL (
+        SELECT alert.id AS alert_id, sort, notified_seq, notified_state, alert.body
+        FROM group_member JOIN alert USING (alert) WHERE group_member.alert_group = small.alert_group OFFSET 0) AS inside
+    ORDER BY alert_id`,
+};
+
+/** Truth values are 0 or 1. */
+type WorkRow = {
+  readonly [Part in keyof AlertingWork]: AlertingWork[Part] extends boolean ? number : AlertingWork[Part];
+};
+
+export class SqlGroups implements GroupStore {
+  readonly #sql: Sql;
+  readonly #prefetched = new PrefetchedMembers();
+  readonly #holds: () => void;
+  #heldGroups: Group[] = [];
+  #heldMembers: GroupMember[] = [];
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+    this.#holds = sql.hold({
+      writes: ['alert_group', 'group_member'],
+      reads: ['alert'],
+      write: () => this.#taken(),
+      forget: () => {
+        this.#heldGroups = [];
+        this.#heldMembers = [];
+      },
+    });
+  }
+
+  async list(keys: readonly string[]): Promise<Group[]> {
+    const rows = await this.#sql.rows<GroupRow>(
+      'SELECT body, next_flush_us FROM alert_group WHERE key = ANY($1::text[]) ORDER BY key',
+      keys,
+    );
+    return rows.map(groupOf);
+  }
+
+  async due(nowUs: number, limit: number): Promise<Group[]> {
+    const rows = await this.#sql.rows<GroupRow>(
+      'SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= $1 ORDER BY next_flush_us, key LIMIT $2',
+      nowUs,
+      limit,
+    );
+    const groups = rows.map(groupOf);
+    this.#prefetched.expect(groups.map(({ key }) => key));
+    return groups;
+  }
+
+  async put(groups: readonly Group[]): Promise<void> {
+    if (groups.length === 0) return;
+    this.#heldGroups.push(...groups);
+    this.#holds();
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    this.#prefetched.discard(keys);
+    await this.#sql.run(
+      `DELETE FROM group_member WHERE alert_group IN (SELECT alert_group FROM alert_group WHERE key = ANY($1::text[]))`,
+      keys,
+    );
+    await this.#sql.run('DELETE FROM alert_group WHERE key = ANY($1::text[])', keys);
+  }
+
+  async membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]> {
+    const rows = await this.#sql.rows<MemberRow>(
+      `SELECT ${MEMBER_COLUMNS} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
+       WHERE alert.id = ANY($1::text[]) ORDER BY group_key, alert_id`,
+      alertIds,
+    );
+    return rows.map(memberOf);
+  }
+
+  async members(groupKey: string): Promise<AlertInGroup[]> {
+    const together = this.#prefetched.take(groupKey);
+    if (together.length > 0) {
+      const small = OF_SMALL_GROUPS[this.#sql.engine];
+      this.#prefetched.keep((await this.#sql.rows<MemberRow & AlertRow>(small, together)).map(inGroupOf));
+    }
+    return this.#prefetched.of(groupKey) ?? this.#ofLargeGroup(groupKey);
+  }
+
+  async #ofLargeGroup(groupKey: string): Promise<AlertInGroup[]> {
+    const found: AlertInGroup[] = [];
+    for (;;) {
+      const rows = await this.#sql.rows<MemberRow & AlertRow>(
+        OF_GROUP,
+        groupKey,
+        found.at(-1)?.alert.id ?? '',
+      );
+      found.push(...rows.map(inGroupOf));
+      if (rows.length < READ_AT_ONCE) return found;
+      await this.#sql.pause();
+    }
+  }
+
+  /** Discards what was prefetched: alerts or members may have changed elsewhere. */
+  forget(): void {
+    this.#prefetched.forget();
+  }
+
+  async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
+    const rows = await this.#sql.rows<AlertRow>(
+      `SELECT alert.body FROM alert
+       WHERE alert.state = 'firing' AND alert.id > $1 AND EXISTS (
+         SELECT 1 FROM group_member JOIN alert_group USING (alert_group)
+         WHERE group_member.alert = alert.alert AND notified_state = 'firing' AND alert_group.receiver = $2)
+       ORDER BY alert.id LIMIT $3`,
+      afterId,
+      receiver,
+      limit,
+    );
+    return rows.map(alertOf);
+  }
+
+  async putMembers(members: readonly GroupMember[]): Promise<void> {
+    if (members.length === 0) return;
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
+    this.#heldMembers.push(...members);
+    this.#holds();
+  }
+
+  #taken(): HeldRows[] {
+    const groups = lastOfEach(this.#heldGroups, ({ key }) => key);
+    const members = lastOfEach(this.#heldMembers, ({ groupKey, alertId }) => `${groupKey}\n${alertId}`);
+    this.#heldGroups = [];
+    this.#heldMembers = [];
+    return [
+      {
+        statement: PUT,
+        rows: groups.map((one) => [one.key, one.receiver, one.nextFlushAtUs, JSON.stringify(one)]),
+      },
+      {
+        statement: PUT_MEMBERS,
+        rows: members.map((one) => [one.groupKey, one.alertId, one.sort, one.notifiedSeq, one.notifiedState]),
+        missing: 'A group or an alert of a member is not in the store.',
+      },
+    ];
+  }
+
+  async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
+    this.#prefetched.discard(members.map(({ groupKey }) => groupKey));
+    await this.#sql.write(
+      DELETE_MEMBERS,
+      members.map(({ groupKey, alertId }) => [groupKey, alertId]),
+    );
+  }
+
+  async work(nowUs: number, ofIntegrations: string): Promise<AlertingWork> {
+    const row = (await this.#sql.first<WorkRow>(WORK, nowUs, ofIntegrations))!;
+    return {
+      ...row,
+      isJoining: row.isJoining === 1,
+      isRetrying: row.isRetrying === 1,
+      isForwarding: row.isForwarding === 1,
+      isDeliveryFailing: row.isDeliveryFailing === 1,
+    };
+  }
+}
+
+function inGroupOf(row: MemberRow & AlertRow): AlertInGroup {
+  return { member: memberOf(row), alert: alertOf(row) };
+}

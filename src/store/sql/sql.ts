@@ -1,0 +1,66 @@
+/**
+ * What a repository runs that is written once for both engines. Its texts are PostgreSQL's, with `$1`, `$2` … for
+ * values; the adapter of SQLite (`../sqlite/sqlite-sql.ts`) rewrites the few things that differ. Where a plan or a
+ * feature differs, a repository asks for `engine` and has two texts, side by side.
+ */
+import type { Held } from '../rows/held-writes.ts';
+
+export type Value = string | number | boolean | null | Uint8Array;
+/** A list is sent as one parameter: `= ANY($1::text[])`. */
+export type Parameter = Value | readonly Value[];
+export type Row = readonly Value[];
+
+/** A statement that reads or writes many rows, which its text finds in the table `given`. */
+export interface RowStatement {
+  /** `key text, next_us bigint` */
+  readonly columns: string;
+  readonly text: (given: string) => string;
+}
+
+/** What a repository has held back. `missing` is the error if not every row is written. */
+export interface HeldRows {
+  readonly statement: RowStatement;
+  readonly rows: readonly Row[];
+  readonly missing?: string;
+}
+
+export interface Sql {
+  readonly engine: 'sqlite' | 'postgres';
+  /** The rows of a statement. `R` describes the columns; the caller vouches for it. */
+  rows<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]>;
+  first<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R | undefined>;
+  /** Returns how many rows changed. */
+  run(sql: string, ...parameters: readonly Parameter[]): Promise<number>;
+  /** Writes these rows, of which no two may have the same key (`lastOfEach`). Returns how many changed. */
+  write(statement: RowStatement, rows: readonly Row[]): Promise<number>;
+  /** The rows that such a statement returns. */
+  returning<R>(statement: RowStatement, rows: readonly Row[]): Promise<R[]>;
+  /**
+   * Registers what a repository may hold back: `write` takes all of it. The repository calls the returned function when
+   * it holds something.
+   */
+  hold(held: Held<() => readonly HeldRows[]>): () => void;
+  /** Lets other work run. */
+  pause(): Promise<void>;
+}
+
+/** A statement that writes rows, replacing those with the same key. */
+export function upsertRows(table: string, columns: string, key: string): RowStatement {
+  const names = namesOf(columns);
+  const others = names.filter((name) => !key.split(', ').includes(name));
+  // Without the condition, SQLite takes `ON` for that of a join.
+  return {
+    columns,
+    text: (given) => `INSERT INTO ${table} (${names.join(', ')}) SELECT * FROM ${given} WHERE true
+      ON CONFLICT (${key}) DO UPDATE SET ${others.map((name) => `${name} = excluded.${name}`).join(', ')}`,
+  };
+}
+
+export function namesOf(columns: string): string[] {
+  return columns.split(',').map((column) => column.trim().split(/\s+/)[0]!);
+}
+
+/** For each key the last item, in the order in which the keys first occur. */
+export function lastOfEach<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
+  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
+}

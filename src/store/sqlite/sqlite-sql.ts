@@ -1,0 +1,119 @@
+import type { Held } from '../rows/held-writes.ts';
+import {
+  type HeldRows,
+  namesOf,
+  type Parameter,
+  type RowStatement,
+  type Sql,
+  type Row as SqlRow,
+} from '../sql/sql.ts';
+import { eachChunk } from './chunks.ts';
+import { type Connection, type Statement, textList, type Value } from './connection.ts';
+
+/** Runs the texts that both engines share on SQLite, each prepared once. */
+export class SqliteSql implements Sql {
+  readonly engine = 'sqlite';
+  readonly pause: () => Promise<void>;
+  readonly #connection: Connection;
+  readonly #statements = new Map<string, Statement<unknown>>();
+  readonly #chunks = new Map<RowStatement, ReturnType<typeof eachChunk>>();
+
+  constructor(connection: Connection, pause: () => Promise<void>) {
+    this.#connection = connection;
+    this.pause = pause;
+  }
+
+  async rows<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+    return this.#prepared(sql).all(...parameters.map(bound)) as R[];
+  }
+
+  async first<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R | undefined> {
+    return this.#prepared(sql).get(...parameters.map(bound)) as R | undefined;
+  }
+
+  async run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
+    return this.#prepared(sql).run(...parameters.map(bound));
+  }
+
+  async write(statement: RowStatement, rows: readonly SqlRow[]): Promise<number> {
+    return this.#write(statement, rows);
+  }
+
+  async returning<R>(statement: RowStatement, rows: readonly SqlRow[]): Promise<R[]> {
+    const found: R[] = [];
+    this.#inChunks(statement, rows, (chunk, values) => found.push(...(chunk.all(...values) as R[])));
+    return found;
+  }
+
+  hold({ write, ...held }: Held<() => readonly HeldRows[]>): () => void {
+    return this.#connection.held.add({
+      ...held,
+      write: () => {
+        for (const { statement, rows, missing } of write()) {
+          const written = this.#write(statement, rows);
+          if (missing !== undefined && written !== rows.length) throw new Error(missing);
+        }
+      },
+    });
+  }
+
+  #write(statement: RowStatement, rows: readonly SqlRow[]): number {
+    let changed = 0;
+    this.#inChunks(statement, rows, (chunk, values) => {
+      changed += chunk.run(...values);
+    });
+    return changed;
+  }
+
+  #inChunks(
+    statement: RowStatement,
+    rows: readonly SqlRow[],
+    use: (chunk: Statement<unknown>, values: Value[]) => void,
+  ): void {
+    if (rows.length === 0) return;
+    let chunks = this.#chunks.get(statement);
+    if (!chunks) {
+      const names = namesOf(statement.columns);
+      const text = rewritten(statement.text('given')).replace(/^WITH /, ', ');
+      const given = `WITH given (${names.join(', ')}) AS`;
+      chunks = eachChunk(this.#connection, names.length, (values) => `${given} (VALUES ${values}) ${text}`);
+      this.#chunks.set(statement, chunks);
+    }
+    chunks(
+      rows.length,
+      (row, values) => {
+        for (const value of rows[row]!) values.push(bound(value));
+      },
+      use,
+    );
+  }
+
+  #prepared(sql: string): Statement<unknown> {
+    let statement = this.#statements.get(sql);
+    if (!statement) {
+      statement = this.#connection.prepare(rewritten(sql));
+      this.#statements.set(sql, statement);
+    }
+    return statement;
+  }
+}
+
+/**
+ * PostgreSQL's words in SQLite's. `INNER JOIN` stands where SQLite must keep the order of the tables: it has no
+ * statistics to find a better one. `turn` is a truth value there and a number here, of which an index knows.
+ */
+function rewritten(sql: string): string {
+  return sql
+    .replaceAll(/= ANY\((\$\d+)::\w+\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replaceAll(/::\w+/g, '')
+    .replaceAll(/\bNOT (\w+\.)?turn\b/g, '$1turn = 0')
+    .replaceAll(/\bturn AND\b/g, 'turn = 1 AND')
+    .replaceAll(/\bgreatest\(/g, 'max(')
+    .replaceAll(/\bINNER JOIN\b/g, 'CROSS JOIN')
+    .replaceAll(/\$(\d+)/g, '?$1');
+}
+
+function bound(value: Parameter): Value {
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  return Array.isArray(value) ? textList(value as string[]) : (value as Value);
+}
