@@ -108,11 +108,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The two stores share what is not SQL: what a row says, and how a text is kept and searched.
   'store/texts': [],
   'store/rows': ['store/texts'],
+  'store/sql': ['store/rows', 'store/texts'],
   'store/versions': ['store/postgres/tables', 'store/sqlite/schema'],
   'store/postgres': [
     'store/copy/copy-mark',
     'store/copy/table-rows',
     'store/rows',
+    'store/sql',
     'store/texts',
     'store/versions',
   ],
@@ -120,6 +122,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'store/copy/copy-mark',
     'store/copy/table-rows',
     'store/rows',
+    'store/sql',
     'store/texts',
     'store/versions',
   ],

@@ -44,7 +44,11 @@ function matchTable(source: Table, target: Table): MatchedTable {
     source,
     target,
     copied: shared.filter(({ isComputed }) => !isComputed).map(({ name }) => name),
-    compared: shared.filter(({ isFromBody }) => !isFromBody).map(({ name }) => name),
+    // In an order that is the same on every engine, since a step may add a column at another place.
+    compared: shared
+      .filter(({ isFromBody }) => !isFromBody)
+      .map(({ name }) => name)
+      .toSorted(),
   };
 }
 

@@ -40,14 +40,18 @@ import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
-import { SqlGroups } from '../sql/sql-groups.ts';
+import { createAudits } from '../sql/audits.ts';
+import { createDigests } from '../sql/digests.ts';
+import { createForward } from '../sql/forward.ts';
+import { SqlGroups } from '../sql/groups.ts';
+import { createOverdue } from '../sql/judged-times.ts';
+import { createReceiverPace } from '../sql/receiver-pace.ts';
+import { createSilences } from '../sql/silences.ts';
+import { createSuppressions } from '../sql/suppressions.ts';
+import { createWrites } from '../sql/writes.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
-import { PostgresDigests } from './alerted/postgres-digests.ts';
-import { PostgresOverdue } from './alerted/postgres-overdue.ts';
-import { createPostgresSilences } from './alerted/postgres-silences.ts';
-import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
 import { HoldingStatements } from './holding-statements.ts';
 import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
@@ -57,17 +61,13 @@ import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { createPromptStore } from './prompt-store.ts';
 import { PostgresCounts } from './queued/postgres-counts.ts';
-import { createPostgresForward } from './queued/postgres-forward.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
-import { createPostgresReceiverPace } from './queued/postgres-receiver-pace.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 import { PostgresFaults } from './upkeep/postgres-faults.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
-import { createPostgresWrites } from './upkeep/postgres-writes.ts';
-import { createPostgresAudits } from './watched/postgres-audits.ts';
 import { PostgresBirds } from './watched/postgres-birds.ts';
 import { PostgresEvents } from './watched/postgres-events.ts';
 import { PostgresFlights } from './watched/postgres-flights.ts';
@@ -339,7 +339,8 @@ function createRepositories(session: Session, clock: Clock): Repositories {
   const events = new PostgresEvents(statements, streams);
   const counts = new PostgresCounts(statements, () => session.slot);
   const standing = new PostgresStanding(statements);
-  const groups = new SqlGroups(new PostgresSql(statements, statements));
+  const sql = new PostgresSql(statements, statements);
+  const groups = new SqlGroups(sql);
   const begin = () => {
     events.forget();
     counts.forget();
@@ -353,21 +354,21 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       streams,
       events,
       flights: new PostgresFlights(statements, standing),
-      audits: createPostgresAudits(statements),
+      audits: createAudits(sql),
       birds: new PostgresBirds(statements, events),
-      overdue: new PostgresOverdue(statements),
+      overdue: createOverdue(sql),
       alerts: new PostgresAlerts(statements, events, standing, groups),
       groups,
-      silences: createPostgresSilences(statements),
-      suppressions: createPostgresSuppressions(statements, events),
-      digests: new PostgresDigests(statements),
-      forwards: createPostgresForward(statements),
-      receivers: createPostgresReceiverPace(statements),
+      silences: createSilences(sql),
+      suppressions: createSuppressions(sql, events),
+      digests: createDigests(sql),
+      forwards: createForward(sql),
+      receivers: createReceiverPace(sql),
       outbox: new PostgresOutbox(statements, events, counts),
       ownership: new PostgresOwnership(statements),
       faults: new PostgresFaults(statements),
       troubles: createPostgresTroubles(statements, counts),
-      writes: createPostgresWrites(statements),
+      writes: createWrites(sql),
       upkeep: new PostgresUpkeep(statements, counts),
     },
     begin,

@@ -2,13 +2,12 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { CausePage } from '../alert-store.ts';
 import { type AlertRow, alertOf } from './alert-row.ts';
-import { type Flag, isSet } from './flag.ts';
 
 interface CauseKey {
   readonly alertname: string;
   readonly severity: string;
   readonly cause: string;
-  readonly acknowledged: Flag;
+  readonly acknowledged: boolean | number;
 }
 
 export interface CauseRow extends CauseKey {
@@ -28,7 +27,7 @@ export function causesOf(rows: readonly CauseRow[], latest: readonly CauseAlertR
     alertname: row.alertname,
     severity: row.severity,
     cause: row.cause,
-    isAcknowledged: isSet(row.acknowledged),
+    isAcknowledged: Boolean(row.acknowledged),
     alerts: row.alerts,
     firstStartsAtUs: row.first_us,
     lastStartsAtUs: row.last_us,

@@ -2,7 +2,6 @@ import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import type { FlightOverview } from '../bird-store.ts';
 import type { FlightRecord } from '../flight-store.ts';
 import { beginningOf } from '../texts/text-beginning.ts';
-import { type Flag, isSet } from './flag.ts';
 
 /** A row of `flight`. */
 export interface FlightRow {
@@ -10,7 +9,7 @@ export interface FlightRow {
   readonly started_us: number;
   readonly id: string;
   readonly status: string;
-  readonly open: Flag;
+  readonly open: number;
   readonly ends: number;
   readonly ended_us: number;
 }
@@ -21,7 +20,7 @@ export function flightOf(row: FlightRow): FlightRecord {
     flightId: row.id,
     startedAtUs: row.started_us,
     status: row.status,
-    open: isSet(row.open),
+    open: row.open === 1,
     ends: row.ends,
     ...(row.ended_us > 0 && { endedAtUs: row.ended_us }),
   };

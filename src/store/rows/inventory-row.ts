@@ -1,12 +1,11 @@
 import type { BirdRecord, NestRecord } from '../inventory-store.ts';
-import { type Flag, isSet } from './flag.ts';
 
 /** A row of `nest`. */
 export interface NestRow {
   readonly region: string;
   readonly nest_id: string;
   readonly name: string;
-  readonly present: Flag;
+  readonly present: number;
 }
 
 /** A row of `bird`. */
@@ -15,12 +14,12 @@ export interface BirdRow extends NestRow {
   readonly status: string;
   readonly trigger_type: string;
   readonly status_since_us: number;
-  readonly first_status: Flag;
+  readonly first_status: number;
   readonly news_since_us: number;
 }
 
 export function nestOf(row: NestRow): NestRecord {
-  return { region: row.region, nestId: row.nest_id, name: row.name, present: isSet(row.present) };
+  return { region: row.region, nestId: row.nest_id, name: row.name, present: row.present === 1 };
 }
 
 export function birdOf(row: BirdRow): BirdRecord {
@@ -31,9 +30,9 @@ export function birdOf(row: BirdRow): BirdRecord {
     name: row.name,
     status: row.status,
     triggerType: row.trigger_type,
-    present: isSet(row.present),
+    present: row.present === 1,
     statusSinceUs: row.status_since_us,
-    ...(isSet(row.first_status) && { hasFirstStatus: true }),
+    ...(row.first_status === 1 && { hasFirstStatus: true }),
     ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
   };
 }

@@ -1,7 +1,6 @@
 /** Flights and Birds that are to be judged overdue, with their places. */
 import type { Place } from '../../domain/alert/fact.ts';
 import type { BirdToJudge, FlightToJudge } from '../overdue-store.ts';
-import { type Flag, isSet } from './flag.ts';
 
 interface PlaceRow {
   readonly region: string;
@@ -20,7 +19,7 @@ export interface FlightToJudgeRow extends PlaceRow {
 export interface BirdToJudgeRow extends PlaceRow {
   readonly trigger_type: string;
   readonly status_since_us: number;
-  readonly first_status: Flag;
+  readonly first_status: number;
   readonly stream: number | null;
   readonly cursor_us: number | null;
 }
@@ -34,7 +33,7 @@ export function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
     place: placeOf(row),
     triggerType: row.trigger_type,
     statusSinceUs: row.status_since_us,
-    hasFirstStatus: isSet(row.first_status),
+    hasFirstStatus: row.first_status === 1,
     stream: row.stream ?? undefined,
     lastStartUs: row.cursor_us ?? 0,
   };

@@ -1,6 +1,5 @@
 /** Birds and Nests as lists show them, and their places in the order of these lists. */
 import { type BirdOverview, type NestOverview, STANDINGS } from '../bird-store.ts';
-import { type Flag, isSet } from './flag.ts';
 
 export interface BirdOverviewRow {
   readonly region: string;
@@ -10,7 +9,7 @@ export interface BirdOverviewRow {
   readonly name: string;
   readonly status: string;
   readonly trigger_type: string;
-  readonly present: Flag;
+  readonly present: number;
   readonly status_since_us: number;
   readonly last_us: number;
   readonly last_flight: string;
@@ -29,7 +28,7 @@ export function birdOverviewOf(row: BirdOverviewRow, latest: readonly string[]):
     name: row.name,
     status: row.status,
     triggerType: row.trigger_type,
-    present: isSet(row.present),
+    present: row.present === 1,
     statusSinceUs: row.status_since_us,
     standing: STANDINGS[row.trouble]!,
     firing: row.firing,

@@ -100,14 +100,13 @@ export class SqliteSql implements Sql {
 
 /**
  * PostgreSQL's words in SQLite's. `INNER JOIN` stands where SQLite must keep the order of the tables: it has no
- * statistics to find a better one. `turn` is a truth value there and a number here, of which an index knows.
+ * statistics to find a better one; and a comment `INDEXED BY` names the index to be used.
  */
 function rewritten(sql: string): string {
   return sql
     .replaceAll(/= ANY\((\$\d+)::\w+\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
     .replaceAll(/::\w+/g, '')
-    .replaceAll(/\bNOT (\w+\.)?turn\b/g, '$1turn = 0')
-    .replaceAll(/\bturn AND\b/g, 'turn = 1 AND')
+    .replaceAll(/\/\* (INDEXED BY \w+) \*\//g, '$1')
     .replaceAll(/\bgreatest\(/g, 'max(')
     .replaceAll(/\bINNER JOIN\b/g, 'CROSS JOIN')
     .replaceAll(/\$(\d+)/g, '?$1');

@@ -3,14 +3,18 @@ import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
-import { SqlGroups } from '../sql/sql-groups.ts';
+import { createAudits } from '../sql/audits.ts';
+import { createDigests } from '../sql/digests.ts';
+import { createForward } from '../sql/forward.ts';
+import { SqlGroups } from '../sql/groups.ts';
+import { createOverdue } from '../sql/judged-times.ts';
+import { createReceiverPace } from '../sql/receiver-pace.ts';
+import { createSilences } from '../sql/silences.ts';
+import { createSuppressions } from '../sql/suppressions.ts';
+import { createWrites } from '../sql/writes.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
-import { SqliteDigests } from './alerted/sqlite-digests.ts';
-import { SqliteOverdue } from './alerted/sqlite-overdue.ts';
-import { createSilences } from './alerted/sqlite-silences.ts';
-import { createSuppressions } from './alerted/sqlite-suppressions.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { isBusy } from './failure.ts';
 import { takeLock } from './lock.ts';
@@ -18,18 +22,14 @@ import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
 import { createDeliveryCounts } from './queued/delivery-counts.ts';
 import { NotifiedEvents } from './queued/notified-events.ts';
-import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
-import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
 import { SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
-import { createWrites } from './upkeep/sqlite-writes.ts';
 import { createBirdStanding } from './watched/bird-standing.ts';
-import { createAudits } from './watched/sqlite-audits.ts';
 import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
 import { SqliteFlights } from './watched/sqlite-flights.ts';
@@ -256,7 +256,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   const standing = createBirdStanding(connection);
   const sql = new SqliteSql(connection, turn);
   const groups = new SqlGroups(sql);
-  const digests = new SqliteDigests(connection);
+  const digests = createDigests(sql);
   const notified = new NotifiedEvents(connection, events, counts, turn);
   const outbox = new SqliteOutbox(connection, events, notified, counts, sql);
   const faults = new SqliteFaults(connection, turn);
@@ -266,21 +266,21 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       streams,
       events,
       flights: new SqliteFlights(connection, standing),
-      audits: createAudits(connection),
+      audits: createAudits(sql),
       birds: new SqliteBirds(connection, events),
-      overdue: new SqliteOverdue(connection),
+      overdue: createOverdue(sql),
       alerts: new SqliteAlerts(connection, events, standing, groups, turn),
       groups,
-      silences: createSilences(connection, turn),
-      suppressions: createSuppressions(connection, events),
+      silences: createSilences(sql),
+      suppressions: createSuppressions(sql, events),
       digests,
-      forwards: createForward(connection),
-      receivers: createReceiverPace(connection),
+      forwards: createForward(sql),
+      receivers: createReceiverPace(sql),
       outbox,
       ownership: new SqliteOwnership(connection, clock),
       faults,
       troubles: createTroubles({ outbox, digests, faults, streams }),
-      writes: createWrites(connection),
+      writes: createWrites(sql),
       upkeep: new SqliteUpkeep(connection, counts),
     },
     begin() {

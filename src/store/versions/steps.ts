@@ -28,8 +28,40 @@ export interface Step {
   readonly oldest: number;
 }
 
+/** What PostgreSQL could already find without reading the body. */
+const SILENCED_ALERTS = `
+  ALTER TABLE silence ADD COLUMN alert_id TEXT;
+  ALTER TABLE silence ADD COLUMN alert_starts_us INTEGER;
+  UPDATE silence SET alert_id = body ->> '$.alertId', alert_starts_us = body ->> '$.alertStartsAtUs'
+    WHERE json_valid(body)`;
+
+/** Truth values become 0 and 1, as SQLite has them, so that both engines need only one text. */
+const NUMBERS_FOR_TRUTH = `
+  DROP INDEX nest_gone, bird_gone, bird_judged, bird_by_trouble, flight_open, flight_ended, flight_in_air, flight_failed,
+    delivery_waiting;
+  ALTER TABLE nest ALTER present TYPE INTEGER USING present::int;
+  ALTER TABLE bird ALTER present TYPE INTEGER USING present::int,
+    ALTER first_status TYPE INTEGER USING first_status::int;
+  ALTER TABLE flight ALTER open TYPE INTEGER USING open::int;
+  ALTER TABLE alert ALTER flaps_on TYPE INTEGER USING flaps_on::int;
+  ALTER TABLE delivery ALTER turn TYPE INTEGER USING turn::int;
+  ALTER TABLE replica ALTER leaving TYPE INTEGER USING leaving::int;
+  CREATE INDEX nest_gone ON nest (gone_us) WHERE present = 0;
+  CREATE INDEX bird_gone ON bird (gone_us) WHERE present = 0;
+  CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1 AND status = 'active';
+  CREATE INDEX bird_by_trouble ON bird (trouble, last_us, region, bird_id) WHERE present = 1;
+  CREATE INDEX flight_open ON flight (stream) WHERE open = 1;
+  CREATE INDEX flight_ended ON flight (started_us, stream, id) WHERE open = 0;
+  CREATE INDEX flight_in_air ON flight (started_us, judge_us) WHERE open = 1;
+  CREATE INDEX flight_failed ON flight (stream, started_us, ended_us) WHERE open = 0 AND status = 'failed';
+  CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us, seq)
+    WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous')`;
+
 /** The first step makes version 1, and so on. */
-export const STEPS: readonly Step[] = [{ sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 }];
+export const STEPS: readonly Step[] = [
+  { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
+  { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
+];
 
 /** The table of the steps that a store has done. */
 export const STEP_TABLE = 'schema_step';

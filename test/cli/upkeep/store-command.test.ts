@@ -170,19 +170,19 @@ test('a migration brings an older store to the newest version, says what it did,
     stderr: expect.stringContaining('Another nestwatch'),
   });
   await stop();
-  expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version 1 already\n`);
+  expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version 2 already\n`);
   const edge = createTestEdge();
   const options = { configFile: at('n.yaml'), json: false };
   expect(await storeMigrate(edge.edge, undefined, options, NEXT_STEPS)).toBe(0);
-  expect(edge.stdout()).toBe(`${at('s.db')}: tables of version 1 → 3; as it was: ${at('s.db.version-1')}\n`);
+  expect(edge.stdout()).toBe(`${at('s.db')}: tables of version 2 → 4; as it was: ${at('s.db.version-2')}\n`);
   expect(await run('check')).toMatchObject({
     exit: 1,
-    stderr: expect.stringContaining('was made version 3 by'),
+    stderr: expect.stringContaining('was made version 4 by'),
   });
-  expect((await run('migrate', '--json', at('s.db.version-1'))).stdout).toBe(
-    `${JSON.stringify({ store: at('s.db.version-1'), from: 1, to: 1 }, null, 2)}\n`,
+  expect((await run('migrate', '--json', at('s.db.version-2'))).stdout).toBe(
+    `${JSON.stringify({ store: at('s.db.version-2'), from: 2, to: 2 }, null, 2)}\n`,
   );
-  await (await open('s.db.version-1')).close();
+  await (await open('s.db.version-2')).close();
   expect(await run('migrate', at('none.db'))).toMatchObject({
     exit: 2,
     stderr: expect.stringContaining(`there is no store at ${at('none.db')}`),

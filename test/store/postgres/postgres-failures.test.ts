@@ -8,6 +8,7 @@ import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
 import { postgresFailure } from '../../../src/store/postgres/postgres-failure.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { STEPS } from '../../../src/store/versions/steps.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import { event, NOW_US } from '../contract/sample-records.ts';
 import { openWire, type Wire } from './cut-wire.ts';
@@ -276,7 +277,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
     const store = await open({ hosts: [...away, own!] });
     await putNest(store, 'a');
     expect(await lookAtServer(placeOn(server, { schema, hosts: [...away, own!] }))).toMatchObject({
-      schema: 1,
+      schema: STEPS.length,
     });
     await store.close();
     await expect(open({ hosts: [...away, { ...own!, port: 1 }] })).rejects.toMatchObject({

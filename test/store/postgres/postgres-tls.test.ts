@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { secret } from '../../../src/secret.ts';
 import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { STEPS } from '../../../src/store/versions/steps.ts';
 import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import {
@@ -95,7 +96,7 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
     const { store } = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
     expect(await store.transaction((tx) => tx.inventory.nests('eu'))).toEqual([]);
     await store.close();
-    expect(await lookAtServer(place(changes))).toMatchObject({ isEncrypted: true, schema: 1 });
+    expect(await lookAtServer(place(changes))).toMatchObject({ isEncrypted: true, schema: STEPS.length });
   });
 
   test.each([

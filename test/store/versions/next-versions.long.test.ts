@@ -56,11 +56,9 @@ describe('a file', () => {
     const store = await open(NEXT_STEPS);
     await expectContent(store);
     await store.close();
-    expect(inFile('SELECT step, version, oldest FROM schema_step')).toEqual([
-      { step: 1, version: VERSION, oldest: 1 },
-      { step: 2, version: VERSION, oldest: 1 },
-      { step: 3, version: VERSION, oldest: 3 },
-    ]);
+    expect(inFile('SELECT step, version, oldest FROM schema_step')).toEqual(
+      NEXT_STEPS.map(({ oldest }, index) => ({ step: index + 1, version: VERSION, oldest })),
+    );
     expect(inFile('SELECT DISTINCT note FROM bird')).toEqual([{ note: 'the number 7' }]);
     const copy = await open(undefined, `${path}.version-${NOW}`);
     await expectContent(copy);
@@ -70,8 +68,8 @@ describe('a file', () => {
   test('is whole and of the newest version, however often the process is killed', async () => {
     // Until the copy is being made, until it is made, and until more and more of the change is written.
     const reached = [
-      () => existsSync(`${path}.version-1.partial`),
-      () => existsSync(`${path}.version-1`),
+      () => existsSync(`${path}.version-${NOW}.partial`),
+      () => existsSync(`${path}.version-${NOW}`),
       ...Array.from({ length: KILLS - 2 }, (_, index) => () => walBytes() > index * 700_000),
     ];
     const walBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
@@ -132,6 +130,8 @@ describe('a file', () => {
     ['before it stored digests', 'ALTER TABLE delivery DROP COLUMN refusals'],
     ['with its digest', `UPDATE schema_step SET digest = 'other'`],
   ])('of another build under the same number is refused by name, made %s', async (how, change) => {
+    rmSync(path);
+    writeKept(1, path);
     if (how === 'with its digest') await (await open()).close();
     inFile(change);
     await expect(open()).rejects.toMatchObject({
@@ -214,6 +214,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
       `ALTER TABLE nestwatch.schema_step ADD COLUMN digest TEXT; UPDATE nestwatch.schema_step SET digest = 'other'`,
     ],
   ])('of another build under the same number is refused by name, made %s', async (_, change) => {
+    await admin.query(`DROP SCHEMA nestwatch CASCADE; ${keptOnServer(1)}; RESET search_path`);
     await admin.query(change);
     await expect(open()).rejects.toMatchObject({
       code: 'store_other',

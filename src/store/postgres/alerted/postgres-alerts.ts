@@ -15,8 +15,8 @@ import {
   labelsPage,
 } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
+import type { SqlGroups } from '../../sql/groups.ts';
 import { lastOfEach, type Parameter } from '../../sql/sql.ts';
-import type { SqlGroups } from '../../sql/sql-groups.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresStanding } from '../watched/postgres-standing.ts';
@@ -26,7 +26,7 @@ type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
 /** The written columns of an alert. Its number stays its own as long as a notification that lists it is kept. */
 const COLUMNS = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
-  flaps_on boolean, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
+  flaps_on integer, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
   bird text, words text, labels text, flight_id text, flight_started_us bigint, body text`;
 const NAMES = COLUMNS.split(',').map((column) => column.trim().split(' ')[0]!);
 const PUT = `INSERT INTO alert (alert, ${NAMES.join(', ')})
@@ -319,7 +319,7 @@ export class PostgresAlerts implements AlertStore {
 
   async firingLabels(alertnames: readonly string[] | null, after: number, limit: number) {
     const rows = await this.#statements.rows<LabelsRow>(
-      `SELECT alert, flaps_on::int AS flaps_on, labels FROM alert
+      `SELECT alert, flaps_on, labels FROM alert
        WHERE state = 'firing' AND ($1::text[] IS NULL OR alertname = ANY($1::text[])) AND alert > $2
        ORDER BY alert LIMIT $3`,
       alertnames,
@@ -382,7 +382,7 @@ function columnValues(alert: Alert) {
     labels.severity ?? '',
     labels.nest_id ?? '',
     state,
-    alert.flapping?.held !== undefined && alert.flapping.isFlapping === true,
+    alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
     startsAtUs,
     endsAtUs,
     dueAtUs,

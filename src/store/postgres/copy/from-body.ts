@@ -3,10 +3,8 @@
  * read all JSON that a body may hold.
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { Silence } from '../../../domain/muting/silence.ts';
 import type { ColumnValue } from '../../copy/table-rows.ts';
 import { fromAlertBody } from '../alerted/postgres-alerts.ts';
-import { fromSilenceBody } from '../alerted/postgres-silences.ts';
 
 interface FromBody {
   readonly columns: readonly string[];
@@ -23,14 +21,6 @@ export const FROM_BODY: ReadonlyMap<string, FromBody> = new Map([
       columns: ['labels', 'flight_id', 'flight_started_us'],
       read: (body) => fromAlertBody(JSON.parse(body) as Alert),
       unreadable: ['{}', '', 0n],
-    },
-  ],
-  [
-    'silence',
-    {
-      columns: ['alert_id', 'alert_starts_us'],
-      read: (body) => fromSilenceBody(JSON.parse(body) as Silence),
-      unreadable: [null, null],
     },
   ],
 ]);

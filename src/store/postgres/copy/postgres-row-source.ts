@@ -133,7 +133,7 @@ export async function tablesOf(statements: Statements, schema: string): Promise<
   const rows = await statements.rows<ColumnRow>(
     `SELECT relname::text AS table, attname::text AS name, atttypid::regtype::text AS type,
        attgenerated <> '' AS computed, attidentity <> '' AS numbered,
-       array_position(indkey::smallint[], attnum) AS key
+       array_position(indkey::integer[], attnum) AS key
      FROM pg_class JOIN pg_attribute ON attrelid = pg_class.oid AND attnum > 0 AND NOT attisdropped
        LEFT JOIN pg_index ON indrelid = pg_class.oid AND indisprimary
      WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r' AND relname <> ALL ($2::text[])

@@ -8,7 +8,7 @@ import type { Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 
 /** The condition of the partial index `delivery_waiting`. */
-export const CLAIMABLE = "turn AND state IN ('pending', 'retry', 'ambiguous')";
+export const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
 
 /** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;

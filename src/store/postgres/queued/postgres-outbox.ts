@@ -12,8 +12,8 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
-import { SqlLanes } from '../../sql/sql-lanes.ts';
-import { SqlSettlements } from '../../sql/sql-settlements.ts';
+import { SqlLanes } from '../../sql/lanes.ts';
+import { SqlSettlements } from '../../sql/settlements.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
@@ -46,7 +46,7 @@ const ENQUEUE = `WITH written AS (
     INSERT INTO notification (body) SELECT body FROM ${given('body text', { at: true })} ORDER BY at RETURNING seq),
   queued AS (
     INSERT INTO delivery (notification, turn, ${NAMES.join(', ')})
-    SELECT (SELECT array_agg(seq ORDER BY seq) FROM written)[given.number], given.is_first AND ${LANE_IS_FREE},
+    SELECT (SELECT array_agg(seq ORDER BY seq) FROM written)[given.number], (given.is_first AND ${LANE_IS_FREE})::int,
       ${NAMES.map((name) => `given.${name}`).join(', ')}
     FROM ${given(`number bigint, is_first boolean, ${DELIVERY}`, { from: 2, at: true })} ORDER BY at)
   SELECT seq FROM written ORDER BY seq`;

@@ -71,7 +71,7 @@ interface ViewRow {
   readonly version: string;
   readonly started_us: number;
   readonly expires_us: number;
-  readonly leaving: boolean;
+  readonly leaving: number;
   readonly clock_ahead_us: number;
   readonly mistakes: number;
   readonly first_mistake: string;
@@ -98,7 +98,7 @@ export class PostgresOwnership implements OwnershipStore {
   async join(name: string, version: string, forMs: number): Promise<number> {
     const row = await this.#statements.first<{ replica: number }>(
       `INSERT INTO replica (name, version, started_us, expires_us, leaving)
-       SELECT $1, $2, now_us, now_us + $3::bigint, false FROM (SELECT ${NOW_US} AS now_us) AS clock RETURNING replica`,
+       SELECT $1, $2, now_us, now_us + $3::bigint, 0 FROM (SELECT ${NOW_US} AS now_us) AS clock RETURNING replica`,
       name,
       version,
       Math.round(forMs * 1000),
@@ -115,7 +115,7 @@ export class PostgresOwnership implements OwnershipStore {
       RENEW,
       replica,
       Math.round(forMs * 1000),
-      isLeaving,
+      Number(isLeaving),
       clockAheadUs,
       refused?.mistakes ?? 0,
       refused?.first ?? '',
@@ -216,7 +216,7 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     ...{ replica, name, version },
     startedUs: row.started_us,
     expiresUs: row.expires_us,
-    isLeaving: row.leaving,
+    isLeaving: row.leaving === 1,
     clockAheadUs: row.clock_ahead_us,
     refused: mistakes === 0 ? undefined : { mistakes, first: row.first_mistake, sinceUs: row.refused_us },
     config: { digest: row.config, sinceUs: row.config_us, ...regionsOf(row.config_regions) },

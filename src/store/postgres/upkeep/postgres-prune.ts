@@ -78,9 +78,9 @@ const PRUNED_UP_TO = `UPDATE stream SET pruned_us = least(given.us, cursor_us)
  */
 const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
   SELECT stream, started_us, id FROM flight
-  WHERE started_us = 0 AND NOT open AND ended_us < $1 AND NOT EXISTS (
+  WHERE started_us = 0 AND open = 0 AND ended_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN bird USING (region, bird_id)
-    WHERE stream.stream = flight.stream AND bird.present)
+    WHERE stream.stream = flight.stream AND bird.present = 1)
   LIMIT $2)`;
 
 /** Deletes from tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
@@ -96,7 +96,7 @@ const SIMPLE = [
 
 /** A Bird with events is kept, because a firing alert may keep those. */
 const GONE_BIRDS = `SELECT region, bird_id FROM bird
-  WHERE NOT present AND gone_us < $1 AND NOT EXISTS (
+  WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN event USING (stream)
     WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight') AND stream.bird_id = bird.bird_id)
   ORDER BY gone_us LIMIT $2`;
@@ -105,7 +105,7 @@ const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) 
   RETURNING stream, started_us AS us, open, ends`;
 const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
     SELECT region, nest_id FROM nest
-    WHERE NOT present AND gone_us < $1 AND NOT EXISTS (
+    WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
       SELECT 1 FROM bird WHERE bird.region = nest.region AND bird.nest_id = nest.nest_id)
     ORDER BY gone_us LIMIT $2)
   RETURNING region, nest_id`;
@@ -164,7 +164,7 @@ export class PostgresPrune {
     const landed = await this.#statements.rows<Pruned>(
       `DELETE FROM flight WHERE (stream, started_us, id) IN (
          SELECT stream, started_us, id FROM flight
-         WHERE started_us < $1 AND started_us <> 0 AND NOT open ORDER BY started_us LIMIT $2)
+         WHERE started_us < $1 AND started_us <> 0 AND open = 0 ORDER BY started_us LIMIT $2)
        RETURNING stream, started_us AS us`,
       beforeUs,
       limit,
@@ -252,14 +252,14 @@ export class PostgresPrune {
   /** Deletes up to `limit` Flights and, after the last of them, the audit; returns how many rows were deleted. */
   async #pruneStream(stream: number, limit: number): Promise<number> {
     if (limit <= 0) return 0;
-    const gone = await this.#statements.rows<Pruned & { open: boolean; ends: number }>(
+    const gone = await this.#statements.rows<Pruned & { open: number; ends: number }>(
       GONE_FLIGHTS,
       stream,
       limit,
     );
     // Nobody was notified of a Flight that never ended, so it may count as new if its Bird comes back.
     await this.#remember(
-      gone.filter(({ open, ends }) => !open || ends > 0),
+      gone.filter(({ open, ends }) => open === 0 || ends > 0),
       true,
     );
     if (gone.length === limit) return gone.length;

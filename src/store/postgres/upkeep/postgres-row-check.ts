@@ -295,7 +295,7 @@ const AFTERWARDS: readonly string[] = [
   `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')} WHERE firing > 0`,
   'DELETE FROM delivery_count',
   'INSERT INTO delivery_count (receiver, state, count) SELECT receiver, state, count(*) FROM delivery GROUP BY receiver, state',
-  `UPDATE delivery SET turn = true WHERE NOT turn AND state IN ${UNSETTLED} AND NOT EXISTS (
+  `UPDATE delivery SET turn = 1 WHERE turn = 0 AND state IN ${UNSETTLED} AND NOT EXISTS (
      SELECT 1 FROM delivery AS earlier
      WHERE earlier.receiver = delivery.receiver AND earlier.position = delivery.position
        AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,

@@ -99,7 +99,7 @@ export class PostgresBirdPages {
 
   async page(query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const walked = new PostgresConditions().add('bird.present');
+    const walked = new PostgresConditions().add('bird.present = 1');
     if (query.standing !== undefined) walked.add('bird.trouble = ?', STANDINGS.indexOf(query.standing));
     if (query.cursor !== undefined) {
       walked.add(`${BIRD_KEY} < ${BIRD_GIVEN}`, ...parseCursor(query.cursor, BIRD_PLACE));
@@ -150,14 +150,14 @@ export class PostgresBirdPages {
   async nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new PostgresConditions([Math.floor(query.countedSinceUs / HOUR_US)])
-      .add('nest.present')
+      .add('nest.present = 1')
       .addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, { folded: ['nest.folded'], ids: ['nest.nest_id'] });
     const birds = addKept(addBird(new PostgresConditions(where.parameters), { bird: query.bird }), query);
     if (!birds.isEmpty) {
-      birds.add('bird.present AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
+      birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
       where.take(birds, (ofNest) => `EXISTS (SELECT 1 FROM bird ${ofNest})`);
     }
     const order = '-alerting, -failing, -off, folded, region, nest_id';
@@ -173,7 +173,7 @@ export class PostgresBirdPages {
          SELECT region, nest_id, count(*) AS birds, count(*) FILTER (WHERE trouble = 3) AS alerting,
            count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
            count(*) FILTER (WHERE status = 'suspended') AS off, sum(firing)::bigint AS firing
-         FROM bird WHERE present GROUP BY region, nest_id),
+         FROM bird WHERE present = 1 GROUP BY region, nest_id),
        ended AS (
          SELECT region, nest_id, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed
          FROM nest_hour WHERE hour >= $1 GROUP BY region, nest_id),

@@ -60,7 +60,7 @@ export class PostgresBirds implements BirdStore {
       `WITH since AS (SELECT * FROM unnest($3::bigint[]) WITH ORDINALITY AS given (since_us, at)),
        ended AS (
          SELECT greatest(started_us, ended_us) AS us, status FROM flight
-         WHERE stream = ${streamOf('flight')} AND started_us >= $4 AND NOT open
+         WHERE stream = ${streamOf('flight')} AND started_us >= $4 AND open = 0
          ORDER BY started_us DESC LIMIT ${MAX_COUNTED})
        SELECT since_us, count(*) FILTER (WHERE status = 'succeeded') AS succeeded,
          count(*) FILTER (WHERE status = 'failed') AS failed,

@@ -1,5 +1,6 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
 
+import { contains } from '../../sql/contains.ts';
 import type { Parameter } from '../../sql/sql.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
@@ -65,7 +66,7 @@ export class PostgresConditions {
     const parts = [
       ...folded.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
       ...ids.map((id) => `${id} = ?`),
-      ...whole.map((column) => contains(`coalesce(${column}, '')`)),
+      ...whole.map((column) => contains('postgres', `coalesce(${column}, '')`)),
       ...json.map((column) => `position(lower(?::text COLLATE "C") IN lower(${column})) > 0`),
     ];
     return this.add(
@@ -95,10 +96,4 @@ export class PostgresConditions {
   get where(): string {
     return this.isEmpty ? '' : `WHERE ${this.#sql.join(' AND ')}`;
   }
-}
-
-/** An SQL condition that a text contains another, given in its two forms (`searchTerm`). */
-export function contains(column: string, inJson = '?', signed = '?'): string {
-  const part = `CASE WHEN starts_with(${column}, '"') THEN ${inJson}::text ELSE substr(${signed}::text, 2) END`;
-  return `position(lower(${part} COLLATE "C") IN lower(${column})) > 0`;
 }

@@ -69,7 +69,7 @@ export class PostgresFlightPages {
 
   async failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]> {
     const rows = await this.#statements.rows<FlightRow>(
-      `${FLIGHT} WHERE ${OF_BIRD} AND NOT flight.open AND flight.status = 'failed' ${LATEST_FIRST}`,
+      `${FLIGHT} WHERE ${OF_BIRD} AND flight.open = 0 AND flight.status = 'failed' ${LATEST_FIRST}`,
       region,
       birdId,
       limit,

@@ -7,10 +7,10 @@ import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresStanding } from './postgres-standing.ts';
 
 const PUT = `INSERT INTO flight (stream, started_us, id, status, open, ends, ended_us)
-  SELECT * FROM ${given('stream bigint, started_us bigint, id text, status text, open boolean, ends integer, ended_us bigint')}
+  SELECT * FROM ${given('stream bigint, started_us bigint, id text, status text, open integer, ends integer, ended_us bigint')}
   ON CONFLICT (stream, started_us, id) DO UPDATE SET status = excluded.status, open = excluded.open,
     ends = excluded.ends, ended_us = excluded.ended_us,
-    judge_us = CASE WHEN excluded.open THEN flight.judge_us ELSE 0 END`;
+    judge_us = CASE WHEN excluded.open = 1 THEN flight.judge_us ELSE 0 END`;
 
 export class PostgresFlights implements FlightStore {
   readonly #statements: Statements;
@@ -23,7 +23,7 @@ export class PostgresFlights implements FlightStore {
 
   async open(stream: number): Promise<FlightRecord[]> {
     const rows = await this.#statements.rows<FlightRow>(
-      'SELECT * FROM flight WHERE stream = $1 AND open ORDER BY started_us, id',
+      'SELECT * FROM flight WHERE stream = $1 AND open = 1 ORDER BY started_us, id',
       stream,
     );
     return rows.map(flightOf);
@@ -52,7 +52,7 @@ export class PostgresFlights implements FlightStore {
     const rows = await this.#statements.rows<{ bird_id: string; us: number }>(
       `SELECT stream.bird_id, max(greatest(flight.ended_us, flight.started_us)) AS us
        FROM stream JOIN flight USING (stream)
-       WHERE stream.region = $1 AND stream.feed = 'flight' AND flight.status = 'failed' AND NOT flight.open
+       WHERE stream.region = $1 AND stream.feed = 'flight' AND flight.status = 'failed' AND flight.open = 0
        GROUP BY stream.stream, stream.bird_id`,
       region,
     );
@@ -67,7 +67,7 @@ export class PostgresFlights implements FlightStore {
       one.startedAtUs,
       one.flightId,
       one.status,
-      one.open,
+      Number(one.open),
       one.ends,
       one.endedAtUs ?? 0,
     ]);
@@ -112,7 +112,7 @@ export class PostgresFlights implements FlightStore {
     const rows = await this.#statements.rows<{ us: number }>(
       `SELECT ended_us - started_us AS us
        FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT 500) AS latest
-       WHERE NOT open AND status = 'succeeded' AND ended_us >= started_us`,
+       WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us`,
       stream,
     );
     return rows.map(({ us }) => us);

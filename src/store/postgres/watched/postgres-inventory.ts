@@ -15,13 +15,13 @@ import { firingAlerts } from './postgres-standing.ts';
 const PUT_MEMBERS = upsert('nest_members', 'region text, nest_id text, addresses text', 'region, nest_id');
 
 const PUT_NESTS = `INSERT INTO nest (region, nest_id, name, folded, present, gone_us)
-  SELECT * FROM ${given('region text, nest_id text, name text, folded text, present boolean, gone_us bigint')}
+  SELECT * FROM ${given('region text, nest_id text, name text, folded text, present integer, gone_us bigint')}
   ON CONFLICT (region, nest_id) DO UPDATE SET name = excluded.name, folded = excluded.folded,
     present = excluded.present,
-    gone_us = CASE WHEN excluded.present OR nest.present THEN excluded.gone_us ELSE nest.gone_us END`;
+    gone_us = CASE WHEN 1 IN (excluded.present, nest.present) THEN excluded.gone_us ELSE nest.gone_us END`;
 
 const BIRD = `region text, bird_id text, nest_id text, name text, folded text, status text, trigger_type text,
-  present boolean, status_since_us bigint, first_status boolean, news_since_us bigint, gone_us bigint`;
+  present integer, status_since_us bigint, first_status integer, news_since_us bigint, gone_us bigint`;
 const PUT_BIRDS = `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present,
     status_since_us, first_status, news_since_us, gone_us, firing)
   SELECT given.*, ${firingAlerts('given.region', 'given.bird_id')} FROM ${given(BIRD)}
@@ -29,7 +29,7 @@ const PUT_BIRDS = `INSERT INTO bird (region, bird_id, nest_id, name, folded, sta
     folded = excluded.folded, status = excluded.status, trigger_type = excluded.trigger_type,
     present = excluded.present, status_since_us = excluded.status_since_us, first_status = excluded.first_status,
     news_since_us = excluded.news_since_us,
-    gone_us = CASE WHEN excluded.present OR bird.present THEN excluded.gone_us ELSE bird.gone_us END,
+    gone_us = CASE WHEN 1 IN (excluded.present, bird.present) THEN excluded.gone_us ELSE bird.gone_us END,
     judge_us = CASE WHEN bird.status = excluded.status THEN bird.judge_us ELSE 0 END`;
 
 export class PostgresInventory implements InventoryStore {
@@ -107,7 +107,7 @@ export class PostgresInventory implements InventoryStore {
       nestId,
       name,
       foldedText(name),
-      present,
+      Number(present),
       this.#goneUs(present),
     ]);
     if (rows.length > 0) await this.#statements.run(PUT_NESTS, ...columnsOf(6, rows));
@@ -151,9 +151,9 @@ export class PostgresInventory implements InventoryStore {
       foldedText(bird.name),
       bird.status,
       bird.triggerType,
-      bird.present,
+      Number(bird.present),
       bird.statusSinceUs,
-      bird.hasFirstStatus === true,
+      Number(bird.hasFirstStatus === true),
       bird.newsSinceUs ?? 0,
       this.#goneUs(bird.present),
     ]);

@@ -14,7 +14,7 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
-import type { SqlGroups } from '../../sql/sql-groups.ts';
+import type { SqlGroups } from '../../sql/groups.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';

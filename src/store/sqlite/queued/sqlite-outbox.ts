@@ -13,9 +13,9 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { SqlLanes } from '../../sql/lanes.ts';
+import { SqlSettlements } from '../../sql/settlements.ts';
 import type { Sql } from '../../sql/sql.ts';
-import { SqlLanes } from '../../sql/sql-lanes.ts';
-import { SqlSettlements } from '../../sql/sql-settlements.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';

@@ -1,4 +1,5 @@
 /** Builds the WHERE conditions of pages for people, with their values. */
+import { contains } from '../../sql/contains.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
 import { textList, type Value } from '../connection.ts';
@@ -45,7 +46,7 @@ export class Conditions {
     const parts = [
       ...folded.map((column) => `instr(coalesce(${column}, ''), ?)`),
       ...ids.map((id) => `${id} = ?`),
-      ...whole.map((column) => contains(`coalesce(${column}, '')`)),
+      ...whole.map((column) => contains('sqlite', `coalesce(${column}, '')`)),
       ...json.map((column) => `instr(lower(${column}), lower(?))`),
     ];
     const values = [
@@ -76,13 +77,4 @@ export class Conditions {
   get where(): string {
     return this.#sql.length > 0 ? `WHERE ${this.#sql.join(' AND ')}` : '';
   }
-}
-
-/**
- * An SQL condition that a text contains another, given in its two forms (`searchTerm`). The BLOB keeps what follows a
- * NUL.
- */
-export function contains(column: string, inJson = '?', signed = '?'): string {
-  const plain = `CAST(substr(CAST(${signed} AS BLOB), 2) AS TEXT)`;
-  return `instr(lower(${column}), lower(iif(substr(${column}, 1, 1) = '"', ${inJson}, ${plain}))) > 0`;
 }

@@ -17,20 +17,20 @@ const COLUMNS = 'receiver text, position integer, lane text';
 
 /** Whose turn it is: the leased delivery's, or else the oldest one's. */
 const next = (given: string) => `WITH next AS MATERIALIZED (SELECT given.*, coalesce(
-    (SELECT seq FROM delivery WHERE ${IN_LANE} AND delivery.turn AND delivery.state = 'leased' LIMIT 1),
+    (SELECT seq FROM delivery WHERE ${IN_LANE} AND delivery.turn = 1 AND delivery.state = 'leased' LIMIT 1),
     (SELECT min(seq) FROM (
-      SELECT min(seq) AS seq FROM delivery WHERE ${IN_LANE} AND NOT delivery.turn
-      UNION ALL SELECT min(seq) FROM delivery WHERE ${IN_LANE} AND delivery.turn AND true) AS oldest)) AS seq FROM ${given})`;
+      SELECT min(seq) AS seq FROM delivery WHERE ${IN_LANE} AND delivery.turn = 0
+      UNION ALL SELECT min(seq) FROM delivery WHERE ${IN_LANE} AND delivery.turn = 1) AS oldest)) AS seq FROM ${given})`;
 
 const LOSE: RowStatement = {
   columns: COLUMNS,
-  text: (given) => `${next(given)} UPDATE delivery SET turn = false FROM next AS given
-    WHERE ${IN_LANE} AND delivery.turn AND delivery.seq <> given.seq`,
+  text: (given) => `${next(given)} UPDATE delivery SET turn = 0 FROM next AS given
+    WHERE ${IN_LANE} AND delivery.turn = 1 AND delivery.seq <> given.seq`,
 };
 const TAKE: RowStatement = {
   columns: COLUMNS,
   text: (given) =>
-    `${next(given)} UPDATE delivery SET turn = true FROM next WHERE delivery.seq = next.seq AND NOT delivery.turn`,
+    `${next(given)} UPDATE delivery SET turn = 1 FROM next WHERE delivery.seq = next.seq AND delivery.turn = 0`,
 };
 const JOIN: RowStatement = {
   columns: `${COLUMNS}, into_lane text`,

@@ -8,11 +8,11 @@ import {
   TRIED_EVERY_US,
 } from '../outbox-store.ts';
 import { outcomeToRecord } from '../rows/late-attempt.ts';
+import type { SqlLanes } from './lanes.ts';
 import { lastOfEach, type RowStatement, type Sql } from './sql.ts';
-import type { SqlLanes } from './sql-lanes.ts';
 
 /** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
-const CLAIMABLE = "delivery.turn AND delivery.state IN ('pending', 'retry', 'ambiguous')";
+const CLAIMABLE = "delivery.turn = 1 AND delivery.state IN ('pending', 'retry', 'ambiguous')";
 
 /** A delivery before it settles. */
 interface Before extends Lane {
@@ -78,7 +78,7 @@ const TRY_SOON: RowStatement = {
       SELECT 1 FROM delivery AS other
       WHERE other.receiver = delivery.receiver AND other.position = delivery.position
         AND other.integration = delivery.integration AND other.next_attempt_us <= given.soon_us
-        AND other.turn AND other.state IN ('pending', 'retry', 'ambiguous'))`,
+        AND other.turn = 1 AND other.state IN ('pending', 'retry', 'ambiguous'))`,
 };
 
 const INTEGRATION = 'receiver text, position integer, integration text';

@@ -1,0 +1,97 @@
+import type { Digest, EndedSilenced, Episode } from '../../domain/digest/digest.ts';
+import type { EndedFlight } from '../../domain/digest/flight-tally.ts';
+import type { DigestRecord, DigestStore } from '../digest-store.ts';
+import {
+  type EndedFlightRow,
+  type EndedSilencedRow,
+  endedFlightOf,
+  endedSilencedOf,
+  MAX_SIGNED_MESSAGE,
+} from '../rows/digest-row.ts';
+import { beginningSql } from '../texts/text-beginning.ts';
+import type { Sql } from './sql.ts';
+
+/**
+ * On a server another replica may be about to commit an event with a smaller number, which this transaction cannot see.
+ * Every transaction that writes events reads the digests (`postgres-events.ts`), and this one writes them. So if both
+ * overlap, one of the two is retried, and the event either gets a number beyond `last` or is counted.
+ */
+const TOUCHED = { sqlite: '', postgres: 'WITH touched AS (UPDATE digest SET body = body)' };
+
+/** Reads a range of event numbers of whatever type, so no call takes long, however few of them are Flights. */
+const ENDED_FLIGHTS = `SELECT event, occurred_us, type, stream.region AS region, body,
+    CASE type WHEN 'flight.failed' THEN ${beginningSql('message', MAX_SIGNED_MESSAGE)} ELSE '' END AS message
+  FROM event JOIN stream USING (stream)
+  WHERE event > $1 AND event <= $2 AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
+  ORDER BY event`;
+
+/** An end is suppressed once for each group of its alert. For a deleted alert the last episode is used. */
+const ENDED_SILENCED = `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
+    coalesce(
+      (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),
+      (SELECT body FROM alert WHERE id = one.alert_id)) AS body
+  FROM (SELECT alert_id, count(*) AS times FROM suppression /* INDEXED BY suppression_by_age */
+    WHERE at_us > $1 AND at_us <= $2 AND reason = 'silenced'
+    GROUP BY alert_id, group_key) AS one
+  GROUP BY alert_id ORDER BY max(times) DESC, alert_id LIMIT $3`;
+
+export function createDigests(sql: Sql): DigestStore {
+  return {
+    async find(name) {
+      const row = await sql.first<{ body: string }>('SELECT body FROM digest WHERE name = $1', name);
+      return row && (JSON.parse(row.body) as DigestRecord);
+    },
+    async put(record) {
+      await sql.run(
+        'INSERT INTO digest (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
+        record.name,
+        JSON.stringify(record),
+      );
+    },
+    async arrivals(sinceUs) {
+      const row = await sql.first<{ first: number | null; last: number | null }>(
+        `${TOUCHED[sql.engine]} SELECT
+           (SELECT min(event) FROM event /* INDEXED BY event_by_age */ WHERE occurred_us >= $1) AS first,
+           (SELECT max(event) FROM event) AS last`,
+        sinceUs,
+      );
+      const last = row?.last ?? 0;
+      return { before: (row?.first ?? last + 1) - 1, last };
+    },
+    async endedFlights(after, upTo): Promise<(EndedFlight & { readonly number: number })[]> {
+      return (await sql.rows<EndedFlightRow>(ENDED_FLIGHTS, after, upTo)).map(endedFlightOf);
+    },
+    async episodes(afterUs, upToUs, limit) {
+      const rows = await sql.rows<{ body: string }>(
+        `SELECT body FROM episode /* INDEXED BY episode_by_age */ WHERE resolved_us > $1 AND resolved_us <= $2
+         ORDER BY resolved_us, alert_id LIMIT $3`,
+        afterUs,
+        upToUs,
+        limit,
+      );
+      return rows.map(({ body }) => JSON.parse(body) as Episode);
+    },
+    async endedSilenced(afterUs, upToUs, limit): Promise<EndedSilenced> {
+      return endedSilencedOf(await sql.rows<EndedSilencedRow>(ENDED_SILENCED, afterUs, upToUs, limit));
+    },
+    async countSuppressed(receiver, afterUs, upToUs): Promise<Digest['suppressed']> {
+      return sql.rows<Digest['suppressed'][number]>(
+        `SELECT reason, count(*) AS count FROM suppression /* INDEXED BY suppression_by_age */
+         WHERE at_us > $2 AND at_us <= $3 AND receiver = $1 GROUP BY reason ORDER BY count(*) DESC, reason`,
+        receiver,
+        afterUs,
+        upToUs,
+      );
+    },
+    async countDead(receiver, afterUs, upToUs) {
+      const row = await sql.first<{ count: number }>(
+        `SELECT count(*) AS count FROM delivery /* INDEXED BY delivery_undelivered */
+         WHERE state <> 'delivered' AND state = 'dead' AND receiver = $1 AND settled_us > $2 AND settled_us <= $3`,
+        receiver,
+        afterUs,
+        upToUs,
+      );
+      return row!.count;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import type { OverdueStore } from '../overdue-store.ts';
+import { type AlertRow, alertOf } from '../rows/alert-row.ts';
+import {
+  type BirdToJudgeRow,
+  birdToJudge,
+  type FlightToJudgeRow,
+  flightToJudge,
+} from '../rows/overdue-row.ts';
+import type { RowStatement, Sql } from './sql.ts';
+
+const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
+    bird.name AS bird, nest.name AS nest
+  FROM flight /* INDEXED BY flight_in_air */
+    JOIN stream USING (stream)
+    LEFT JOIN bird ON bird.region = stream.region AND bird.bird_id = stream.bird_id
+    LEFT JOIN nest ON nest.region = stream.region AND nest.nest_id = bird.nest_id
+  WHERE flight.open = 1 AND flight.started_us > 0 AND flight.started_us <= $1 AND flight.judge_us <= $2
+  ORDER BY flight.started_us LIMIT $3`;
+
+const BIRDS = `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
+    bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
+  FROM bird /* INDEXED BY bird_judged */
+    LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
+    LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id
+  WHERE bird.present = 1 AND bird.status = 'active' AND bird.judge_us <= $1
+  ORDER BY bird.judge_us LIMIT $2`;
+
+const JUDGE_FLIGHTS: RowStatement = {
+  columns: 'stream bigint, started_us bigint, id text, next_us bigint',
+  text: (given) => `UPDATE flight SET judge_us = given.next_us FROM ${given}
+    WHERE flight.stream = given.stream AND flight.started_us = given.started_us AND flight.id = given.id`,
+};
+
+const JUDGE_BIRDS: RowStatement = {
+  columns: 'region text, bird_id text, next_us bigint',
+  text: (given) => `UPDATE bird SET judge_us = given.next_us FROM ${given}
+    WHERE bird.region = given.region AND bird.bird_id = given.bird_id`,
+};
+
+/** The Flight that an alert is about; a server cannot read it in the body. */
+const FLIGHT_OF_ALERT = {
+  sqlite: `flight.started_us = alert.body ->> '$.memory.startedAtUs'
+    AND flight.id = alert.body ->> '$.labels.flight_id'`,
+  postgres: 'flight.started_us = alert.flight_started_us AND flight.id = alert.flight_id',
+};
+
+/**
+ * The next judgement of each open Flight and active Bird is in its own row, with an index. So a check costs only what
+ * is due, however many others there are.
+ */
+export function createOverdue(sql: Sql): OverdueStore {
+  return {
+    async flights(startedUs, nowUs, limit) {
+      return (await sql.rows<FlightToJudgeRow>(FLIGHTS, startedUs, nowUs, limit)).map(flightToJudge);
+    },
+    async judgeFlights(flights) {
+      await sql.write(
+        JUDGE_FLIGHTS,
+        flights.map((one) => [one.stream, one.startedAtUs, one.flightId, one.nextUs]),
+      );
+    },
+    async birds(nowUs, limit) {
+      return (await sql.rows<BirdToJudgeRow>(BIRDS, nowUs, limit)).map(birdToJudge);
+    },
+    async judgeBirds(birds) {
+      await sql.write(
+        JUDGE_BIRDS,
+        birds.map((one) => [one.region, one.birdId, one.nextUs]),
+      );
+    },
+    async forget() {
+      await sql.run('UPDATE flight SET judge_us = 0 WHERE open = 1 AND judge_us > 0');
+      await sql.run('UPDATE bird SET judge_us = 0 WHERE judge_us > 0');
+    },
+    async alertsOfGoneFlights(alertname) {
+      const rows = await sql.rows<AlertRow>(
+        `SELECT body FROM alert /* INDEXED BY alert_firing */
+         WHERE state = 'firing' AND alertname = $1 AND NOT EXISTS (
+           SELECT 1 FROM flight JOIN stream USING (stream)
+           WHERE stream.region = alert.region AND stream.feed = 'flight' AND stream.bird_id = alert.bird_id
+             AND ${FLIGHT_OF_ALERT[sql.engine]} AND flight.open = 1)
+         ORDER BY id`,
+        alertname,
+      );
+      return rows.map(alertOf);
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { knownMatcher } from '../../domain/matchers/matcher.ts';
+import type { Silence } from '../../domain/muting/silence.ts';
+import type { SilenceStore } from '../silence-store.ts';
+import { lastOfEach, type Sql, upsertRows } from './sql.ts';
+
+interface SilenceRow {
+  readonly id: string;
+  readonly ends_us: number;
+  readonly body: string;
+}
+
+/** Silences per read: each may have 20,000 characters. */
+const STEP = 128;
+
+const PUT = upsertRows(
+  'silence',
+  'id text, ends_us bigint, alert_id text, alert_starts_us bigint, body text',
+  'id',
+);
+
+/** Those that end after this, and with a greater id if they end then. */
+const PAGE =
+  'SELECT id, ends_us, body FROM silence WHERE (ends_us, id) > ($1, $2) ORDER BY ends_us, id LIMIT $3';
+
+export function createSilences(sql: Sql): SilenceStore {
+  // Every flush lists them, so silences whose stored text is unchanged are not parsed again.
+  let known = new Map<string, { readonly body: string; readonly silence: Silence }>();
+
+  return {
+    async list(endsAfterUs = -1) {
+      const read: typeof known = new Map();
+      let rows = await sql.rows<SilenceRow>(PAGE, endsAfterUs + 1, '', STEP);
+      for (;;) {
+        for (const { id, body } of rows) {
+          const before = known.get(id);
+          read.set(id, before?.body === body ? before : { body, silence: silenceOf(body) });
+        }
+        const last = rows.at(-1);
+        if (!last || rows.length < STEP) break;
+        await sql.pause();
+        rows = await sql.rows<SilenceRow>(PAGE, last.ends_us, last.id, STEP);
+      }
+      known = read;
+      return [...read.values()].map(({ silence }) => silence);
+    },
+    async put(silences) {
+      const rows = lastOfEach(silences, ({ id }) => id).map((silence) => {
+        const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
+        const { id, endsAtUs, alertId, alertStartsAtUs } = silence;
+        return [id, endsAtUs, alertId, alertStartsAtUs, JSON.stringify({ ...silence, matchers })];
+      });
+      await sql.write(PUT, rows);
+    },
+    async delete(ids) {
+      if (ids.length > 0) await sql.run('DELETE FROM silence WHERE id = ANY($1::text[])', ids);
+    },
+  };
+}
+
+function silenceOf(body: string): Silence {
+  const stored = JSON.parse(body) as Silence;
+  return { ...stored, matchers: stored.matchers.map(knownMatcher) };
+}

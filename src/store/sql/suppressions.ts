@@ -1,0 +1,76 @@
+import type { Suppression } from '../../domain/muting/suppression.ts';
+import { type SuppressionRow, suppressionOf } from '../rows/suppression-row.ts';
+import type { SuppressionStore } from '../suppression-store.ts';
+import type { RowStatement, Sql } from './sql.ts';
+
+const COLUMNS =
+  'alert_id text, after_seq bigint, last_seq bigint, group_key text, receiver text, reason text, detail text, at_us bigint';
+
+const ADD: RowStatement = {
+  columns: COLUMNS,
+  text: (given) => `INSERT INTO suppression
+    (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us) SELECT * FROM ${given}`,
+};
+
+/** Linked to the events themselves, so that suppressions outlive the alert. */
+const LINK: RowStatement = {
+  columns: COLUMNS,
+  text: (given) => `INSERT INTO suppressed_event (event, suppression)
+    SELECT DISTINCT alert_event.event, suppression.suppression
+    FROM ${given} INNER JOIN alert ON alert.id = given.alert_id
+      INNER JOIN alert_event ON alert_event.alert = alert.alert
+        AND alert_event.seq > given.after_seq AND alert_event.seq <= given.last_seq
+      INNER JOIN suppression ON suppression.alert_id = given.alert_id AND suppression.last_seq = given.last_seq
+        AND suppression.after_seq = given.after_seq AND suppression.group_key = given.group_key
+        AND suppression.reason = given.reason AND suppression.at_us = given.at_us
+    WHERE true ON CONFLICT DO NOTHING`,
+};
+
+export function createSuppressions(
+  sql: Sql,
+  events: { numberOfKey(key: string): number | undefined | Promise<number | undefined> },
+): SuppressionStore {
+  let held: Suppression[] = [];
+  const holds = sql.hold({
+    writes: ['suppression', 'suppressed_event'],
+    reads: ['alert', 'alert_event'],
+    write: () => {
+      const rows = held.map((one) => [
+        ...[one.alertId, one.afterSeq, one.lastSeq, one.groupKey],
+        ...[one.receiver, one.reason, one.detail, one.atUs],
+      ]);
+      held = [];
+      return [
+        { statement: ADD, rows },
+        { statement: LINK, rows },
+      ];
+    },
+    forget: () => {
+      held = [];
+    },
+  });
+  return {
+    async add(list) {
+      if (list.length === 0) return;
+      held.push(...list);
+      holds();
+    },
+    async ofAlert(alertId) {
+      const rows = await sql.rows<SuppressionRow>(
+        'SELECT * FROM suppression WHERE alert_id = $1 ORDER BY suppression',
+        alertId,
+      );
+      return rows.map(suppressionOf);
+    },
+    async ofEvent(key) {
+      const number = await events.numberOfKey(key);
+      if (number === undefined) return [];
+      const rows = await sql.rows<SuppressionRow>(
+        `SELECT suppression.* FROM suppressed_event JOIN suppression USING (suppression)
+         WHERE event = $1 ORDER BY suppression`,
+        number,
+      );
+      return rows.map(suppressionOf);
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { LIMITS } from '../../limits.ts';
+import { seqOfCursor, type WriteRow, writesPage } from '../rows/write-row.ts';
+import { searchTerm } from '../texts/search-term.ts';
+import type { WriteStore } from '../write-store.ts';
+import { contains } from './contains.ts';
+import type { Sql } from './sql.ts';
+
+/** Writes examined for one page of a text search; takes about 40 ms at worst. */
+const MAX_LOOKED_INTO = 2_800;
+
+export function createWrites(sql: Sql): WriteStore {
+  const part = (column: string) => contains(sql.engine, column, '$5', '$6');
+  // A condition whose value is null matches all.
+  const page = `SELECT * FROM write_request
+    WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR who = $2)
+      AND ($3::bigint IS NULL OR at_us >= $3) AND ($4::bigint IS NULL OR at_us < $4)
+      AND ($5::text IS NULL OR ${part('action')} OR ${part('asked')}) AND seq >= $7
+    ORDER BY seq DESC LIMIT $8`;
+  return {
+    async add({ atUs, who, by, from, action, asked, status }) {
+      const row = await sql.first<{ seq: number }>(
+        `INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq`,
+        ...[atUs, who, by, from, action, asked, status],
+      );
+      await sql.run('DELETE FROM write_request WHERE seq <= $1', row!.seq - LIMITS.kept_writes.most);
+    },
+    async page({ who, text, sinceUs, untilUs, cursor, limit }) {
+      const before = seqOfCursor(cursor);
+      const term = text === undefined ? undefined : searchTerm(text);
+      const last =
+        text === undefined
+          ? undefined
+          : await sql.first<{ seq: number }>(
+              `SELECT seq FROM write_request WHERE $1::bigint IS NULL OR seq < $1
+               ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_INTO - 1}`,
+              before,
+            );
+      const rows = await sql.rows<WriteRow>(
+        page,
+        before,
+        who ?? null,
+        sinceUs ?? null,
+        untilUs ?? null,
+        term?.inJson ?? null,
+        term?.signed ?? null,
+        last?.seq ?? 0,
+        limit + 1,
+      );
+      return writesPage(rows, limit, last);
+    },
+  };
+}
