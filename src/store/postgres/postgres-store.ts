@@ -39,12 +39,14 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
+import type { FaultStore } from '../fault-store.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import { createAudits } from '../sql/audits.ts';
 import { createDigests } from '../sql/digests.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
+import { createFaults } from '../sql/noted-faults.ts';
 import { createReceiverPace } from '../sql/receiver-pace.ts';
 import { createSilences } from '../sql/silences.ts';
 import { createSuppressions } from '../sql/suppressions.ts';
@@ -64,7 +66,6 @@ import { PostgresCounts } from './queued/postgres-counts.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
-import { PostgresFaults } from './upkeep/postgres-faults.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
@@ -288,7 +289,7 @@ function isSuspicious(error: unknown): boolean {
 }
 
 /** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
-function createRowMending(faults: PostgresFaults, clock: Clock): (error: unknown) => Promise<boolean> {
+function createRowMending(faults: FaultStore, clock: Clock): (error: unknown) => Promise<boolean> {
   let lastMs = Number.NEGATIVE_INFINITY;
   return async (error) => {
     if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
@@ -324,7 +325,7 @@ async function attempt<T>(
 }
 
 interface Repositories {
-  readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: PostgresFaults };
+  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
   /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
   /** Ends the transaction's work: writes what the repositories hold back until its end. */
@@ -366,7 +367,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       receivers: createReceiverPace(sql),
       outbox: new PostgresOutbox(statements, events, counts),
       ownership: new PostgresOwnership(statements),
-      faults: new PostgresFaults(statements),
+      faults: createFaults(sql),
       troubles: createPostgresTroubles(statements, counts),
       writes: createWrites(sql),
       upkeep: new PostgresUpkeep(statements, counts),

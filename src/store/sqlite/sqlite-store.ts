@@ -3,11 +3,13 @@ import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
+import type { FaultStore } from '../fault-store.ts';
 import { createAudits } from '../sql/audits.ts';
 import { createDigests } from '../sql/digests.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
+import { createFaults } from '../sql/noted-faults.ts';
 import { createReceiverPace } from '../sql/receiver-pace.ts';
 import { createSilences } from '../sql/silences.ts';
 import { createSuppressions } from '../sql/suppressions.ts';
@@ -25,7 +27,6 @@ import { NotifiedEvents } from './queued/notified-events.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
-import { SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
@@ -87,7 +88,7 @@ async function openPrepared(
     // Checked before any repository reads, so that every row they read is valid.
     connection.exec('BEGIN IMMEDIATE');
     // Nothing else is running yet that this could delay.
-    await new SqliteFaults(connection, async () => {}).checkRows(
+    await createFaults(new SqliteSql(connection, async () => {})).checkRows(
       clock.nowUs(),
       isSmall(connection) ? 'all' : 'what is in use',
     );
@@ -205,7 +206,7 @@ function isSuspicious(error: unknown): boolean {
 }
 
 /** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
-function createRowMending(faults: SqliteFaults, clock: Clock): (error: unknown) => Promise<boolean> {
+function createRowMending(faults: FaultStore, clock: Clock): (error: unknown) => Promise<boolean> {
   let lastMs = Number.NEGATIVE_INFINITY;
   return async (error) => {
     if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
@@ -240,7 +241,7 @@ async function attempt<T>(
 }
 
 interface Repositories {
-  readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: SqliteFaults };
+  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
   /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
   /** Ends the transaction's work: writes what the repositories hold back until its end. */
@@ -259,7 +260,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   const digests = createDigests(sql);
   const notified = new NotifiedEvents(connection, events, counts, turn);
   const outbox = new SqliteOutbox(connection, events, notified, counts, sql);
-  const faults = new SqliteFaults(connection, turn);
+  const faults = createFaults(sql);
   return {
     all: {
       inventory: new SqliteInventory(connection, clock),

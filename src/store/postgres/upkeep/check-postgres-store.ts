@@ -1,10 +1,11 @@
 import { codeOf, type NestwatchError } from '../../../errors.ts';
+import { findUnsound } from '../../sql/row-check.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
 import { rowsOf, tablesOf } from '../copy/postgres-row-source.ts';
 import { openSnapshot, type SnapshotOptions, shownPlace } from '../copy/postgres-snapshot.ts';
 import { lookAtServer } from '../look-at-server.ts';
+import { PostgresSql } from '../postgres-sql.ts';
 import type { Statements } from '../statements.ts';
-import { findUnsound } from './postgres-row-check.ts';
 
 /**
  * Reads every row of a snapshot of the store, even while daemons use it, and checks those that hold JSON. Throws if
@@ -20,7 +21,7 @@ export async function checkPostgresStore(options: Omit<SnapshotOptions, 'alone'>
     if (damages.length > 0) {
       return { path: shownPlace(place), bytes, schema, events: 0, firing: 0, pending: 0, damages };
     }
-    const unsound = await findUnsound(session, LISTED_DAMAGES);
+    const unsound = await findUnsound(new PostgresSql(session), LISTED_DAMAGES);
     return {
       path: shownPlace(place),
       bytes,

@@ -1,9 +1,9 @@
 import type { Fault } from '../../../domain/alert/fault.ts';
 import type { Troubles, TroublesStore } from '../../fault-store.ts';
+import { FAULT_LASTS_US, LASTING_FAULT } from '../../sql/noted-faults.ts';
 import type { QuarantinedFeed } from '../../stream-store.ts';
 import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
-import { FAULT_LASTS_US, LASTING_FAULT } from './postgres-faults.ts';
 
 /** Each row is one of several things; `what` says which, and so what the other columns mean. */
 interface Row {

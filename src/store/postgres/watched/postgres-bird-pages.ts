@@ -18,9 +18,9 @@ import {
   nestPlaceOf,
 } from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { isFiringAlertOf } from '../../sql/firing-alerts.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
-import { isFiringAlertOf } from './postgres-standing.ts';
 
 /** Birds examined for one page. */
 const MAX_LOOKED_AT = 20_000;

@@ -7,10 +7,10 @@ import type {
   RateRecord,
 } from '../../inventory-store.ts';
 import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
+import { firingAlerts } from '../../sql/firing-alerts.ts';
 import { lastOfEach } from '../../sql/sql.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import { columnsOf, given, type Statements, upsert } from '../statements.ts';
-import { firingAlerts } from './postgres-standing.ts';
 
 const PUT_MEMBERS = upsert('nest_members', 'region text, nest_id text, addresses text', 'region, nest_id');
 

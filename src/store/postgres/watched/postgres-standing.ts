@@ -5,6 +5,7 @@
 import { birdOfScope } from '../../../domain/alert/fact.ts';
 import type { FlightRecord } from '../../flight-store.ts';
 import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
+import { firingAlerts } from '../../sql/firing-alerts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 const OF_STREAM =
@@ -19,16 +20,6 @@ const FIRING = `UPDATE bird SET firing = counted.firing
   FROM (SELECT region, bird_id, ${firingAlerts('given.region', 'given.bird_id')} AS firing
     FROM ${given('region text, bird_id text')}) AS counted
   WHERE bird.region = counted.region AND bird.bird_id = counted.bird_id AND bird.firing <> counted.firing`;
-
-/** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */
-export function firingAlerts(region: string, birdId: string): string {
-  return `(SELECT count(*)::integer FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
-}
-
-/** An SQL condition that an alert is about a Bird and fires. */
-export function isFiringAlertOf(region: string, birdId: string): string {
-  return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
-}
 
 export class PostgresStanding {
   readonly #statements: Statements;

@@ -18,8 +18,8 @@ import {
   nestPlaceOf,
 } from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import { isFiringAlertOf } from '../../sql/firing-alerts.ts';
 import type { Connection, Statement } from '../connection.ts';
-import { isFiringAlertOf } from './bird-standing.ts';
 import { Conditions } from './page-conditions.ts';
 
 /** Birds examined for one page; takes about 40 ms. */

@@ -5,6 +5,7 @@
 import { birdOfScope } from '../../../domain/alert/fact.ts';
 import type { FlightRecord } from '../../flight-store.ts';
 import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
+import { firingAlerts } from '../../sql/firing-alerts.ts';
 import { type Connection, encodeText } from '../connection.ts';
 
 export interface BirdStanding {
@@ -16,16 +17,6 @@ export interface BirdStanding {
   write(): void;
   /** Discards what was not counted, because the transaction was rolled back. */
   forget(): void;
-}
-
-/** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */
-export function firingAlerts(region: string, birdId: string): string {
-  return `(SELECT count(*) FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
-}
-
-/** An SQL condition that an alert is about a Bird and fires. */
-export function isFiringAlertOf(region: string, birdId: string): string {
-  return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
 }
 
 export function createBirdStanding(connection: Connection): BirdStanding {

@@ -7,9 +7,9 @@ import type {
   RateRecord,
 } from '../../inventory-store.ts';
 import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
+import { firingAlerts } from '../../sql/firing-alerts.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import type { Connection } from '../connection.ts';
-import { firingAlerts } from './bird-standing.ts';
 
 export class SqliteInventory implements InventoryStore {
   readonly #clock: Clock;

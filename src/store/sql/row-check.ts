@@ -1,19 +1,21 @@
 /**
  * Finds rows that nestwatch cannot have written: invalid JSON, fields that are missing or of the wrong type, words
- * outside a closed list. A program or a person may have changed them. Each is removed, and what depended on it is
- * repaired, so that everything else continues. Rows are checked here rather than on the server, which cannot read all
- * JSON that may be stored.
+ * outside a closed list. A program, a person or a disk fault may have changed them. Each is removed, and what depended
+ * on it is repaired, so that everything else continues. Rows are checked here rather than by SQL: a server cannot read
+ * all JSON that may be stored.
  */
-import type { Fault } from '../../../domain/alert/fault.ts';
-import { DELIVERY_STATES } from '../../outbox-store.ts';
-import type { Statements } from '../statements.ts';
-import { firingAlerts } from '../watched/postgres-standing.ts';
+import type { Fault } from '../../domain/alert/fault.ts';
+import { DELIVERY_STATES } from '../outbox-store.ts';
+import { firingAlerts } from './firing-alerts.ts';
+import type { Sql } from './sql.ts';
 
 type Type = 'text' | 'number' | 'list' | 'object';
 type Shape = ReadonlyMap<string, Type>;
 
 interface Checked {
   readonly table: string;
+  /** A column of rising numbers, by which many rows are read in steps. */
+  readonly by?: string;
   /** Names a row; the statements of `repair` find it by this name. */
   readonly name: string;
   /** The column that is checked. */
@@ -72,6 +74,12 @@ function areTexts(value: unknown): boolean {
   );
 }
 
+function isListedAlert(value: unknown): boolean {
+  if (!isOf(value, 'object')) return false;
+  const alert = new Map(Object.entries(value as object));
+  return isOf(alert.get('labels'), 'object') && isOf(alert.get('events'), 'list');
+}
+
 const SORTS = ['route', 'escalation', 'fallback', 'held_back', 'catch_up'];
 const NOTIFIED = ['none', 'hidden', 'summary', 'firing', 'resolved'];
 const OPERATORS = ['=', '!=', '=~', '!~'];
@@ -82,8 +90,8 @@ const MEMBER = "alert_group || ' ' || alert";
 const ALERT = '(SELECT alert FROM alert WHERE id = $1)';
 
 /** What is stored of the stream named `$1`: the instants of its events, and the starts of its Flights. */
-const STORED = `(SELECT occurred_us AS at_us FROM event WHERE stream = $1::bigint
-  UNION ALL SELECT started_us FROM flight WHERE stream = $1::bigint) AS stored`;
+const STORED = `(SELECT occurred_us AS at_us FROM event WHERE stream = CAST($1 AS bigint)
+  UNION ALL SELECT started_us FROM flight WHERE stream = CAST($1 AS bigint)) AS stored`;
 
 function isInstant(column: string): string {
   return `${column} BETWEEN 0 AND ${Number.MAX_SAFE_INTEGER}`;
@@ -96,20 +104,22 @@ const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = $2, fallback_u
 const CHECKED: readonly Checked[] = [
   {
     table: 'stream',
-    name: 'stream::text',
+    by: 'stream',
+    name: 'CAST(stream AS text)',
     column: "cursor_us || ' ' || pruned_us",
     isSound: (text) =>
       text.split(' ').every((number) => Number.isSafeInteger(Number(number)) && Number(number) >= 0),
     // It is read on after the newest that is stored; older than the oldest counts as deleted by the retention.
     repair: [
       `UPDATE stream SET pruned_us = coalesce((SELECT min(at_us) FROM ${STORED}), 0)
-       WHERE stream = $1::bigint AND NOT ${isInstant('pruned_us')}`,
+       WHERE stream = CAST($1 AS bigint) AND NOT ${isInstant('pruned_us')}`,
       `UPDATE stream SET cursor_us = greatest(pruned_us, coalesce((SELECT max(at_us) FROM ${STORED}), 0))
-       WHERE stream = $1::bigint AND NOT ${isInstant('cursor_us')}`,
+       WHERE stream = CAST($1 AS bigint) AND NOT ${isInstant('cursor_us')}`,
     ],
   },
   {
     table: 'alert',
+    by: 'alert',
     name: 'id',
     column: 'body',
     isSound: json(
@@ -155,6 +165,7 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'alert_group',
+    by: 'alert_group',
     name: 'key',
     column: 'body',
     isSound: json(
@@ -204,13 +215,13 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'audit',
-    name: 'stream::text',
+    name: 'CAST(stream AS text)',
     column: 'body',
     isSound: json({
       ...{ verifiedUs: 'number', dayAuditedUs: 'number', wholeAuditedUs: 'number', deletedUs: 'number' },
       gaps: 'list',
     }),
-    repair: ['DELETE FROM audit WHERE stream = $1::bigint'],
+    repair: ['DELETE FROM audit WHERE stream = CAST($1 AS bigint)'],
   },
   {
     table: 'nest_members',
@@ -221,19 +232,20 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'event',
+    by: 'event',
     isHistory: true,
-    name: 'event::text',
+    name: 'CAST(event AS text)',
     column: 'body',
     isSound: (text) => {
       const body = read(text);
       return Array.isArray(body) && areTexts(body.slice(0, 4)) && body.length >= 5 && isOf(body[4], 'object');
     },
     // The event itself stays: without it the entry would count as new.
-    repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = $1::bigint`],
+    repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = CAST($1 AS bigint)`],
   },
   {
     table: 'forward_queue',
-    name: 'seq::text',
+    name: "receiver || ' ' || seq",
     column: 'event',
     isSound: json({
       ...{
@@ -245,7 +257,7 @@ const CHECKED: readonly Checked[] = [
         attributes: 'object',
       },
     }),
-    repair: ['DELETE FROM forward_queue WHERE seq = $1::bigint'],
+    repair: ["DELETE FROM forward_queue WHERE receiver || ' ' || seq = $1"],
   },
   {
     table: 'receiver_pace',
@@ -256,23 +268,30 @@ const CHECKED: readonly Checked[] = [
   },
   {
     table: 'notification',
+    by: 'seq',
     isHistory: true,
-    name: 'seq::text',
+    name: 'CAST(seq AS text)',
     column: 'body',
     isSound: json({ id: 'text', receiver: 'text', createdAtUs: 'number' }, (notification) => {
       if (notification.get('kind') === 'group') {
-        return isOf(notification.get('alerts'), 'list') && isOf(notification.get('groupLabels'), 'object');
+        const alerts = notification.get('alerts');
+        return (
+          Array.isArray(alerts) &&
+          alerts.every(isListedAlert) &&
+          isOf(notification.get('groupLabels'), 'object')
+        );
       }
       if (notification.get('kind') === 'digest') return isOf(notification.get('digest'), 'object');
       return notification.get('kind') === 'forward' && isOf(notification.get('events'), 'list');
     }),
     repair: [
-      `${GIVE_UP} WHERE notification = $1::bigint AND state NOT IN ('delivered', 'dead', 'suppressed')`,
-      'DELETE FROM notification WHERE seq = $1::bigint',
+      `${GIVE_UP} WHERE notification = CAST($1 AS bigint) AND state NOT IN ('delivered', 'dead', 'suppressed')`,
+      'DELETE FROM notification WHERE seq = CAST($1 AS bigint)',
     ],
   },
   {
     table: 'delivery',
+    by: 'seq',
     name: 'id',
     column: "state || ' ' || remaining",
     isSound: (text) => {
@@ -304,7 +323,7 @@ const AFTERWARDS: readonly string[] = [
 /** How much of a damaged row's content is kept. */
 const MAX_RAW = 4_000;
 /** Rows per read. */
-const AT_A_TIME = 1_000;
+const AT_A_TIME = 500;
 
 interface RowFault extends Fault {
   readonly raw: string;
@@ -312,63 +331,63 @@ interface RowFault extends Fault {
 
 /** Removes invalid rows and returns what they were. */
 export async function setRowsAside(
-  statements: Statements,
+  sql: Sql,
   nowUs: number,
   which: 'all' | 'what is in use',
 ): Promise<RowFault[]> {
   const found: RowFault[] = [];
   for (const checked of CHECKED) {
-    if (which === 'all' || !checked.isHistory) found.push(...(await setAside(statements, checked, nowUs)));
+    if (which === 'all' || !checked.isHistory) found.push(...(await setAside(sql, checked, nowUs)));
   }
-  if (found.length > 0) for (const sql of AFTERWARDS) await statements.run(sql);
+  if (found.length > 0) for (const text of AFTERWARDS) await sql.run(text);
   return found;
 }
 
 /** The names of at most `most` invalid rows of any table. */
-export async function findUnsound(statements: Statements, most: number): Promise<string[]> {
+export async function findUnsound(sql: Sql, most: number): Promise<string[]> {
   const found: string[] = [];
   for (const checked of CHECKED) {
-    for (const { name } of await unsoundRows(statements, checked)) {
+    for (const { name } of await unsoundRows(sql, checked)) {
       if (found.length < most) found.push(`${checked.table} ${name}`);
     }
   }
   return found;
 }
 
-interface UnsoundRow {
+interface StoredRow {
+  readonly at?: number;
   readonly name: string;
   readonly content: string;
 }
 
-async function unsoundRows(
-  statements: Statements,
-  { table, name, column, isSound }: Checked,
-): Promise<UnsoundRow[]> {
-  const unsound: UnsoundRow[] = [];
-  await statements.composed(
-    `DECLARE checked NO SCROLL CURSOR FOR SELECT ${name} AS name, ${column} AS content FROM ${table}`,
-  );
-  for (;;) {
-    const rows = await statements.composed<UnsoundRow>(`FETCH ${AT_A_TIME} FROM checked`);
+async function unsoundRows(sql: Sql, { table, by, name, column, isSound }: Checked): Promise<StoredRow[]> {
+  const columns = `${name} AS name, ${column} AS content`;
+  const ofAll = async () => sql.rows<StoredRow>(`SELECT ${columns} FROM ${table}`);
+  const unsound: StoredRow[] = [];
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
+    const rows = by
+      ? await sql.rows<StoredRow>(
+          `SELECT ${by} AS at, ${columns} FROM ${table} WHERE ${by} > $1 ORDER BY ${by} LIMIT ${AT_A_TIME}`,
+          after,
+        )
+      : await ofAll();
     unsound.push(...rows.filter(({ content }) => !isSound(content)));
-    if (rows.length < AT_A_TIME) break;
+    if (!by || rows.length < AT_A_TIME) return unsound;
+    after = rows.at(-1)!.at!;
+    await sql.pause();
   }
-  await statements.composed('CLOSE checked');
-  return unsound;
 }
 
-async function setAside(statements: Statements, checked: Checked, nowUs: number): Promise<RowFault[]> {
+async function setAside(sql: Sql, checked: Checked, nowUs: number): Promise<RowFault[]> {
   const { table, repair } = checked;
-  const broken = await unsoundRows(statements, checked);
-  for (const row of broken) {
-    for (const sql of repair) {
-      await statements.composed(sql, ...(sql.includes('$2') ? [row.name, nowUs] : [row.name]));
-    }
+  const broken = await unsoundRows(sql, checked);
+  for (const { name } of broken) {
+    for (const text of repair) await sql.run(text, ...(text.includes('$2') ? [name, nowUs] : [name]));
   }
-  return broken.map((row) => ({
+  return broken.map(({ name, content }) => ({
     sort: 'row',
-    name: `${table} ${row.name}`,
+    name: `${table} ${name}`,
     reason: 'its content cannot be read',
-    raw: row.content.slice(0, MAX_RAW),
+    raw: content.slice(0, MAX_RAW),
   }));
 }
