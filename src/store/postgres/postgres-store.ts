@@ -42,7 +42,10 @@ import { createStoreClock } from '../../time/store-clock.ts';
 import type { FaultStore } from '../fault-store.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import { createAudits } from '../sql/audits.ts';
+import { BirdStanding } from '../sql/bird-standing.ts';
+import { DeliveryCounts } from '../sql/delivery-counts.ts';
 import { createDigests } from '../sql/digests.ts';
+import { createFlights } from '../sql/flights.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
@@ -62,7 +65,6 @@ import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { createPromptStore } from './prompt-store.ts';
-import { PostgresCounts } from './queued/postgres-counts.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
@@ -71,9 +73,7 @@ import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
 import { PostgresBirds } from './watched/postgres-birds.ts';
 import { PostgresEvents } from './watched/postgres-events.ts';
-import { PostgresFlights } from './watched/postgres-flights.ts';
 import { PostgresInventory } from './watched/postgres-inventory.ts';
-import { PostgresStanding } from './watched/postgres-standing.ts';
 import { PostgresStreams } from './watched/postgres-streams.ts';
 
 interface PostgresStoreOptions {
@@ -338,9 +338,9 @@ function createRepositories(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
   const streams = new PostgresStreams(statements);
   const events = new PostgresEvents(statements, streams);
-  const counts = new PostgresCounts(statements, () => session.slot);
-  const standing = new PostgresStanding(statements);
   const sql = new PostgresSql(statements, statements);
+  const counts = new DeliveryCounts(sql, () => session.slot);
+  const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
   const begin = () => {
     events.forget();
@@ -354,7 +354,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       inventory: new PostgresInventory(statements, clock),
       streams,
       events,
-      flights: new PostgresFlights(statements, standing),
+      flights: createFlights(sql, standing),
       audits: createAudits(sql),
       birds: new PostgresBirds(statements, events),
       overdue: createOverdue(sql),

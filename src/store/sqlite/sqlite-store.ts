@@ -5,7 +5,10 @@ import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import type { FaultStore } from '../fault-store.ts';
 import { createAudits } from '../sql/audits.ts';
+import { BirdStanding } from '../sql/bird-standing.ts';
+import { DeliveryCounts } from '../sql/delivery-counts.ts';
 import { createDigests } from '../sql/digests.ts';
+import { createFlights } from '../sql/flights.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
@@ -22,7 +25,6 @@ import { isBusy } from './failure.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
-import { createDeliveryCounts } from './queued/delivery-counts.ts';
 import { NotifiedEvents } from './queued/notified-events.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
@@ -30,10 +32,8 @@ import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
-import { createBirdStanding } from './watched/bird-standing.ts';
 import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
-import { SqliteFlights } from './watched/sqlite-flights.ts';
 import { SqliteInventory } from './watched/sqlite-inventory.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
 
@@ -170,7 +170,7 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
     queue.run(async () => {
       repositories.begin();
       const result = await work(tx);
-      repositories.end();
+      await repositories.end();
       return result;
     });
 
@@ -222,12 +222,12 @@ async function attempt<T>(
   part: () => Promise<T>,
 ): Promise<Attempted<T>> {
   // Writes held back so far belong to the transaction: they must not be rolled back with the part.
-  repositories.end();
+  await repositories.end();
   connection.exec('SAVEPOINT part');
   try {
     const value = await part();
     if (connection.failure() !== undefined) throw connection.failure();
-    repositories.end();
+    await repositories.end();
     connection.exec('RELEASE part');
     return { ok: true, value };
   } catch (error) {
@@ -245,7 +245,7 @@ interface Repositories {
   /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
   begin(): void;
   /** Ends the transaction's work: writes what the repositories hold back until its end. */
-  end(): void;
+  end(): Promise<void>;
   /** Called when something that was written was rolled back. */
   rolledBack(): void;
 }
@@ -253,9 +253,9 @@ interface Repositories {
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
   const streams = new SqliteStreams(connection);
   const events = new SqliteEvents(connection, streams);
-  const counts = createDeliveryCounts(connection);
-  const standing = createBirdStanding(connection);
   const sql = new SqliteSql(connection, turn);
+  const counts = new DeliveryCounts(sql, () => 0);
+  const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
   const digests = createDigests(sql);
   const notified = new NotifiedEvents(connection, events, counts, turn);
@@ -266,7 +266,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       inventory: new SqliteInventory(connection, clock),
       streams,
       events,
-      flights: new SqliteFlights(connection, standing),
+      flights: createFlights(sql, standing),
       audits: createAudits(sql),
       birds: new SqliteBirds(connection, events),
       overdue: createOverdue(sql),
@@ -291,10 +291,10 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       groups.forget();
       connection.held.forget();
     },
-    end() {
+    async end() {
       for (const write of connection.held.all()) write();
-      counts.write();
-      standing.write();
+      await counts.write();
+      await standing.write();
     },
     rolledBack() {
       streams.forget();

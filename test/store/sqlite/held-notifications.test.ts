@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { DeliveryCounts } from '../../../src/store/sql/delivery-counts.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { createDeliveryCounts } from '../../../src/store/sqlite/queued/delivery-counts.ts';
 import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
 import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
@@ -35,7 +35,8 @@ test('the parts of a large notification are not all held to be written at once',
     },
   };
   const events = new SqliteEvents(counting, new SqliteStreams(counting));
-  const counts = createDeliveryCounts(counting);
+  const sql = new SqliteSql(counting, async () => {});
+  const counts = new DeliveryCounts(sql, () => 0);
   const notified = new NotifiedEvents(counting, events, counts, async () => {});
   const outbox = new SqliteOutbox(
     counting,

@@ -15,11 +15,11 @@ import {
   labelsPage,
 } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
+import type { BirdStanding } from '../../sql/bird-standing.ts';
 import type { SqlGroups } from '../../sql/groups.ts';
 import { lastOfEach, type Parameter } from '../../sql/sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
-import type { PostgresStanding } from '../watched/postgres-standing.ts';
 import { PostgresAlertPages } from './postgres-alert-pages.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
@@ -71,14 +71,14 @@ const OLD_EVENTS = `SELECT at, old.last_seq, old.from_us, old.to_us
 export class PostgresAlerts implements AlertStore {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
-  readonly #standing: PostgresStanding;
+  readonly #standing: BirdStanding;
   readonly #groups: Pick<SqlGroups, 'forget'>;
   readonly #pages: PostgresAlertPages;
 
   constructor(
     statements: Statements,
     events: PostgresEvents,
-    standing: PostgresStanding,
+    standing: BirdStanding,
     groups: Pick<SqlGroups, 'forget'>,
   ) {
     this.#statements = statements;

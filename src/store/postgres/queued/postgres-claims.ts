@@ -4,8 +4,8 @@
  */
 import type { ClaimChoice, ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import type { Statements } from '../statements.ts';
-import type { PostgresCounts } from './postgres-counts.ts';
 
 /** The condition of the partial index `delivery_waiting`. */
 export const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
@@ -38,9 +38,9 @@ const CLAIM = `WITH due AS (
 
 export class PostgresClaims {
   readonly #statements: Statements;
-  readonly #counts: PostgresCounts;
+  readonly #counts: DeliveryCounts;
 
-  constructor(statements: Statements, counts: PostgresCounts) {
+  constructor(statements: Statements, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#counts = counts;
   }

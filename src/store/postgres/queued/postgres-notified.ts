@@ -10,9 +10,9 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
-import type { PostgresCounts } from './postgres-counts.ts';
 
 interface NotificationRow {
   readonly seq: number;
@@ -67,11 +67,11 @@ async function noteEvents(statements: Statements, rows: readonly (readonly numbe
 export class PostgresNotified {
   readonly #statements: Statements;
   readonly #events: PostgresEvents;
-  readonly #counts: PostgresCounts;
+  readonly #counts: DeliveryCounts;
   /** For each receiver the batch with the greatest numbers recorded here, and the last of those numbers. */
   readonly #latest = new Map<string, { readonly batch: number; readonly last: number }>();
 
-  constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
+  constructor(statements: Statements, events: PostgresEvents, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#events = events;
     this.#counts = counts;

@@ -12,6 +12,7 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { SqlLanes } from '../../sql/lanes.ts';
 import { SqlSettlements } from '../../sql/settlements.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
@@ -19,7 +20,6 @@ import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';
-import type { PostgresCounts } from './postgres-counts.ts';
 import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
 import { firstInLanes, LANE_IS_FREE } from './postgres-lanes.ts';
 import { type Covered, noteCovered, PostgresNotified } from './postgres-notified.ts';
@@ -85,7 +85,7 @@ async function write(statements: Statements, queued: readonly Queued[]): Promise
 /** The outbox, composed of lanes, claims and settlements. */
 export class PostgresOutbox implements OutboxStore {
   readonly #statements: Statements;
-  readonly #counts: PostgresCounts;
+  readonly #counts: DeliveryCounts;
   readonly #notified: PostgresNotified;
   readonly #lanes: SqlLanes;
   readonly #claims: PostgresClaims;
@@ -95,7 +95,7 @@ export class PostgresOutbox implements OutboxStore {
   #held: (Queued & { readonly covered: Covered })[] = [];
   #heldCharacters = 0;
 
-  constructor(statements: HoldingStatements, events: PostgresEvents, counts: PostgresCounts) {
+  constructor(statements: HoldingStatements, events: PostgresEvents, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#counts = counts;
     this.#notified = new PostgresNotified(statements, events, counts);

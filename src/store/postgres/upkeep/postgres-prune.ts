@@ -6,7 +6,7 @@ import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
-import type { PostgresCounts } from '../queued/postgres-counts.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 /** A row of a stream, and the instant by which it counted as old. */
@@ -112,11 +112,11 @@ const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
 
 export class PostgresPrune {
   readonly #statements: Statements;
-  readonly #counts: PostgresCounts;
+  readonly #counts: DeliveryCounts;
   /** How far the last step looked. The next one continues there, so that kept events are not scanned again. */
   #lookedAt = FIRST;
 
-  constructor(statements: Statements, counts: PostgresCounts) {
+  constructor(statements: Statements, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#counts = counts;
   }

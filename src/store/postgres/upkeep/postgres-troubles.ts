@@ -1,8 +1,8 @@
 import type { Fault } from '../../../domain/alert/fault.ts';
 import type { Troubles, TroublesStore } from '../../fault-store.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { FAULT_LASTS_US, LASTING_FAULT } from '../../sql/noted-faults.ts';
 import type { QuarantinedFeed } from '../../stream-store.ts';
-import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
 
 /** Each row is one of several things; `what` says which, and so what the other columns mean. */
@@ -35,7 +35,7 @@ const READ = `
     WHERE ${LASTING_FAULT} ORDER BY since_us DESC, sort, name LIMIT 1)
   ORDER BY what, name, position, part`;
 
-export function createPostgresTroubles(statements: Statements, counts: PostgresCounts): TroublesStore {
+export function createPostgresTroubles(statements: Statements, counts: DeliveryCounts): TroublesStore {
   return {
     async read({ deadAfterUs, quarantinedFromUs, nowUs }) {
       await counts.write();

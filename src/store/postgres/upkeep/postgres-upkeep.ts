@@ -1,5 +1,5 @@
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import type { UpkeepStore } from '../../upkeep-store.ts';
-import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresPrune } from './postgres-prune.ts';
 import { rollBackRows, setRowsAhead } from './postgres-roll-back.ts';
@@ -8,7 +8,7 @@ export class PostgresUpkeep implements UpkeepStore {
   readonly #statements: Statements;
   readonly #prune: PostgresPrune;
 
-  constructor(statements: Statements, counts: PostgresCounts) {
+  constructor(statements: Statements, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#prune = new PostgresPrune(statements, counts);
   }

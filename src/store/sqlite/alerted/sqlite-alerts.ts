@@ -14,10 +14,10 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
+import type { BirdStanding } from '../../sql/bird-standing.ts';
 import type { SqlGroups } from '../../sql/groups.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
-import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { AlertEvents } from './alert-events.ts';
 import { AlertPages } from './alert-pages.ts';

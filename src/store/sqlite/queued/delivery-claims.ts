@@ -4,8 +4,8 @@
  */
 import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import type { Connection } from '../connection.ts';
-import type { DeliveryCounts } from './delivery-counts.ts';
 
 /** One integration of one receiver. */
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;

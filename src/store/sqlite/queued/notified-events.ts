@@ -6,10 +6,10 @@
 import type { Notification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
-import type { DeliveryCounts } from './delivery-counts.ts';
 
 interface NotificationRow {
   readonly seq: number;
@@ -120,7 +120,7 @@ export class NotifiedEvents {
       await add(seq, JSON.parse(this.#read.body.get(seq)!.body) as Notification);
     }
     // For each receiver, the batch that may contain the event, if it does.
-    for (const receiver of this.#counts.receivers()) {
+    for (const receiver of await this.#counts.receivers()) {
       const row = this.#read.batch.get(number, receiver);
       const batch = row && (JSON.parse(row.body) as Notification);
       const isIn = batch?.kind === 'forward' && batch.events.some((event) => event.key === key);

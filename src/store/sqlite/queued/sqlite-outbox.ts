@@ -13,6 +13,7 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import { SqlLanes } from '../../sql/lanes.ts';
 import { SqlSettlements } from '../../sql/settlements.ts';
 import type { Sql } from '../../sql/sql.ts';
@@ -20,7 +21,6 @@ import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
-import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryLanes } from './delivery-lanes.ts';
 import { DeliveryPages } from './delivery-pages.ts';
 import type { Covered, NotifiedEvents } from './notified-events.ts';

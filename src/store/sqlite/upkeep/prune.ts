@@ -5,8 +5,8 @@
 
 import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import type { Connection } from '../connection.ts';
-import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import { type Pruned, PruneEvents } from './prune-events.ts';
 import { createPruneGone } from './prune-gone.ts';
 

@@ -1,6 +1,6 @@
+import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
 import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { Connection } from '../connection.ts';
-import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import { Prune } from './prune.ts';
 import { RollBack } from './roll-back.ts';
 

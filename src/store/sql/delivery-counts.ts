@@ -1,22 +1,27 @@
 /**
  * Keeps how many deliveries each receiver has in each state, because counting a million rows would block everything
  * else. Whoever writes deliveries reports the changes here; they are written once, at the end of the transaction.
+ * Triggers would work row by row, and make SQLite copy each page that the statement touches.
  */
-import type { DeliveryState } from '../../outbox-store.ts';
-import { columnsOf, given, type Statements } from '../statements.ts';
+import type { DeliveryState } from '../outbox-store.ts';
+import type { RowStatement, Sql } from './sql.ts';
 
-const PUT = `INSERT INTO delivery_count (receiver, state, count, part)
-  SELECT given.*, $4::integer FROM ${given('receiver text, state text, count bigint')}
-  ON CONFLICT (receiver, state, part) DO UPDATE SET count = delivery_count.count + excluded.count`;
+const PUT: RowStatement = {
+  columns: 'receiver text, state text, count bigint, part integer',
+  text: (
+    given,
+  ) => `INSERT INTO delivery_count (receiver, state, count, part) SELECT * FROM ${given} WHERE true
+    ON CONFLICT (receiver, state, part) DO UPDATE SET count = delivery_count.count + excluded.count`,
+};
 
-export class PostgresCounts {
-  readonly #statements: Statements;
+export class DeliveryCounts {
+  readonly #sql: Sql;
   readonly #part: () => number;
   readonly #changes = new Map<string, Map<DeliveryState, number>>();
 
   /** `part` is this process's own number, if several share the store. */
-  constructor(statements: Statements, part: () => number) {
-    this.#statements = statements;
+  constructor(sql: Sql, part: () => number) {
+    this.#sql = sql;
     this.#part = part;
   }
 
@@ -37,10 +42,10 @@ export class PostgresCounts {
   async write(): Promise<void> {
     if (this.#changes.size === 0) return;
     const rows = [...this.#changes].flatMap(([receiver, states]) =>
-      [...states].map(([state, by]) => [receiver, state, by]),
+      [...states].map(([state, by]) => [receiver, state, by, this.#part()]),
     );
     this.#changes.clear();
-    await this.#statements.run(PUT, ...columnsOf(3, rows), this.#part());
+    await this.#sql.write(PUT, rows);
   }
 
   /** Discards unwritten changes, because the transaction was rolled back. */
@@ -50,7 +55,7 @@ export class PostgresCounts {
 
   async all(): Promise<{ receiver: string; state: DeliveryState; count: number }[]> {
     await this.write();
-    return this.#statements.rows(
+    return this.#sql.rows(
       `SELECT receiver, state, sum(count)::bigint AS count FROM delivery_count
        GROUP BY receiver, state HAVING sum(count) > 0 ORDER BY receiver, state`,
     );
@@ -59,7 +64,7 @@ export class PostgresCounts {
   /** Every receiver that ever had a delivery. */
   async receivers(): Promise<string[]> {
     await this.write();
-    const rows = await this.#statements.rows<{ receiver: string }>(
+    const rows = await this.#sql.rows<{ receiver: string }>(
       'SELECT DISTINCT receiver FROM delivery_count ORDER BY receiver',
     );
     return rows.map(({ receiver }) => receiver);
