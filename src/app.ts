@@ -37,7 +37,7 @@ import { type Door, openDoor, type Web } from './web/server.ts';
 /** The size limit of the watchdog's response, of which only the status matters. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
-/** How long a start waits for the server of the store, which may just be restarting or failing over. */
+/** How long a start waits for the server of the store, which may be failing over, or for whoever has locked its file. */
 const START_PATIENCE_MS = 120_000;
 
 /** The most previously set-aside faults that are reported at the start. */
@@ -111,8 +111,13 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
         log.info('The tables of the store are being changed', { ...change });
       },
       away(error) {
-        opening.waitsFor('waiting for its server');
-        log.warn('The server of the store is away; the start waits for it', { error });
+        if (options.config.store.postgres) {
+          opening.waitsFor('waiting for its server');
+          log.warn('The server of the store is away; the start waits for it', { error });
+        } else {
+          opening.waitsFor('waiting for another program that has locked it');
+          log.warn('Another program has locked the store; the start waits for it', { error });
+        }
       },
     });
     const app = await assemble(edge, options, log, opened, door);

@@ -55,11 +55,10 @@ async function forwardTo(
   let queued = 0;
   for (let batch = 0; batch < BATCHES; batch += 1) {
     const events = await tx.forwards.take(name, BATCH);
-    const [first] = events;
-    if (!first) break;
+    if (events.length === 0) break;
     done += events.length;
-    // Each event is forwarded to a receiver once, so its key makes the id unique, and the same again after a restore.
-    const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
+    // The same events come under the same id after a restore, and any others under another: receivers drop repeats.
+    const own = [name, ...events.map(({ key }) => key).toSorted()];
     const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
     queued += deliveries.length;
     const notification = { kind: 'forward', id, receiver: name, createdAtUs: nowUs, events } as const;

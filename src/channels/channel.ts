@@ -170,8 +170,16 @@ export type Outcome =
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }
   /** The receiver refused this message as it is. */
   | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }
-  /** There is nothing to send, now or ever. `isGone`: the integration is no longer configured. */
-  | { readonly kind: 'nothing'; readonly why: string; readonly isGone?: true };
+  /**
+   * There is nothing to send, now or ever. `isGone`: the integration is no longer configured; `leftOut`: it works, but it
+   * reaches nobody for whom the message is.
+   */
+  | {
+      readonly kind: 'nothing';
+      readonly why: string;
+      readonly isGone?: true;
+      readonly leftOut?: readonly LeftOut[];
+    };
 
 /** Why an integration that takes notifications of groups does not take single events. */
 export const ONLY_CLOUDEVENTS = 'single events are forwarded only to webhooks with format cloudevents';

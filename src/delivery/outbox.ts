@@ -314,6 +314,9 @@ class Outbox implements Delivery {
     let setAside: readonly Fault[] = [];
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
+      for (const { id, isForNobody } of settlements) {
+        if (isForNobody) await tx.outbox.fallBackAt(id, clock.nowUs());
+      }
       setAside = await this.#isolated.write(tx, settlements, clock.nowUs());
       if (room.all === 0 || holder === undefined) return [];
       if (senders && !(await tx.ownership.isMember(holder))) return [];
@@ -332,7 +335,7 @@ class Outbox implements Delivery {
     });
     const isHalved = this.#isolated.written(settlements);
     for (const fault of setAside) report({ what: 'set_aside', ...fault });
-    if (settlements.some((one) => one.failed)) failed?.();
+    if (settlements.some((one) => one.failed || one.isForNobody)) failed?.();
     // There is something due now, or a new time to wake up at.
     if (isHalved || settlements.some(isUnsettled)) this.#bell.ring();
     return claimed;

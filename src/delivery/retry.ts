@@ -54,7 +54,11 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     }
     case 'nothing':
       return {
-        settlement: { ...final('suppressed', outcome.why), ...(outcome.isGone && { isGone: true }) },
+        settlement: {
+          ...final('suppressed', outcome.why),
+          ...(outcome.isGone && { isGone: true }),
+          ...(outcome.leftOut && { isForNobody: true }),
+        },
       };
     case 'refused': {
       const refusals = (delivery.refusals ?? 0) + 1;

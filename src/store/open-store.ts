@@ -12,9 +12,9 @@ export interface StoreOptions {
   readonly clock: Clock;
   /** Whether other processes may use the store at the same time; never true for a file. */
   readonly isShared?: boolean;
-  /** How long to wait for a server that is away. Default: not at all. */
+  /** How long to wait for a server that is away, or a locked file. Default: not at all, or ten seconds. */
   readonly patienceMs?: number;
-  /** Called once when the server is found to be away and is waited for. */
+  /** Called when the server is found to be away, or the file to be locked, and is waited for. */
   readonly away?: (error: unknown) => void;
   /** Called before the tables of an existing store are changed. */
   readonly changing?: (change: TableChange) => void;
@@ -38,25 +38,26 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 /** Opens the store that `store.url` names. */
 export async function openStore(options: StoreOptions): Promise<OpenStore> {
   const { url, postgres, clock, isShared, changing, migrateElsewhere, steps } = options;
-  const { patienceMs = 0, away = () => {} } = options;
+  const { patienceMs, away = () => {} } = options;
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
     const { waitForServer } = await import('./postgres/wait-for-server.ts');
     const open = () =>
       openPostgresStore({ place: postgres, clock, changing, steps, ...(isShared && { isShared }) });
-    return waitForServer(open, { clock, patienceMs, away });
+    return waitForServer(open, { clock, patienceMs: patienceMs ?? 0, away });
   }
   const path = storePath(url);
   if (path !== ':memory:') {
     const { pendingChange } = await import('./sqlite/upkeep/store-file.ts');
-    const change = pendingChange(path, steps);
+    const { whenFree } = await import('./sqlite/when-free.ts');
+    const change = await whenFree(() => pendingChange(path, steps), { clock, patienceMs, away });
     if (change) {
       changing?.(change);
       await migrateElsewhere?.(path);
     }
   }
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return { store: await openSqliteStore({ path, clock, steps }), sharing: undefined };
+  return { store: await openSqliteStore({ path, clock, steps, patienceMs, away }), sharing: undefined };
 }
 
 /** The file of a store's URL. Throws `config_invalid` if it has none, such as a store on a server. */

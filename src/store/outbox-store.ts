@@ -106,6 +106,8 @@ export interface Settlement {
   readonly failed?: boolean;
   /** True if its integration is no longer configured, so that nobody waits for it to accept anything. */
   readonly isGone?: boolean;
+  /** True if none of those for whom it is can be reached: it falls back at once. */
+  readonly isForNobody?: boolean;
   /** The recipients still to be reached; if absent, they stay as before. */
   readonly remaining?: readonly string[];
   /** True if it fails alone: deliveries behind it in its lane no longer wait for it. */

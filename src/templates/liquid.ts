@@ -85,7 +85,8 @@ function createEngine(use: TemplateUse): Liquid {
   });
   for (const tag of NO_TAGS) delete engine.tags[tag];
   if (escaping) delete engine.filters.raw;
-  for (const name of Object.keys(engine.filters)) engine.registerFilter(name, timed(engine.filters[name]!));
+  for (const name of Object.keys(engine.filters))
+    engine.registerFilter(name, timed(engine.filters[name]!, NUMBERS.get(name)));
   if (use === 'json') {
     // Writes a whole value as JSON, which must not be escaped again.
     engine.registerFilter('json', { raw: true, handler: (value: unknown) => JSON.stringify(value ?? null) });
@@ -95,17 +96,25 @@ function createEngine(use: TemplateUse): Liquid {
   return engine;
 }
 
+/** The arguments, up to this one, that liquidjs would convert to a number anew for each character. */
+const NUMBERS: ReadonlyMap<string, number> = new Map([
+  ['slice', 2],
+  ['truncate', 1],
+]);
+
 /**
  * Makes a filter check the limit each time it is used. liquidjs only checks between tags, so a filter that evaluates
  * an expression for each item, such as `group_by_exp`, would otherwise have no limit.
  */
-function timed(filter: FilterImplOptions): FilterImplOptions {
+function timed(filter: FilterImplOptions, numbers = 0): FilterImplOptions {
   const handler = typeof filter === 'function' ? filter : filter.handler;
   return {
     raw: typeof filter === 'function' ? false : (filter.raw ?? false),
     handler(...values) {
       this.context.renderLimit.check(0);
-      return handler.apply(this, values);
+      const [value, ...given] = values;
+      const read = given.map((one, at) => (at < numbers && one !== undefined ? Number(one) : one));
+      return handler.apply(this, [value, ...read]);
     },
   };
 }

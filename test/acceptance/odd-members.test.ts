@@ -176,14 +176,29 @@ route: { receiver: ops }
   expect(once).toHaveLength(new Set(named).size);
   expect(new Set(once).size).toBe(once.length);
 
-  // Of a Nest where nobody can be mailed, the delivery says so.
+  // Of a Nest where nobody can be mailed, or not by this server, the delivery says so, and the receiver does not fail.
   const alone = { ...members[0]!, email: 'ka te@example.com' };
-  await book.keep([{ id: '7', name: 'Sales', members: [alone] }], false);
-  const labels = { ...anAlert({ id: 'b' }).labels, nest_id: '7' };
-  await putAlert(store, anAlert({ id: 'b', scope: 'eu/bird/7', labels }), [anEvent({ id: 'f2/failed' })]);
+  const beyond = { ...members[0]!, email: 'jürgen@example.com' };
+  const nests = [
+    { id: '7', name: 'Sales', members: [alone] },
+    { id: '8', name: 'Legal', members: [beyond] },
+  ];
+  await book.keep(nests, false);
+  for (const { id } of nests) {
+    const labels = { ...anAlert({ id }).labels, nest_id: id };
+    await putAlert(store, anAlert({ id, scope: `eu/bird/${id}`, labels }), [anEvent({ id: `${id}/failed` })]);
+  }
   await flush();
+  await createDelivery({ store, receivers, channels: { email: channel }, ...rest }).drain();
   const deliveries = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
-  expect(deliveries.find(({ state }) => state === 'suppressed')?.lastError).toBe(
+  const reasons = deliveries.filter(({ state }) => state === 'suppressed').map(({ lastError }) => lastError);
+  const why = 'the mail server does not offer SMTPUTF8, which this address needs';
+  expect(reasons.toSorted()).toEqual([
+    ...(offersUtf8 ? [] : [`nobody can be mailed: jürgen@example.com: ${why}`]),
     'nobody in Nest 7 can be mailed: ka te@example.com: the address has a blank in it',
-  );
+  ]);
+  // Both fall back at once.
+  const fallbacks = await store.transaction((tx) => tx.outbox.takeFallbacks(clock.nowUs(), 10));
+  expect(fallbacks).toHaveLength(reasons.length);
+  expect(await store.transaction((tx) => tx.outbox.failingIntegrations())).toEqual([]);
 });

@@ -42,6 +42,8 @@ export const MINUTE_MS = 60_000;
 export type Answer = number | 'lost';
 
 export interface DeskOptions {
+  /** How much earlier than they did Flights seem to have ended. */
+  readonly roundedByUs?: number;
   readonly receivers: readonly Receiver[];
   readonly route?: Partial<Route>;
   readonly rules?: readonly Rule[];
@@ -311,6 +313,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       changed: () => life.alerting.wake(),
     });
     const atUs = clock.nowUs() - agoUs;
+    const endedUs = atUs - (options.roundedByUs ?? 0);
     const eventOf = (name: string): Event => {
       entries += 1;
       const [nest, named] = name.includes('/') ? name.split('/') : ['Marketing', name];
@@ -320,8 +323,8 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         region: 'eu',
         feed: 'flight',
         type: `flight.${type}`,
-        occurredAt: formatInstant(atUs),
-        occurredAtUs: atUs,
+        occurredAt: formatInstant(endedUs),
+        occurredAtUs: endedUs,
         observedAtUs: clock.nowUs(),
         nestId: `nest-${nest}`,
         nest: nest!,

@@ -44,6 +44,18 @@ test('a batch goes to each integration that takes events, and has the same id in
   expect(await forwards('lake', event('a'), event('b'))).toEqual([id]);
 });
 
+test('a batch made again has the same id if it has the same events, read in any order, and no other', async () => {
+  const [id] = await forwards('lake', event('a'), event('b'));
+  for (const [events, isSame] of [
+    [[event('b'), event('a', { occurredAtUs: NOW_US - 1 })], true],
+    [[event('a'), event('c')], false],
+  ] as const) {
+    await store.close();
+    store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+    expect((await forwards('lake', ...events))[0] === id).toBe(isSame);
+  }
+});
+
 test('an event that comes again, with a new instant or not, makes a batch of its own and delays nobody', async () => {
   const later = event('a', { occurredAtUs: NOW_US + 1 });
   for (const again of [event('a'), later, event('a'), event('a')]) {

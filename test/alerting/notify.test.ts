@@ -96,8 +96,9 @@ describe('a large notification', () => {
 
 describe('a notification that is made again, because the store lost its last commits', () => {
   /** The ids under which a Bird's failures at the start and ten minutes later are told. */
-  async function told(groupWaitMs: number, ...first: string[]) {
+  async function told({ groupWaitMs = 30_000, roundedByUs = 0 }, ...first: string[]) {
     const desk = await open({
+      roundedByUs,
       route: { groupWaitMs },
       receivers: [{ name: 'ops', integrations: [email(), ...hook('ops').integrations] }],
     });
@@ -112,15 +113,32 @@ describe('a notification that is made again, because the store lost its last com
   }
 
   test('has the same id whenever it is made, for webhooks and in mails', async () => {
-    const before = await told(30_000);
+    const before = await told({});
     expect(new Set(before.hooks).size).toBe(2);
-    expect(await told(45_000)).toEqual(before);
+    expect(await told({ groupWaitMs: 45_000, roundedByUs: 300_000 })).toEqual(before);
   });
 
   test('has another id if it tells something else', async () => {
-    const before = await told(30_000);
-    const after = await told(30_000, 'B2');
+    const before = await told({});
+    const after = await told({}, 'B2');
     expect(after.hooks.filter((id) => before.hooks.includes(id))).toEqual([]);
+  });
+
+  test('also if it tells other ends', async () => {
+    const end = async (...over: string[]) => {
+      const desk = await open({ receivers: [hook('ops')] });
+      await desk.fails('B1', 'B2');
+      await desk.pass(10);
+      await desk.succeeds(...over);
+      await desk.pass(6);
+      return desk.received.map(({ id }) => id);
+    };
+    const [first, one, ...more] = await end('B1');
+    expect(more).toEqual([]);
+    expect(await end('B1')).toEqual([first, one]);
+    const [begins, both] = await end('B1', 'B2');
+    expect(begins).toBe(first);
+    expect(both).not.toBe(one);
   });
 });
 

@@ -74,6 +74,14 @@ describe('a template', () => {
     expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(message);
   });
 
+  test.each(['slice: x', 'slice: 0, x', 'truncate: x'])('reads the number of %s only once', (filter) => {
+    let read = 0;
+    const x = Object.assign(['9'], { toString: () => String(++read) });
+    const template = compileTemplate(`{{ text | ${filter} }}`, 'text', { text: 'a', x: 1 });
+    template.render({ text: 'abc'.repeat(100), x });
+    expect(read).toBeLessThan(5);
+  });
+
   test('that is harmless is rendered on a machine that is busy with other things for minutes', () => {
     vi.useFakeTimers({ toFake: ['performance'] });
     const busy = {

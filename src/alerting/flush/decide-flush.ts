@@ -4,6 +4,7 @@ import type { Flush } from '../../domain/grouping/flush.ts';
 import type { AlertInGroup } from '../../domain/grouping/group.ts';
 import { countLeftToSummary } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import { coveredBy } from './draft-messages.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
@@ -19,35 +20,38 @@ export async function decideFlush(
   const sort = SORTS[group.sort];
   const toSumUp = sort.sumsUp ? await countEvents(tx, group.receiver, open) : new Map();
   const flushed = sort.flush({ group, open, waiting, route, toSumUp, nowUs });
-  const named = await nameAfterEvents(tx, flushed);
+  const named = await nameAfterWhatItTells(tx, flushed);
   const lasts = flushed.firingTotal === 0 && waiting.some(({ alert }) => alert.state === 'firing');
   return group.acknowledged && lasts ? { ...named, incidentLasts: true } : named;
 }
 
 /**
- * Names the flush after the events that it tells. If the store loses it, because a standby without the last commits took
- * over, the one made again comes under the same ids, by which receivers drop repeats. A thread that the store still has
- * keeps its name to itself: a group that was made anew may tell the same once more.
+ * Names the flush after what it tells: the states and the events that it lists. If the store loses it, because a standby
+ * without the last commits took over, the one made again comes under the same ids, by which receivers drop repeats. One
+ * that tells anything else must not, since they would drop news. A thread that the store still has keeps its name to
+ * itself: a group that was made anew may tell the same once more.
  */
-async function nameAfterEvents(tx: Transaction, flushed: Flush): Promise<Flush> {
+async function nameAfterWhatItTells(tx: Transaction, flushed: Flush): Promise<Flush> {
   const { reason, listed, group, threadPosition } = flushed;
+  if (reason === null) return flushed;
   const telling = listed.filter(({ newEvents }) => newEvents > 0);
-  if (reason === null || telling.length === 0) return flushed;
-  const newest = await tx.alerts.eventsOf(coveredBy(telling), 1);
-  const events = telling.flatMap(({ alert }) => newest.get(alert.id) ?? []);
-  const parts = telling.map(({ alert, afterSeq, newEvents }) =>
-    JSON.stringify([alert.id, alert.startsAtUs, afterSeq, newEvents, newest.get(alert.id)?.[0]?.key]),
-  );
+  const events = await tx.alerts.eventsOf(coveredBy(telling), eventsOfEach(telling));
+  const parts = listed.map(({ alert, status, afterSeq, newEvents }) => {
+    const keys = newEvents > 0 ? (events.get(alert.id) ?? []).map(({ key }) => key) : [];
+    return JSON.stringify([alert.id, status, afterSeq, newEvents, ...keys]);
+  });
   const told = hash64([group.key, group.receiver, ...parts.toSorted()]);
-  const last = events.reduce<Event | undefined>(
-    (latest, one) => (latest && latest.occurredAtUs >= one.occurredAtUs ? latest : one),
-    undefined,
-  );
-  if (threadPosition > 0 || !last) return { ...flushed, told };
+  const lastUs = telling.flatMap(({ alert }) => events.get(alert.id) ?? []).map(statedUs);
+  if (threadPosition > 0 || lastUs.length === 0) return { ...flushed, told };
   // The time comes first for the same reason as in other threads: such ids arrive almost in order.
-  const thread = `${last.occurredAtUs.toString(36)}-${told}`;
+  const thread = `${Math.max(...lastUs).toString(36)}-${told}`;
   const isTaken = await tx.outbox.hasIdsOf(thread);
   return isTaken ? { ...flushed, told } : { ...flushed, told, thread, group: { ...group, thread } };
+}
+
+/** An instant of the event that every reading finds the same. How exactly a Flight's end is known differs among them. */
+function statedUs({ occurredAtUs, attributes }: Event): number {
+  return typeof attributes.started_at_us === 'number' ? attributes.started_at_us : occurredAtUs;
 }
 
 /** How many events of each alert were left to the receiver's summary. */

@@ -4,6 +4,7 @@
  * What stops here: the server's words, which are cleaned before people see them.
  */
 import type { NodemailerError } from 'nodemailer';
+import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import type { LeftOut } from '../../domain/grouping/notification.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -87,7 +88,7 @@ export function openMails({
         }
         // Attempts for those who remain follow one that has named the others.
         const leftOut = (notification.kind === 'group' && !attempt.remaining && notification.leftOut) || [];
-        const outcome = together(sent, leftOut);
+        const outcome = together(sent, leftOut, integration.toNestMembers === true);
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
         return failed(error, false, secrets);
@@ -158,9 +159,10 @@ const REFUSED = { kind: 'refused', reason: 'rejected' } as const;
 
 /**
  * One outcome for all parts. Once one of them was accepted, those who refused theirs are left out, besides those who
- * cannot be mailed at all, and the others are tried again.
+ * cannot be mailed at all, and the others are tried again. If a Nest's only members cannot be mailed, it is not the
+ * integration that fails.
  */
-function together(sent: readonly Sent[], leftOut: readonly LeftOut[]): Outcome {
+function together(sent: readonly Sent[], leftOut: readonly LeftOut[], toNestMembers: boolean): Outcome {
   const isTaken = ({ kind, ...more }: Outcome) => kind === 'accepted' || 'remaining' in more;
   const open = sent.flatMap(({ part, outcome }) =>
     outcome.kind === 'failed' || outcome.kind === 'unknown' ? [{ part, outcome }] : [],
@@ -168,7 +170,11 @@ function together(sent: readonly Sent[], leftOut: readonly LeftOut[]): Outcome {
   if (!sent.some(({ outcome }) => isTaken(outcome))) {
     const { part, outcome } = open[0] ?? sent[0]!;
     const isNamed = outcome.kind === 'refused' && outcome.error === NO_SMTPUTF8;
-    return isNamed ? { ...outcome, error: `${part.due.join(', ')}: ${NO_SMTPUTF8}` } : outcome;
+    if (!isNamed) return outcome;
+    const error = `${part.due.join(', ')}: ${NO_SMTPUTF8}`;
+    if (!toNestMembers) return { ...outcome, error };
+    const all = [...leftOut, ...part.due.map((recipient) => ({ recipient, why: NO_SMTPUTF8 }))];
+    return { kind: 'nothing', why: `nobody can be mailed: ${leftOutWords(all)}`, leftOut: all };
   }
   const all = [
     ...leftOut,

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
-import { deliveryShape } from './deliveries-command.ts';
+import { deliveryShape, shownIntegration } from './deliveries-command.ts';
 import { eventShape, eventTable } from './events-command.ts';
 
 const recordShape = z.object({
@@ -59,8 +59,8 @@ function linesOf(data: Shown): string[] {
     ...data.notifications.flatMap((one) => [
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,
       ...one.deliveries.map(
-        ({ id, integration, state, last_error: error }) =>
-          `  by ${shown(integration)}: ${state} (${shown(id)})${error ? `: ${shown(error)}` : ''}`,
+        (delivery) =>
+          `  by ${shownIntegration(delivery)}: ${delivery.state} (${shown(delivery.id)})${delivery.last_error ? `: ${shown(delivery.last_error)}` : ''}`,
       ),
     ]),
     ...data.episodes.map(

@@ -31,6 +31,11 @@ export const deliveryShape = z.object({
 });
 
 /** Lists what was or will be sent, newest first. */
+/** The integration, told from others of its kind of the same receiver. */
+export function shownIntegration(one: z.output<typeof deliveryShape>): string {
+  return shown(one.integration_name ?? one.integration);
+}
+
 export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
   const query = filterArguments(options.filters, FILTERS);
   for (const name of ['state', 'receiver', 'limit'] as const) {
@@ -46,7 +51,7 @@ export async function deliveries(edge: Edge, options: DeliveriesOptions): Promis
   const rows = data.deliveries.map((one) => [
     shown(one.id),
     shown(one.receiver),
-    shown(one.integration_name ?? one.integration),
+    shownIntegration(one),
     one.state,
     String(one.attempts),
     shownTime(one.created_at),
@@ -79,7 +84,7 @@ export async function deliveriesShow(
   const settled = data.settled_at ? `ended ${shownTime(data.settled_at)}` : '';
   const next = data.next_attempt_at ? `next try ${shownTime(data.next_attempt_at)}` : '';
   const lines = [
-    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shown(data.integration_name ?? data.integration)}`,
+    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shownIntegration(data)}`,
     `queued     ${shownTime(data.created_at)}, ${settled || next}`,
     `tries      ${data.attempts}${data.last_error ? `: ${shownList(data.last_error)}` : ''}`,
     ...(data.refused_by ? [`not sent   to ${shownList(data.refused_by)}`] : []),

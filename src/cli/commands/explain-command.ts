@@ -8,7 +8,7 @@ import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import { alertsShow } from './alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
-import { deliveriesShow, deliveryShape } from './deliveries-command.ts';
+import { deliveriesShow, deliveryShape, shownIntegration } from './deliveries-command.ts';
 import { flightsShow } from './flights-command.ts';
 
 const explanationShape = z.object({
@@ -173,5 +173,5 @@ function deliveryLine(one: Delivery): string {
   const tries = howMany(one.attempts, 'try', 'tries');
   // Delivered ones may have an error too: some recipients of a mail may have been refused.
   const error = one.last_error ? `: ${shownList(one.last_error)}` : '';
-  return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
+  return `  by ${shownIntegration(one)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }

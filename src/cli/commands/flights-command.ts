@@ -6,7 +6,7 @@ import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { FILTERS, filterArguments, MORE_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
-import { deliveryShape } from './deliveries-command.ts';
+import { deliveryShape, shownIntegration } from './deliveries-command.ts';
 
 export interface ListOptions extends DaemonOptions {
   readonly limit: string | undefined;
@@ -110,7 +110,7 @@ function linesOf(data: z.output<typeof reportShape>): string[] {
   const message = data.end?.message || data.message;
   const notified = data.deliveries.map((one) => {
     const at = shownTime(one.settled_at ?? one.created_at);
-    return `notified   ${shown(one.receiver)} by ${shown(one.integration)}: ${one.state} at ${at} (${shown(one.id)})`;
+    return `notified   ${shown(one.receiver)} by ${shownIntegration(one)}: ${one.state} at ${at} (${shown(one.id)})`;
   });
   return [
     `${shown(data.flight_id)}: ${shown(data.status)} in ${shown(place)}`,

@@ -32,7 +32,7 @@ export interface Flush {
   readonly thread: string;
   /** How many notifications of the thread came before. */
   readonly threadPosition: number;
-  /** A digest of the events it tells (`decide-flush.ts`); absent if it tells none. */
+  /** A digest of what it tells (`decide-flush.ts`); absent if it tells nothing. */
   readonly told?: string;
   /** The members that change. */
   readonly members: readonly GroupMember[];
@@ -107,7 +107,7 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
   const begins = reason === 'first' || group.thread === '' || (reason !== null && group.notifications === 0);
   // The receiver is part of it: a group that gets another one notifies both of them in the same instant.
   // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page write
-  // each. One that tells events is named after them instead (`decide-flush.ts`).
+  // each. One that tells events is named after what it tells instead (`decide-flush.ts`).
   const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key, route.receiver])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
   return {

@@ -53,7 +53,7 @@ export function openConnection(path: string): Connection {
 
   if (path !== ':memory:') makePrivateFile(path);
   // SQLite would wait for another program's lock in the middle of a call, and nothing else would run meanwhile. So
-  // whoever needs the lock waits for it: see `transaction-queue.ts` and `whenFree`.
+  // whoever needs the lock waits for it: see `transaction-queue.ts` and `when-free.ts`.
   const db = translated(() => new DatabaseSync(path, { timeout: 0, defensive: true }));
   const held = new HeldWrites<() => void>();
   let failed: { readonly error: unknown } | undefined;

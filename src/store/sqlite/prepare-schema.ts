@@ -41,6 +41,8 @@ export function prepareSchema(connection: Connection, path: string, steps = STEP
   refuseOldSqlite(connection);
   const { done, isOurs } = refuseForeign(connection, path, steps);
   configure(connection);
+  // Whoever waits for another program's lock must not check the whole file at each attempt.
+  connection.exec('BEGIN IMMEDIATE; ROLLBACK');
   if (isOurs && path !== ':memory:' && statSync(path).size <= MAX_CHECK_BYTES) check(connection, path);
   const from = versionOf(done);
   const to = Math.max(from, steps.length);

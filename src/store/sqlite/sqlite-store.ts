@@ -2,7 +2,7 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
-import { type Clock, sleep } from '../../time/clock.ts';
+import type { Clock } from '../../time/clock.ts';
 import type { FaultStore } from '../fault-store.ts';
 import { createAudits } from '../sql/audits.ts';
 import { BirdStanding } from '../sql/bird-standing.ts';
@@ -21,14 +21,13 @@ import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { type Connection, openConnection } from './connection.ts';
-import { isBusy } from './failure.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
 import { NotifiedEvents } from './queued/notified-events.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
-import { createTransactionQueue, LOCK_RETRY_MS } from './transaction-queue.ts';
+import { createTransactionQueue } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
@@ -36,44 +35,30 @@ import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
 import { SqliteInventory } from './watched/sqlite-inventory.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
+import { type LockPatience, whenFree } from './when-free.ts';
 
-interface SqliteStoreOptions {
+interface SqliteStoreOptions extends LockPatience {
   /** A file, created with its directory if missing, or `:memory:` for trials. */
   readonly path: string;
-  readonly clock: Clock;
   /** Those of this version by default. */
   readonly steps?: readonly Step[] | undefined;
 }
 
 /**
  * Opens the embedded store. Throws `store_locked` while another nestwatch uses it, `store_down` if another program
- * keeps it locked for ten seconds, `store_newer`, `store_other`, `store_corrupt`, `store_failed`, `disk_full`, or
+ * keeps it locked for `patienceMs`, `store_newer`, `store_other`, `store_corrupt`, `store_failed`, `disk_full`, or
  * `config_invalid` for a database of another program; in all these cases nothing is damaged.
  */
-export async function openSqliteStore({ path, clock, steps }: SqliteStoreOptions): Promise<Store> {
+export async function openSqliteStore({ path, steps, ...patience }: SqliteStoreOptions): Promise<Store> {
+  const { clock } = patience;
   const file = path === ':memory:' ? path : trueName(path);
   const unlock = path === ':memory:' ? () => {} : takeLock(file);
   try {
-    const connection = await whenFree(clock, () => openPrepared(file, clock, steps));
+    const connection = await whenFree(() => openPrepared(file, clock, steps), patience);
     return createStore(connection, clock, file, unlock);
   } catch (error) {
     unlock();
     throw error;
-  }
-}
-
-/** How long to wait at the start for a program that has locked the store. */
-const OPENING_MS = 10_000;
-
-async function whenFree<T>(clock: Clock, open: () => Promise<T>): Promise<T> {
-  const beganMs = clock.monotonicMs();
-  for (;;) {
-    try {
-      return await open();
-    } catch (error) {
-      if (!isBusy(error) || clock.monotonicMs() - beganMs >= OPENING_MS) throw error;
-      await sleep(clock, LOCK_RETRY_MS);
-    }
   }
 }
 

@@ -7,6 +7,7 @@ import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
+import type { NameOf } from '../delivery-messages.ts';
 
 /** An instant for JSON; 0 means none. */
 export const instantJson = (us: number) => (us === 0 ? null : formatInstant(us));
@@ -30,12 +31,13 @@ export function alertJson(alert: Alert, externalUrl: string) {
   };
 }
 
-export function deliveryJson(delivery: Delivery) {
+export function deliveryJson(delivery: Delivery, nameOf: NameOf) {
   return {
     id: delivery.id,
     notification_id: delivery.notificationId,
     receiver: delivery.receiver,
     integration: delivery.integration,
+    integration_name: nameOf(delivery),
     state: delivery.state,
     attempts: delivery.attempts,
     created_at: formatInstant(delivery.createdAtUs),

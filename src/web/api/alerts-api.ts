@@ -1,4 +1,5 @@
 /** Serves alerts in the JSON API: a filtered list, and one alert with everything known about it. */
+
 import type { Hono } from 'hono';
 import type { Alert, AlertState } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
@@ -10,6 +11,7 @@ import { readAlerts } from '../../operator/shown-alerts.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
+import type { NameOf } from '../delivery-messages.ts';
 import { flag, limit, oneOf, readQuery, refuse } from '../requests/query.ts';
 import { FILTERS, readFilter } from '../requests/read-filter.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
@@ -22,7 +24,7 @@ const MAX_EVENTS = 20;
 const MAX_EVENTS_IN_ALL = 200;
 
 export function addAlerts(api: Hono, options: ApiOptions): void {
-  const { store, status, alerting, recurrences, clock, externalUrl } = options;
+  const { store, status, alerting, recurrences, messages, clock, externalUrl } = options;
   api.get('/alerts', async (c) => {
     const { state, acknowledged, silenced, cause, cursor, ...given } = readQuery(
       new URL(c.req.url).searchParams,
@@ -70,7 +72,7 @@ export function addAlerts(api: Hono, options: ApiOptions): void {
       return known ?? (meantId === undefined ? undefined : readAlertRecord(tx, meantId, alerting, muting));
     });
     if (!record) return c.json({ error: `Nothing is known of an alert with the id ${id}.` }, 404);
-    return c.json(recordJson(record, externalUrl));
+    return c.json(recordJson(record, externalUrl, messages.nameOf));
   });
 }
 
@@ -92,7 +94,7 @@ function listedJson({ eventsTotal }: Alert, events: readonly Event[]) {
   return { events: events.map(eventJson), events_omitted: Math.max(0, eventsTotal - events.length) };
 }
 
-function recordJson(record: AlertRecord, externalUrl: string) {
+function recordJson(record: AlertRecord, externalUrl: string, nameOf: NameOf) {
   const { alert } = record;
   const ofEpisode = record.events.filter(({ seq }) => seq > alert.lastSeq - alert.eventsTotal);
   return {
@@ -120,7 +122,7 @@ function recordJson(record: AlertRecord, externalUrl: string) {
       receiver: one.receiver,
       reason: one.reason,
       created_at: formatInstant(one.createdAtUs),
-      deliveries: one.deliveries.map(deliveryJson),
+      deliveries: one.deliveries.map((delivery) => deliveryJson(delivery, nameOf)),
     })),
     suppressions: record.suppressions.map((one) => ({
       receiver: one.receiver,

@@ -166,7 +166,7 @@ function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions
     const regions = status().regions.map(({ region }) => region);
     const query = readDeliveryQuery(search(c.req.url), regions, clock.nowUs());
     const { deliveries, next } = await store.transaction((tx) => tx.outbox.page(query));
-    const named = deliveries.map((one) => ({ ...deliveryJson(one), integration_name: messages.nameOf(one) }));
+    const named = deliveries.map((one) => deliveryJson(one, messages.nameOf));
     return c.json({ deliveries: named, ...(next !== undefined && { next }) });
   });
   api.get('/deliveries/:id', async (c) => {
@@ -176,8 +176,7 @@ function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions
     if (!found) return c.json({ error: `No delivery with the id ${id} is kept.` }, 404);
     const { delivery, notification } = found;
     return c.json({
-      ...deliveryJson(delivery),
-      integration_name: messages.nameOf(delivery),
+      ...deliveryJson(delivery, messages.nameOf),
       refused_by: delivery.refusedBy ?? '',
       remaining: delivery.remaining ?? null,
       kind: notification.kind,
@@ -210,7 +209,7 @@ function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
  */
 function addExplain(
   api: Hono,
-  { store, status, alerting, recurrences, clock, externalUrl }: ApiOptions,
+  { store, status, alerting, recurrences, messages, clock, externalUrl }: ApiOptions,
 ): void {
   api.get('/events/*', async (c) => {
     const { pathname } = new URL(c.req.url);
@@ -232,7 +231,7 @@ function addExplain(
         : `Nothing is kept under ${text}, no event, alert, Bird, Flight, delivery or silence.`;
       return c.json({ error, ...(meant && { meant }) }, 404);
     }
-    return c.json(explanationJson(explanation, alerting.rules, externalUrl));
+    return c.json(explanationJson(explanation, alerting.rules, externalUrl, messages.nameOf));
   });
 }
 

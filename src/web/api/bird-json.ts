@@ -1,4 +1,5 @@
 /** Formats Birds, Flights and Nests for the JSON API. */
+
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
@@ -6,6 +7,7 @@ import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
 import type { FlightReport } from '../../operator/flight-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
+import type { NameOf } from '../delivery-messages.ts';
 import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
 import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
 
@@ -100,13 +102,18 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
   };
 }
 
-export function flightReportJson(report: FlightReport, externalUrl: string, serviceLinks: ServiceLinks) {
+export function flightReportJson(
+  report: FlightReport,
+  externalUrl: string,
+  serviceLinks: ServiceLinks,
+  nameOf: NameOf,
+) {
   const { flight, event, alerts, deliveries, suppressions } = report;
   return {
     ...flightJson(flight, serviceLinks),
     end: event ? eventJson(event) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
-    deliveries: deliveries.map(deliveryJson),
+    deliveries: deliveries.map((one) => deliveryJson(one, nameOf)),
     suppressions: suppressions.map((one) => ({
       alert_id: one.alertId,
       receiver: one.receiver,

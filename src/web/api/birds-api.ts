@@ -6,6 +6,7 @@ import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { DeliveryMessages } from '../delivery-messages.ts';
 import { oneOf, readQuery } from '../requests/query.ts';
 import { readBirdQuery, readFlightQuery, readNestQuery } from '../requests/read-birds.ts';
 import type { StatusView } from '../status-view.ts';
@@ -24,6 +25,7 @@ interface BirdsOptions {
   readonly clock: Clock;
   readonly externalUrl: string;
   readonly serviceLinks: ServiceLinks;
+  readonly messages: DeliveryMessages;
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
 }
 
@@ -53,7 +55,7 @@ export function addBirds(api: Hono, options: BirdsOptions): void {
 }
 
 export function addFlights(api: Hono, options: BirdsOptions): void {
-  const { store, externalUrl, serviceLinks, flightLog } = options;
+  const { store, externalUrl, serviceLinks, flightLog, messages } = options;
   api.get('/flights', async (c) => {
     const query = readFlightQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
     const { flights, next } = await store.transaction((tx) => tx.birds.flightPage(query));
@@ -71,7 +73,10 @@ export function addFlights(api: Hono, options: BirdsOptions): void {
       : undefined;
     if (!report) return c.json({ error: 'No such Flight is stored; /api/v1/flights lists them.' }, 404);
     const log = isLogAsked ? flightLogJson(await flightLog(report.flight)) : undefined;
-    return c.json({ ...flightReportJson(report, externalUrl, serviceLinks), ...(log && { log }) });
+    return c.json({
+      ...flightReportJson(report, externalUrl, serviceLinks, messages.nameOf),
+      ...(log && { log }),
+    });
   });
 }
 

@@ -5,10 +5,16 @@ import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
+import type { NameOf } from '../delivery-messages.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
 
 /** The steps, in the order in which an event takes them. */
-export function explanationJson(explanation: Explanation, rules: readonly Rule[], externalUrl: string) {
+export function explanationJson(
+  explanation: Explanation,
+  rules: readonly Rule[],
+  externalUrl: string,
+  nameOf: NameOf,
+) {
   const { event, alerts, suppressions, forwards, waiting } = explanation;
   return {
     event: eventJson(event),
@@ -36,7 +42,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       muted: one.muted || null,
       unless_acknowledged: one.unlessAcknowledged,
     })),
-    notifications: explanation.notifications.map(mentionJson),
+    notifications: explanation.notifications.map((one) => mentionJson(one, nameOf)),
     suppressions: suppressions.map((one) => ({
       alert_id: one.alertId,
       receiver: one.receiver,
@@ -49,12 +55,12 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
     forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
       receiver,
       state: deliveries[0]?.state ?? (isWaiting ? 'waiting' : 'not_sent'),
-      deliveries: deliveries.map(deliveryJson),
+      deliveries: deliveries.map((one) => deliveryJson(one, nameOf)),
     })),
   };
 }
 
-function mentionJson({ notification, isListed, deliveries }: Mention) {
+function mentionJson({ notification, isListed, deliveries }: Mention, nameOf: NameOf) {
   const { id, receiver, groupKey, groupLabels, reason, status, createdAtUs } = notification;
   return {
     id,
@@ -65,7 +71,7 @@ function mentionJson({ notification, isListed, deliveries }: Mention) {
     status,
     created_at: formatInstant(createdAtUs),
     listed: isListed,
-    deliveries: deliveries.map(deliveryJson),
+    deliveries: deliveries.map((one) => deliveryJson(one, nameOf)),
   };
 }
 

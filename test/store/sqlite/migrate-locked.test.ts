@@ -7,15 +7,13 @@ import { expect, test } from 'vitest';
 import { migrateStoreFile } from '../../../src/store/sqlite/upkeep/store-file.ts';
 import { STEPS } from '../../../src/store/versions/steps.ts';
 
-/** Holds the lock for writing until the migration has made its copy of the file, and a moment longer. */
+/** Holds the lock for writing for a moment. */
 const OTHER_PROGRAM = `
-  const { existsSync } = require('node:fs');
   const { DatabaseSync } = require('node:sqlite');
   const { parentPort, workerData: path } = require('node:worker_threads');
   const db = new DatabaseSync(path);
   db.exec('BEGIN IMMEDIATE');
   parentPort.postMessage('locked');
-  while (!existsSync(path + '.version-${STEPS.length}'));
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300);
   db.exec('COMMIT');
 `;

@@ -354,6 +354,26 @@ describe('another program that has locked the store', () => {
     },
   );
 
+  test.each(['writing', 'reading'] as const)(
+    'to keep it from %s is waited for as long as the start may take, and told',
+    async (mode) => {
+      await fill(10);
+      const release = locked(mode);
+      const told: unknown[] = [];
+      const opening = openStore({
+        url: `sqlite:${path}`,
+        clock,
+        patienceMs: 120_000,
+        away: (error) => told.push(error),
+      });
+      await clock.advance(12_000);
+      expect(told).toMatchObject([{ code: 'store_down' }]);
+      release();
+      await clock.advance(100);
+      await (await opening).store.close();
+    },
+  );
+
   test('does not lose what was to be written meanwhile', async () => {
     const store = await open();
     const release = locked('writing');

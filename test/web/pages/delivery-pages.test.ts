@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { positioned } from '../../../src/channels/integration-identity.ts';
 import { createDeliveryMessages } from '../../../src/delivery/delivery-message.ts';
+import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { alertPath, eventPath, flightPath } from '../../../src/http/page-path.ts';
 import { load, REGION } from '../../config/load.ts';
 import { groupNotification } from '../../store/contract/sample-records.ts';
 import { aDelivery, anAlertingConfig, NOW_US, putDeliveries } from '../sample.ts';
+import { putBirds } from '../sample-birds.ts';
 import { serve } from '../served.ts';
 import { read } from './read.ts';
 
@@ -18,6 +21,12 @@ receivers:
   - name: pager
     pagerduty_configs: [{ routing_key: k0 }]
   - name: nobody
+`);
+
+const TWO_WEBHOOKS = load(`${REGION}route: { receiver: ops }
+receivers:
+  - name: ops
+    webhook_configs: [{ url: "https://one.example.com/secret" }, { url: "https://two.example.com/secret" }]
 `);
 
 let ids = 0;
@@ -46,13 +55,8 @@ describe('the page of deliveries', () => {
   });
 
   test('two webhooks of one receiver are told apart', async () => {
-    const config = load(`${REGION}route: { receiver: ops }
-receivers:
-  - name: ops
-    webhook_configs: [{ url: "https://one.example.com/secret" }, { url: "https://two.example.com/secret" }]
-`);
-    const { ask, store } = await serve(configured(config));
-    const deliveries = positioned(config.receivers[0]!.integrations).map(([position, { kind }]) =>
+    const { ask, store } = await serve(configured(TWO_WEBHOOKS));
+    const deliveries = positioned(TWO_WEBHOOKS.receivers[0]!.integrations).map(([position, { kind }]) =>
       aDelivery({ id: `d-${position}`, integration: kind, position }),
     );
     await putDeliveries(store, deliveries);
@@ -67,6 +71,34 @@ receivers:
       [true, true, false],
     ]);
     expect(texts.join()).not.toContain('secret');
+  });
+
+  test('also with what they are about: an event, an alert, a Flight', async () => {
+    const { ask, store } = await serve(configured(TWO_WEBHOOKS));
+    await putBirds(store);
+    const key = 'eu/flight/f0/failed';
+    await store.transaction(async (tx) => {
+      const event = (await tx.events.find(key))!;
+      const [, second] = positioned(TWO_WEBHOOKS.receivers[0]!.integrations);
+      const sent = groupNotification('n', [event]) as GroupNotification;
+      const about = { ...sent, alerts: sent.alerts.map((one) => ({ ...one, id: 'a' })) };
+      const delivery = aDelivery({
+        id: 'd',
+        notificationId: 'n',
+        integration: 'webhook',
+        position: second![0],
+      });
+      return tx.outbox.enqueue(about, [delivery]);
+    });
+    for (const path of [eventPath(key), alertPath('a'), flightPath('eu', 'f0')]) {
+      expect(read((await ask(`/${path}`)).body), path).toContain('webhook 2 (two.example.com)');
+    }
+    const named = { integration: 'webhook', integration_name: 'webhook 2 (two.example.com)' };
+    const json = async (path: string) => (await ask<object>(`/api/v1/${path}`)).json;
+    const notified = { notifications: [{ deliveries: [named] }] };
+    expect(await json(`events/${encodeURIComponent(key)}/explain`)).toMatchObject(notified);
+    expect(await json('alerts/a')).toMatchObject(notified);
+    expect(await json('flights/eu/f0')).toMatchObject({ deliveries: [named] });
   });
 
   test('a test message is queued for each integration, and an incident that it opens is ended', async () => {

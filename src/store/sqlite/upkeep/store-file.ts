@@ -4,7 +4,7 @@ import { codeOf, type NestwatchError } from '../../../errors.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
 import { STEPS, type Step, type TableChange, versionOf } from '../../versions/steps.ts';
 import { openConnection } from '../connection.ts';
-import { storeFailure } from '../failure.ts';
+import { isBusy, storeFailure } from '../failure.ts';
 import { takeLock } from '../lock.ts';
 import { vacuumInto } from '../partial-file.ts';
 import { prepareSchema, refuseForeign } from '../prepare-schema.ts';
@@ -13,7 +13,7 @@ import { requireStoreFile, trueName } from '../private-files.ts';
 const BUSY_TIMEOUT_MS = 5_000;
 
 /** How long a change of the tables waits for a program that has locked the store, as a start does. */
-const LOCK_TIMEOUT_MS = 10_000;
+const LOCK_TIMEOUT_MS = 120_000;
 
 /** Copies a snapshot of the store at `from` to the new file `to`, which only its owner may read. */
 export function copyStoreFile(from: string, to: string): void {
@@ -44,13 +44,14 @@ export function migrateStoreFile(path: string, steps?: readonly Step[]): TableCh
 
 /**
  * The change that opening the file would make to its tables; undefined for none, or if the file cannot be used: opening
- * it says why.
+ * it says why. Throws `store_down`, without waiting, while another program has locked the file.
  */
 export function pendingChange(path: string, steps: readonly Step[] = STEPS): TableChange | undefined {
   try {
-    const from = withDatabase(path, (db) => versionOf(refuseForeign(db, path, steps).done));
+    const from = withDatabase(path, (db) => versionOf(refuseForeign(db, path, steps).done), 0);
     return from > 0 && from < steps.length ? { from, to: steps.length } : undefined;
-  } catch {
+  } catch (error) {
+    if (isBusy(error)) throw error;
     return undefined;
   }
 }
@@ -86,11 +87,11 @@ function damagesOf(db: DatabaseSync, path: string): string[] {
   }
 }
 
-function withDatabase<T>(path: string, work: (db: DatabaseSync) => T): T {
+function withDatabase<T>(path: string, work: (db: DatabaseSync) => T, timeout = BUSY_TIMEOUT_MS): T {
   requireStoreFile(path);
   let db: DatabaseSync | undefined;
   try {
-    db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, readOnly: true });
+    db = new DatabaseSync(path, { timeout, readOnly: true });
     refuseForeign(db, path);
     return work(db);
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Renders one alert: its content, events and episodes, who was notified, and what can be done about it. */
+
 import { html } from 'hono/html';
 import type { Labels } from '../../../domain/alert/alert.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
@@ -6,6 +7,7 @@ import { deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
@@ -26,7 +28,7 @@ import { alertActions, lasting, mutePills } from './alert-item.ts';
 
 const TEXT_LENGTH = 2_000;
 
-export function renderAlertPage(page: Page, record: AlertRecord): Html {
+export function renderAlertPage(page: Page, record: AlertRecord, nameOf: NameOf): Html {
   const { words } = page;
   const { alert, silencedBy } = record;
   const { labels, annotations } = alert;
@@ -56,7 +58,7 @@ ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
 ${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre>${message}</pre></div>` : ''}
 ${eventSection(page, record)}
-${notifiedSection(page, record)}
+${notifiedSection(page, record, nameOf)}
 ${namesSection(words.alert.labels, labels)}
 ${namesSection(words.alert.annotations, annotations)}
 ${episodeSection(page, record)}
@@ -106,14 +108,18 @@ ${
 }`;
 }
 
-function notifiedSection(page: Page, { notifications, receivers, suppressions }: AlertRecord): Html {
+function notifiedSection(
+  page: Page,
+  { notifications, receivers, suppressions }: AlertRecord,
+  nameOf: NameOf,
+): Html {
   const { words } = page;
   const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
   const columns: Column<SentNotification>[] = [
     { title: words.alert.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
     { title: words.alert.reason, cell: (one) => plainText(words.alert.why(one.reason), NAME_LENGTH) },
     { title: words.alert.at, cell: (one) => when(page, one.createdAtUs) },
-    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one) },
+    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one, nameOf) },
   ];
   const withheld = suppressions.map(
     (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
@@ -129,9 +135,10 @@ ${
 ${withheld.length > 0 ? html`<h3 class="after">${words.alert.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
 }
 
-function deliveryLinks({ root, words }: Page, { deliveries }: SentNotification): Html {
-  return html`${deliveries.map(({ id, integration, state }) => {
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> `;
+function deliveryLinks({ root, words }: Page, { deliveries }: SentNotification, nameOf: NameOf): Html {
+  return html`${deliveries.map((one) => {
+    const { id, state } = one;
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(nameOf(one), NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> `;
   })}`;
 }
 

@@ -46,7 +46,7 @@ function addList(pages: Hono, options: PagesOptions): void {
   });
 }
 
-function addOne(pages: Hono, { store, alerting, recurrences, clock }: PagesOptions): void {
+function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: PagesOptions): void {
   pages.get('/alerts/*', async (c) => {
     const page = pageOf(c, clock);
     const { pathname } = new URL(c.req.url);
@@ -58,7 +58,9 @@ function addOne(pages: Hono, { store, alerting, recurrences, clock }: PagesOptio
             const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
             return readAlertRecord(tx, id, alerting, muting);
           });
-    return record ? c.html(renderAlertPage(page, record)) : c.html(renderUnknownAlertPage(page), 404);
+    return record
+      ? c.html(renderAlertPage(page, record, messages.nameOf))
+      : c.html(renderUnknownAlertPage(page), 404);
   });
 }
 

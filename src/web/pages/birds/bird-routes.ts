@@ -11,6 +11,7 @@ import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
+import type { DeliveryMessages } from '../../delivery-messages.ts';
 import { readBirdQuery, readNestQuery } from '../../requests/read-birds.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { StatusView } from '../../status-view.ts';
@@ -27,13 +28,14 @@ interface Options {
   readonly status: () => StatusView;
   readonly clock: Clock;
   readonly serviceLinks: ServiceLinks;
+  readonly messages: DeliveryMessages;
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
 }
 
 const LISTED = 50;
 
 export function addBirdPages(pages: Hono, options: Options): void {
-  const { store, status, clock, serviceLinks } = options;
+  const { store, status, clock, serviceLinks, messages } = options;
   const { publicStatus } = options.config;
   const isPublic = (nest: string, nestId: string) =>
     !!publicStatus && isPublicNest(publicStatus, nest, nestId);
@@ -97,7 +99,11 @@ export function addBirdPages(pages: Hono, options: Options): void {
     const log = isAsked ? await options.flightLog(report.flight) : undefined;
     if (report)
       return c.html(
-        renderFlightPage(page, report, { address: serviceLinks(flightPlace(report.flight)).flight, log }),
+        renderFlightPage(page, report, {
+          address: serviceLinks(flightPlace(report.flight)).flight,
+          log,
+          nameOf: messages.nameOf,
+        }),
       );
     return c.html(unknown(page, page.words.flight.unknown, page.words.flight.unknownLead), 404);
   });

@@ -1,4 +1,5 @@
 /** Renders one Flight: how it ended, at which step and with which error, and who was notified. */
+
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
 import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
@@ -7,6 +8,7 @@ import { durationUs } from '../../../operator/bird-report.ts';
 import type { FlightReport } from '../../../operator/flight-report.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
@@ -32,6 +34,7 @@ interface Beside {
   readonly address: string | undefined;
   /** Its log, if requested. */
   readonly log: FlightLog | undefined;
+  readonly nameOf: NameOf;
 }
 
 export function renderFlightPage(page: Page, report: FlightReport, beside: Beside): Html {
@@ -57,7 +60,7 @@ ${facts(page, report)}
 ${errorSection(page, report)}
 ${logSection(page, beside.log)}
 ${alertSection(page, report)}
-${notifiedSection(page, report)}
+${notifiedSection(page, report, beside)}
 ${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}
 </main>`,
   });
@@ -145,7 +148,11 @@ function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): 
 ${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${words.flight.noAlerts}</p>`}`;
 }
 
-function notifiedSection(page: Page, { flight, deliveries, suppressions }: FlightReport): Html | string {
+function notifiedSection(
+  page: Page,
+  { flight, deliveries, suppressions }: FlightReport,
+  { nameOf }: Beside,
+): Html | string {
   if (flight.status !== 'failed' && deliveries.length + suppressions.length === 0) return '';
   const { root, words } = page;
   const columns: Column<Delivery>[] = [
@@ -153,7 +160,7 @@ function notifiedSection(page: Page, { flight, deliveries, suppressions }: Fligh
     {
       title: words.flight.by,
       cell: (one) =>
-        html`<a href="${root}${deliveryPath(one.id)}">${plainText(one.integration, NAME_LENGTH)}</a>`,
+        html`<a href="${root}${deliveryPath(one.id)}">${plainText(nameOf(one), NAME_LENGTH)}</a>`,
     },
     {
       title: words.flight.state,

@@ -1,10 +1,12 @@
 /** Renders one event: its content, and its way from the service to people, or why it went no further. */
+
 import { html } from 'hono/html';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { alertPath, birdPath, deliveryPath, flightPath } from '../../../http/page-path.ts';
 import type { Explanation } from '../../../operator/explain.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { NameOf } from '../../delivery-messages.ts';
 import type { Page } from '../frame/page.ts';
 import { at, exactly, frame, type Html, heading, marked, when, where } from '../frame/page-frame.ts';
 import {
@@ -21,7 +23,7 @@ import {
 
 const TEXT_LENGTH = 10_000;
 
-export function renderEventPage(page: Page, explanation: Explanation): Html {
+export function renderEventPage(page: Page, explanation: Explanation, nameOf: NameOf): Html {
   const { words } = page;
   const { event } = explanation;
   const place = placeName(event);
@@ -42,7 +44,7 @@ export function renderEventPage(page: Page, explanation: Explanation): Html {
 <main id="main">
 ${message ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${message}</bdi></pre></div>` : ''}
 <h2>${words.event.way}</h2>
-<ol class="sheet way">${stepsOf(page, explanation).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
+<ol class="sheet way">${stepsOf(page, explanation, nameOf).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
 ${detailSection(page, explanation)}
 </main>`,
   });
@@ -63,7 +65,7 @@ export function renderUnknownEventPage(page: Page): Html {
 
 type Step = readonly [name: string, step: Html | string];
 
-function stepsOf(page: Page, explanation: Explanation): Step[] {
+function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
   const { root, words } = page;
   const { event, rules, alerts, noAlert, waiting, notifications, suppressions, forwards } = explanation;
   const way = words.event;
@@ -108,7 +110,7 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
     ...notifications.map(
       ({ notification, isListed, deliveries }): Step => [
         way.notified,
-        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries)}`,
+        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries, nameOf)}`,
       ],
     ),
     ...suppressions.map(
@@ -120,7 +122,7 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
     ...forwards.map(
       (one): Step => [
         way.forwarded,
-        html`${receiver(one.receiver)} ${one.deliveries.length > 0 ? deliveryLinks(page, one.deliveries) : one.isWaiting ? way.waits : way.notSent}`,
+        html`${receiver(one.receiver)} ${one.deliveries.length > 0 ? deliveryLinks(page, one.deliveries, nameOf) : one.isWaiting ? way.waits : way.notSent}`,
       ],
     ),
   ];
@@ -129,10 +131,11 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
 /** A mail's names each recipient whom it does not reach. */
 const REASON_LENGTH = 10_000;
 
-function deliveryLinks({ root, words }: Page, deliveries: readonly Delivery[]): Html {
-  return html`${deliveries.map(({ id, integration, state, lastError }) => {
+function deliveryLinks({ root, words }: Page, deliveries: readonly Delivery[], nameOf: NameOf): Html {
+  return html`${deliveries.map((one) => {
+    const { id, state, lastError } = one;
     const error = plainText(lastError, REASON_LENGTH);
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(nameOf(one), NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
   })}`;
 }
 

@@ -13,7 +13,7 @@ import { renderEventPage, renderUnknownEventPage } from './event-page.ts';
 import { renderEventsPage } from './events-page.ts';
 
 export function addEvents(pages: Hono, options: PagesOptions): void {
-  const { store, status, alerting, recurrences, clock } = options;
+  const { store, status, alerting, recurrences, messages, clock } = options;
   const regionsOf = () => status().regions.map(({ region }) => region);
 
   pages.get('/events', async (c) => {
@@ -39,7 +39,7 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
       return explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, page.nowUs), page.nowUs);
     });
     return explanation
-      ? c.html(renderEventPage(page, explanation))
+      ? c.html(renderEventPage(page, explanation, messages.nameOf))
       : c.html(renderUnknownEventPage(page), 404);
   });
 }
