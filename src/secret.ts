@@ -18,7 +18,7 @@ export function secret(text: string): Secret {
 }
 
 /**
- * Wraps a text that is read at each use, such as a secret file that may be rotated. `read` may throw. Secrets with
+ * Wraps a text that may change between uses, such as a secret file that may be rotated. `read` may throw. Secrets with
  * the same `source`, such as a file's path, count as the same.
  */
 export function secretFrom(read: () => string, source?: string): Secret {

@@ -1,4 +1,6 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, type Stats } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { ReadFileLater } from '../document/file-rereads.ts';
 import { type ReadFile, UnfitFile } from '../document/read-file.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
@@ -25,20 +27,39 @@ const MIB = 1024 * 1024;
 const WITHOUT_WAITING = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
 
 /**
- * Reads a regular file without waiting. Files are read again while the process runs, secrets whenever they are used, so
- * a pipe or a device in the place of one would stop it.
+ * Reads a regular file without waiting. Files are read again while the process runs, so a pipe or a device in the place
+ * of one would stop it.
  */
 export const readFile: ReadFile = (path, mostBytes) => {
   const file = openSync(path, WITHOUT_WAITING);
   try {
-    const stat = fstatSync(file);
-    // Reading a directory fails by itself.
-    if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile('is not a regular file');
+    refuseUnfit(fstatSync(file));
     return readBounded(file, mostBytes);
   } finally {
     closeSync(file);
   }
 };
+
+/** The same in the background: a mount that never answers holds a thread, and nothing else. */
+export const readFileLater: ReadFileLater = async (path, mostBytes) => {
+  const file = await open(path, WITHOUT_WAITING);
+  try {
+    refuseUnfit(await file.stat());
+    const bytes = Buffer.allocUnsafe(mostBytes + 1);
+    let length = 0;
+    for (let read = -1; read !== 0; length += read) {
+      read = (await file.read(bytes, length, bytes.length - length, null)).bytesRead;
+    }
+    return bounded(bytes, length);
+  } finally {
+    await file.close();
+  }
+};
+
+function refuseUnfit(stat: Stats): void {
+  // Reading a directory fails by itself.
+  if (!stat.isFile() && !stat.isDirectory()) throw new UnfitFile('is not a regular file');
+}
 
 /**
  * Reads the configuration that was given to a command, which may be a pipe from another one; what it names must be
@@ -63,6 +84,11 @@ function readBounded(file: number, mostBytes: number): string {
   for (let read = -1; read !== 0; length += read) {
     read = readSync(file, bytes, length, bytes.length - length, null);
   }
+  return bounded(bytes, length);
+}
+
+function bounded(bytes: Buffer, length: number): string {
+  const mostBytes = bytes.length - 1;
   if (length > mostBytes)
     throw new UnfitFile(
       `is larger than ${mostBytes < MIB ? `${mostBytes / 1024} KiB` : `${mostBytes / MIB} MiB`}`,

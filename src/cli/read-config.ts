@@ -1,12 +1,14 @@
 import type { Config } from '../config/config.ts';
 import { loadConfig, loadWarnings } from '../config/load-config.ts';
 import { ConfigDocument } from '../document/document.ts';
+import { FileRereads } from '../document/file-rereads.ts';
 import type { Problem } from '../document/problem.ts';
 import { MOST_CONFIG_BYTES, type ReadFile } from '../document/read-file.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
 import type { Edge } from '../process-io.ts';
+import { secretsIn } from '../secret.ts';
 import { exposedFiles } from '../store/open-store.ts';
-import { readFile, readGiven } from './config-file.ts';
+import { readFile, readFileLater, readGiven } from './config-file.ts';
 
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {
@@ -32,7 +34,7 @@ export async function readWarnings(
   ];
 }
 
-/** A configuration file that is read again when it changes. */
+/** A configuration file that is read again when it changes, and its secrets' files, which may hang. */
 export interface ConfigFile {
   /** Throws `ConfigError` with every mistake. */
   read(): Config;
@@ -42,11 +44,15 @@ export interface ConfigFile {
    * that cannot be read does, so that this is reported.
    */
   isNew(): boolean;
+  /** Begins to read the files of all secrets again, so that even the first use of one for long has its present text. */
+  readSecretsAgain(): void;
   /** The secrets of the configuration in use whose file could not be read again, by key, and why. */
   unread(): ReadonlyMap<string, string>;
 }
 
-export function openConfigFile(edge: Edge, file: string): ConfigFile {
+export function openConfigFile(edge: Edge, file: string, readLater = readFileLater): ConfigFile {
+  const rereads = new FileRereads(edge.clock, readLater);
+  let inUse: Config | undefined;
   let lastRead: string | undefined;
   let lastSeen: string | undefined;
   let unreadSecrets = new Map<string, string>();
@@ -69,8 +75,10 @@ export function openConfigFile(edge: Edge, file: string): ConfigFile {
           }
         },
         unread,
+        rereads,
       });
       unreadSecrets = unread;
+      inUse = config;
       return config;
     },
     isNew() {
@@ -85,6 +93,7 @@ export function openConfigFile(edge: Edge, file: string): ConfigFile {
       lastSeen = seen;
       return isSettled && seen !== lastRead;
     },
+    readSecretsAgain: () => void secretsIn(inUse),
     unread: () => unreadSecrets,
   };
 }

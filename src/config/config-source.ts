@@ -1,6 +1,7 @@
 import { Check } from '../document/check.ts';
 import { ConfigDocument } from '../document/document.ts';
 import type { Environment } from '../document/expand.ts';
+import type { FileRereads } from '../document/file-rereads.ts';
 import { ConfigError } from '../document/problem.ts';
 import { MOST_CONFIG_BYTES, type ReadFile } from '../document/read-file.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
@@ -11,10 +12,12 @@ export interface ConfigSource {
   /** The file's text, if it was already read. */
   readonly text?: string;
   readonly environment: Environment;
-  /** It is called again for secret files whenever the secret is used. */
+  /** Without `rereads` it is called again for secret files whenever the secret is used. */
   readonly readFile: ReadFile;
   /** Where to note which secrets cannot be read again while the configuration is in use, by key, and why. */
   readonly unread?: Map<string, string>;
+  /** Reads secret files again in the background. */
+  readonly rereads?: FileRereads;
 }
 
 /** Throws `ConfigError` if the file cannot be read, is too large, is not valid YAML, or does not contain a map. */

@@ -3,6 +3,7 @@ import type * as z from 'zod';
 import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
+import type { FileRereads, Take } from './file-rereads.ts';
 import { areEnough, ConfigError, formatPath, type Path, type Problem } from './problem.ts';
 import { MOST_SECRET_BYTES, type ReadFile } from './read-file.ts';
 import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
@@ -33,6 +34,7 @@ interface CheckOptions {
   readonly readFile: ReadFile;
   readonly environment: Environment;
   readonly unread?: Map<string, string>;
+  readonly rereads?: FileRereads;
 }
 
 /**
@@ -46,16 +48,18 @@ export class Check {
   readonly #readFile: ReadFile;
   readonly #environment: Environment;
   readonly #unread: Map<string, string> | undefined;
+  readonly #rereads: FileRereads | undefined;
   readonly #problems: Problem[];
   /** Paths that already have a problem. */
   readonly #settled = new Set<string>();
 
-  constructor({ document, file, readFile, environment, unread }: CheckOptions) {
+  constructor({ document, file, readFile, environment, unread, rereads }: CheckOptions) {
     this.#document = document;
     this.#file = file;
     this.#readFile = readFile;
     this.#environment = environment;
     this.#unread = unread;
+    this.#rereads = rereads;
     this.#problems = [...document.problems];
   }
 
@@ -152,10 +156,10 @@ export class Check {
     if (typeof name !== 'string' || name === '') return null;
     const target = resolve(dirname(this.#file), name);
     const shown = this.isExpanded(path) ? 'the file' : target;
-    const read = () => trimmed(this.#readFile(target, mostBytes));
+    const read = () => this.#readFile(target, mostBytes);
     let last: string;
     try {
-      last = read();
+      last = trimmed(read());
     } catch (error) {
       this.problem(path, `${shown} ${whyUnreadable(error)}`);
       return null;
@@ -167,9 +171,9 @@ export class Check {
       return null;
     }
     let seen = { text: last, why: '' };
-    function problemNow(): string {
+    function problemOf(read: () => string): string {
       try {
-        const text = read();
+        const text = trimmed(read());
         if (text !== seen.text) seen = { text, why: wrongWith(text) ?? '' };
         if (seen.why === '') last = text;
         return seen.why && `${shown}: ${seen.why}`;
@@ -177,12 +181,17 @@ export class Check {
         return `${shown} ${whyUnreadable(error)}`;
       }
     }
-    // The file is read at each use, so that even a replacement within the same second is seen. A file that is being
-    // replaced, is gone or holds an invalid secret must not stop what works: the last valid text stays in use.
-    return secretFrom(() => {
-      const problem = problemNow();
+    // A file that is being replaced, is gone or holds an invalid secret must not stop what works: the last valid text
+    // stays in use.
+    const take: Take = (read) => {
+      const problem = problemOf(read);
       if (problem === '') this.#unread?.delete(formatPath(path));
       else this.#unread?.set(formatPath(path), problem);
+    };
+    // A command that runs once reads the file at each use; the daemon must not wait for it.
+    const readAgain = this.#rereads?.of(target, mostBytes, take) ?? (() => take(read));
+    return secretFrom(() => {
+      readAgain();
       return last;
     }, `file ${target}`);
   }

@@ -54,7 +54,7 @@ export const ENGLISH_FINDINGS: FindingWords = {
   secret_unread: ({ path, problem }) => ({
     title: `the file of ${path} cannot be used`,
     summary: `The file of ${path} cannot be used, so the secret that was last read stays in use: ${ended(problem)}`,
-    action: 'Put a readable file with the secret there. It is read at each use.',
+    action: 'Put a readable file with the secret there. It is read again every few seconds.',
   }),
   configs_differ: ({ replicas, many, newest }) => ({
     title: `replica${many ? 's' : ''} ${replicas} ${many ? 'use' : 'uses'} another configuration than ${newest}`,

@@ -50,7 +50,8 @@ export const IMPAIRMENTS = {
     alert: 'WatchImpaired',
   },
   receivers_failing: {
-    means: 'an integration of a receiver has accepted nothing in two attempts, or for ten seconds',
+    means:
+      'an integration of a receiver has accepted nothing in two attempts and for a second, or for ten seconds',
     stopsHeartbeat: 'if none of the receivers that were tried accepts anything',
     alert: 'DeliveryFailing',
   },

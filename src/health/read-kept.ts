@@ -9,8 +9,12 @@ import type { KeptSnapshot } from './snapshot.ts';
 
 const DEAD_FOR_US = 7 * 86_400_000_000;
 const QUARANTINED_FOR_US = 3_600_000_000;
-/** A single answer that is dropped says nothing yet: the next attempt may be accepted. */
+/**
+ * What is dropped at one moment says nothing yet, be it one answer or all that were under way to a receiver that
+ * restarts: the next attempt, within a second, may be accepted.
+ */
 const FAILING_ATTEMPTS = 2;
+const RETRIED_WITHIN_US = 1_000_000;
 const FAILING_FOR_US = 10_000_000;
 
 /** Used until the store has answered. */
@@ -34,7 +38,8 @@ export async function readKept(
   });
   const { count, latest } = faults;
   const failing = known.failing.flatMap((one) => {
-    if (one.failures < FAILING_ATTEMPTS && nowUs - one.sinceUs < FAILING_FOR_US) return [];
+    const countsAfterUs = one.failures < FAILING_ATTEMPTS ? FAILING_FOR_US : RETRIED_WITHIN_US;
+    if (nowUs - one.sinceUs < countsAfterUs) return [];
     const { integrations = [] } = receivers.find(({ name }) => name === one.receiver) ?? {};
     // An integration that is no longer configured does not count.
     const integration = atPosition(integrations, one.position);

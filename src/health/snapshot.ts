@@ -104,7 +104,7 @@ interface NamedFailure extends FailingIntegration {
 }
 
 export interface KeptSnapshot {
-  /** Configured integrations that have failed for two attempts, or for ten seconds. */
+  /** Configured integrations that have failed for two attempts and a second, or for ten seconds. */
   readonly failing: readonly NamedFailure[];
   /** Whether receivers of alerts were tried and none of them works. */
   readonly isNobodyReached: boolean;

@@ -6,7 +6,7 @@ export interface ConnectionSettings {
   readonly proxy?: ProxySettings;
 }
 
-/** Texts in PEM. Those from files are read at each use. */
+/** Texts in PEM. Those from files are revealed at each use. */
 export interface TlsSettings {
   /** Authorities that may sign the peer's certificate, instead of those that Node knows. */
   readonly ca?: Secret;
@@ -23,7 +23,7 @@ export interface TlsSettings {
   readonly maxVersion?: TlsVersion;
 }
 
-/** A server's certificate and key in PEM; files are read at each use. */
+/** A server's certificate and key in PEM; files are revealed at each use. */
 export interface ServerTls {
   readonly cert: Secret;
   readonly key: Secret;

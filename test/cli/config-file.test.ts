@@ -3,9 +3,10 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { readFile } from '../../src/cli/config-file.ts';
+import { readFile, readFileLater } from '../../src/cli/config-file.ts';
 import { openConfigFile } from '../../src/cli/read-config.ts';
 import { MOST_CONFIG_BYTES } from '../../src/document/read-file.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
 import { createTestEdge } from './test-io.ts';
 
 let folder: string;
@@ -59,18 +60,65 @@ test('a file that becomes a pipe, or too large, is read once more, which says so
   expect(looks()).toEqual([false, true]);
 });
 
-test('a secret whose file becomes a pipe keeps its last value, and says so until it can be read again', () => {
-  const file = opened();
+test('a secret whose file becomes a pipe keeps its last value, and says so until it can be read again', async () => {
+  const clock = createVirtualClock();
+  writeFileSync(at('n.yaml'), CONFIG);
+  writeFileSync(at('token'), 'first');
+  let ended = Promise.resolve('');
+  const file = openConfigFile(createTestEdge({ clock }).edge, at('n.yaml'), (path, mostBytes) => {
+    ended = readFileLater(path, mostBytes);
+    return ended;
+  });
   const { token } = file.read().regions[0]!;
-  expect([token.reveal(), [...file.unread()]]).toEqual(['first', []]);
+  async function used(): Promise<unknown[]> {
+    await clock.advance(1_000);
+    token.reveal();
+    await ended.catch(() => {});
+    await clock.advance(0);
+    return [token.reveal(), ...file.unread()];
+  }
+  const failing = (why: string) => ['first', ['regions.eu.token_file', `${at('token')} ${why}`]];
+  expect(await used()).toEqual(['first']);
   rmSync(at('token'));
   execFileSync('mkfifo', [at('token')]);
-  expect(token.reveal()).toBe('first');
-  expect([...file.unread()]).toEqual([['regions.eu.token_file', `${at('token')} is not a regular file`]]);
+  expect(await used()).toEqual(failing('is not a regular file'));
   rmSync(at('token'));
   writeFileSync(at('token'), 'x'.repeat(64 * 1024 + 1));
-  expect(token.reveal()).toBe('first');
-  expect([...file.unread().values()]).toEqual([`${at('token')} is larger than 64 KiB`]);
+  expect(await used()).toEqual(failing('is larger than 64 KiB'));
   writeFileSync(at('token'), 'second');
-  expect([token.reveal(), [...file.unread()]]).toEqual(['second', []]);
+  expect(await used()).toEqual(['second']);
+});
+
+test('a secret whose file never answers keeps its last value and says so, while the others are read again', async () => {
+  const clock = createVirtualClock();
+  const { edge } = createTestEdge({ clock });
+  const regions = ['a', 'b', 'c'].map(
+    (name) => `${name}: { base_url: https://${name}, token_file: ${name} }`,
+  );
+  writeFileSync(at('n.yaml'), `regions: { ${regions.join(', ')} }\n`);
+  for (const name of ['a', 'b', 'c']) writeFileSync(at(name), `first ${name}`);
+  let [version, hung] = ['second', Promise.withResolvers<string>()];
+  const asked: string[] = [];
+  const file = openConfigFile(edge, at('n.yaml'), (path) => {
+    const name = path.slice(-1);
+    asked.push(name);
+    return name === 'a' ? hung.promise : Promise.resolve(`${version} ${name}`);
+  });
+  const config = file.read();
+  const tokens = () => config.regions.map(({ token }) => token.reveal());
+  await clock.advance(1_000);
+  file.readSecretsAgain();
+  await clock.advance(0);
+  expect(tokens()).toEqual(['first a', 'second b', 'second c']);
+  version = 'third';
+  await clock.advance(9_999);
+  tokens();
+  await clock.advance(0);
+  expect([tokens(), [...file.unread()]]).toEqual([['first a', 'third b', 'third c'], []]);
+  await clock.advance(1);
+  expect([...file.unread()]).toEqual([['regions.a.token_file', `${at('a')} does not answer`]]);
+  expect(asked).toEqual(['a', 'b', 'c', 'b', 'c']);
+  hung.resolve('second a');
+  await clock.advance(1_000);
+  expect([tokens()[0], [...file.unread()]]).toEqual(['second a', []]);
 });

@@ -81,7 +81,10 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   // Begins to act on signals first, because a reader of the log may send one.
   const exit = options.once
     ? readOnce(edge, app, stop)
-    : watch(edge, app, stop, (signal) => reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal));
+    : watch(edge, app, stop, async (signal) => {
+        const reloading = reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal);
+        await Promise.all([reloading, keepSecretsFresh(edge, configFile, signal)]);
+      });
   log.info('nestwatch has started', { version: VERSION, page: app.url });
   await warn(config);
   return exit;
@@ -97,6 +100,15 @@ function refuseFurtherPod({ store }: Config, podIndex = ''): void {
     'config_invalid',
     `This is pod ${podIndex} of its StatefulSet (NESTWATCH_POD_INDEX), and store.url is an SQLite file of its own: everybody would be told everything by each pod. Scale the StatefulSet to one replica, or use a store on PostgreSQL.`,
   );
+}
+
+const SECRETS_EVERY_MS = 5_000;
+
+async function keepSecretsFresh({ clock }: Edge, file: ConfigFile, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    file.readSecretsAgain();
+    await sleep(clock, SECRETS_EVERY_MS, signal);
+  }
 }
 
 /** Checks the file regularly, and reloads it when it has changed. */

@@ -1,7 +1,7 @@
 /**
  * Determines who sends a request and what they may do: by the header of a trusted proxy, a token (as `Authorization:
  * Bearer`, or as the password of any user, so that a browser can ask for it), or the password of a user. Secrets are
- * read at each request, so a rotated file takes effect at once.
+ * revealed at each request, so a rotated file takes effect within seconds.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { SCOPES, type Scope } from '../../config/sections/access-section.ts';
