@@ -2,7 +2,7 @@ import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseD
 import { LIMITS } from '../limits.ts';
 import { type Environment, expand } from './expand.ts';
 import { areEnough, formatPath, type Path, type Problem } from './problem.ts';
-import { locate, pathOf, repeatedKeys, resolved } from './yaml-place.ts';
+import { locate, pathOf, repeatedKeys, resolved, valuesOfAliases } from './yaml-place.ts';
 
 interface Place {
   readonly line: number;
@@ -37,8 +37,8 @@ const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
  */
 const FOREIGN_BYTES = /[\0\uFFFD]/;
 
-/** The most aliases resolved, so that a few lines cannot expand to gigabytes. */
-const MAX_ALIASES = 1000;
+/** The most values that aliases stand for, so that a few lines cannot expand to gigabytes. */
+const MOST_VALUES_OF_ALIASES = 50_000;
 
 /** A YAML file as plain data, with the place of everything in it and `${NAME}` already expanded. */
 export class ConfigDocument {
@@ -135,12 +135,12 @@ export class ConfigDocument {
     return false;
   }
 
-  /** False if an alias has no target or refers to a node that contains it. */
+  /** False if an alias has no target or refers to a node that contains it, or if there are too many. */
   #checkAliases(): boolean {
     let areGood = true;
     visit(this.#document, {
       Alias: (_key, alias, ancestors) => {
-        const target = alias.resolve(this.#document);
+        const target = resolved(this.#document, alias);
         if (target && !ancestors.includes(target)) return undefined;
         areGood = false;
         const message = target
@@ -149,7 +149,9 @@ export class ConfigDocument {
         return this.#addProblem(alias, pathOf(ancestors, alias), message);
       },
     });
-    return areGood;
+    if (!areGood || valuesOfAliases(this.#document) <= MOST_VALUES_OF_ALIASES) return areGood;
+    this.#problems.push({ line: 1, column: 1, path: '', message: 'too many aliases' });
+    return false;
   }
 
   /** Expands values, not keys. */
@@ -166,13 +168,9 @@ export class ConfigDocument {
     });
   }
 
-  #readValue(): { readonly value: unknown } | undefined {
-    try {
-      return { value: withoutNulls(this.#document.toJS({ maxAliasCount: MAX_ALIASES })) ?? {} };
-    } catch {
-      this.#problems.push({ line: 1, column: 1, path: '', message: 'too many aliases' });
-      return undefined;
-    }
+  #readValue(): { readonly value: unknown } {
+    // The parser would count the aliases only once it unfolds them.
+    return { value: withoutNulls(this.#document.toJS({ maxAliasCount: -1 })) ?? {} };
   }
 
   /** Returns how a visit of the document goes on. */

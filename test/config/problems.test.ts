@@ -73,6 +73,11 @@ describe('text that is not YAML is reported once, without quoting it', () => {
         .join('\n')}`,
       ['1:1: too many aliases'],
     ],
+    [
+      'aliases that each stand for much',
+      `a: &a [${Array(100).fill('x').join()}]\nb: [${Array(600).fill('*a').join()}]`,
+      ['1:1: too many aliases'],
+    ],
   ]);
 });
 
