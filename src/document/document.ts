@@ -1,4 +1,13 @@
-import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
+import {
+  type Document,
+  type ErrorCode,
+  isScalar,
+  Lexer,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { LIMITS } from '../limits.ts';
 import { type Environment, expand } from './expand.ts';
 import { areEnough, formatPath, type Path, type Problem } from './problem.ts';
@@ -40,6 +49,19 @@ const FOREIGN_BYTES = /[\0\uFFFD]/;
 /** The most values that aliases stand for, so that a few lines cannot expand to gigabytes. */
 const MOST_VALUES_OF_ALIASES = 50_000;
 
+const MOST_VALUES = LIMITS.configuration_values.most;
+const TOO_MANY_VALUES = `the file has more than ${MOST_VALUES.toLocaleString('en')} values`;
+
+/** Counts the tokens that begin or separate values, which takes a twentieth of the time of parsing them. */
+function hasTooManyValues(text: string): boolean {
+  let count = 0;
+  for (const token of new Lexer().lex(text)) {
+    if (/^[-,:[{]$/.test(token)) count += 1;
+    if (count > MOST_VALUES) return true;
+  }
+  return false;
+}
+
 /** A YAML file as plain data, with the place of everything in it and `${NAME}` already expanded. */
 export class ConfigDocument {
   /** Maps, lists and scalars. A key without a value is undefined, as if it were left out. */
@@ -53,7 +75,8 @@ export class ConfigDocument {
   readonly #faulty = new Set<Node>();
 
   constructor(text: string, environment: Environment) {
-    this.#document = parseDocument<Node>(text, {
+    const isTooLong = hasTooManyValues(text);
+    this.#document = parseDocument<Node>(isTooLong ? '' : text, {
       lineCounter: this.#lines,
       prettyErrors: false,
       logLevel: 'error',
@@ -62,7 +85,8 @@ export class ConfigDocument {
       // The parser compares every key with every other; `repeatedKeys` is faster.
       uniqueKeys: false,
     });
-    const isYaml = this.#checkSyntax(text);
+    if (isTooLong) this.#problems.push({ line: 1, column: 1, path: '', message: TOO_MANY_VALUES });
+    const isYaml = !isTooLong && this.#checkSyntax(text);
     const hasGoodAliases = this.#checkAliases();
     this.#expandScalars(environment);
     const read = isYaml && hasGoodAliases && !areEnough(this.#problems) ? this.#readValue() : undefined;
