@@ -37,6 +37,15 @@ export const LIMITS = {
     beyond: 'It is refused; the previous configuration stays in force.',
     counted: false,
   },
+  configuration_values: {
+    most: 100_000,
+    unit: 'values',
+    of: 'the configuration file: entries of its maps and lists, and brackets',
+    reason:
+      'Each takes memory and time to parse, during which nothing else runs. 1,000 routes have about 20,000.',
+    beyond: 'As for `configuration_bytes`.',
+    counted: false,
+  },
   configuration_mistakes: {
     most: 100,
     unit: 'items',

@@ -1,15 +1,5 @@
 /** Finds the nodes of a parsed YAML file by path, and the paths of nodes. */
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isSeq,
-  type Node,
-  type Pair,
-  type Scalar,
-  visit,
-} from 'yaml';
+import { type Document, isAlias, isMap, isSeq, type Node, type Pair, type Scalar, visit } from 'yaml';
 import type { Path } from './problem.ts';
 
 /** How far a path exists: its last existing node and key. */
@@ -36,7 +26,47 @@ export function locate(document: Document<Node>, path: Path): Located {
 
 /** The node itself, or the target of an alias. */
 export function resolved(document: Document<Node>, node: Node | undefined): Node | undefined {
-  return isAlias(node) ? (node as Alias).resolve(document) : node;
+  return isAlias(node) ? targetsOf(document).get(node) : node;
+}
+
+/** The parser's own `resolve` goes through the whole document for each alias. */
+const aliasTargets = new WeakMap<Document, ReadonlyMap<Node, Node>>();
+
+function targetsOf(document: Document<Node>): ReadonlyMap<Node, Node> {
+  const known = aliasTargets.get(document);
+  if (known) return known;
+  const targets = new Map<Node, Node>();
+  const anchored = new Map<string, Node>();
+  visit(document, {
+    Node(_key, node) {
+      const target = isAlias(node) && anchored.get(node.source);
+      if (target) targets.set(node, target);
+      else if (!isAlias(node) && node.anchor) anchored.set(node.anchor, node);
+    },
+  });
+  aliasTargets.set(document, targets);
+  return targets;
+}
+
+/** How many values all aliases stand for together. No alias may refer to a node that contains it. */
+export function valuesOfAliases(document: Document<Node>): number {
+  const sizes = new Map<Node, number>();
+  function sizeOf(node: Node | null | undefined): number {
+    if (!node) return 1;
+    let size = sizes.get(node);
+    if (size === undefined) {
+      if (isAlias(node)) size = sizeOf(resolved(document, node));
+      else if (isSeq(node)) size = (node.items as Node[]).reduce((sum, item) => sum + sizeOf(item), 1);
+      else if (isMap(node))
+        size = (node.items as AnyPair[]).reduce((sum, { value }) => sum + sizeOf(value), 1);
+      else size = 1;
+      sizes.set(node, size);
+    }
+    return size;
+  }
+  return targetsOf(document)
+    .values()
+    .reduce((sum, target) => sum + sizeOf(target), 0);
 }
 
 type AnyMap = { readonly items: readonly unknown[] };

@@ -20,7 +20,11 @@ import {
 } from './beside-worlds.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 import { mistakeWithLargeAnswers } from './large-answers.ts';
-import { mistakeWithLargeFile, mistakeWithManyMistakes } from './large-configuration.ts';
+import {
+  mistakeWithLargeFile,
+  mistakeWithManyMistakes,
+  mistakeWithManyValues,
+} from './large-configuration.ts';
 
 export type Excess =
   /** What the region `eu` answers to matching paths. */
@@ -108,6 +112,7 @@ const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true
 /** One for every limit: the compiler requires it of whoever adds a limit. */
 export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   configuration_bytes: { of: 'beside', mistake: mistakeWithLargeFile },
+  configuration_values: { of: 'beside', mistake: mistakeWithManyValues },
   configuration_mistakes: { of: 'beside', mistake: mistakeWithManyMistakes },
   answer_bytes: { of: 'answers', path: BIRDS, alter: list(() => `"${'x'.repeat(300 * MIB)}"`) },
   page_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `"${'x'.repeat(300 * MIB)}"`) },

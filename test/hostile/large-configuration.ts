@@ -20,6 +20,11 @@ export async function mistakeWithLargeFile(): Promise<string | undefined> {
   return mistakesIn(`${REGION}#${'x'.repeat(5 * MIB)}`) === 0 ? 'a file of 5 MiB was read' : undefined;
 }
 
+export async function mistakeWithManyValues(): Promise<string | undefined> {
+  const found = mistakesIn(`${REGION}rules: [${'1,'.repeat(300_000)}]`);
+  return found === 1 ? undefined : `a file of 300,000 values was read and had ${found} mistakes`;
+}
+
 export async function mistakeWithManyMistakes(): Promise<string | undefined> {
   const found = mistakesIn(
     `${REGION}poll:\n${Array.from({ length: 2_000 }, (_, at) => `  k${at}: 1\n`).join('')}`,
