@@ -49,10 +49,12 @@ import { createFlights } from '../sql/flights.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
+import { createInventory } from '../sql/nests-and-birds.ts';
 import { createFaults } from '../sql/noted-faults.ts';
 import { createReceiverPace } from '../sql/receiver-pace.ts';
 import { createSilences } from '../sql/silences.ts';
 import { createSuppressions } from '../sql/suppressions.ts';
+import { createTroubles } from '../sql/troubles.ts';
 import { createWrites } from '../sql/writes.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
@@ -69,11 +71,9 @@ import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
-import { createPostgresTroubles } from './upkeep/postgres-troubles.ts';
 import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
 import { PostgresBirds } from './watched/postgres-birds.ts';
 import { PostgresEvents } from './watched/postgres-events.ts';
-import { PostgresInventory } from './watched/postgres-inventory.ts';
 import { PostgresStreams } from './watched/postgres-streams.ts';
 
 interface PostgresStoreOptions {
@@ -336,9 +336,9 @@ interface Repositories {
 
 function createRepositories(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
-  const streams = new PostgresStreams(statements);
-  const events = new PostgresEvents(statements, streams);
   const sql = new PostgresSql(statements, statements);
+  const streams = new PostgresStreams(statements, sql);
+  const events = new PostgresEvents(statements, streams);
   const counts = new DeliveryCounts(sql, () => session.slot);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -351,7 +351,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
   };
   return {
     all: {
-      inventory: new PostgresInventory(statements, clock),
+      inventory: createInventory(sql, clock),
       streams,
       events,
       flights: createFlights(sql, standing),
@@ -368,7 +368,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       outbox: new PostgresOutbox(statements, events, counts),
       ownership: new PostgresOwnership(statements),
       faults: createFaults(sql),
-      troubles: createPostgresTroubles(statements, counts),
+      troubles: createTroubles(sql, counts),
       writes: createWrites(sql),
       upkeep: new PostgresUpkeep(statements, counts),
     },

@@ -12,10 +12,12 @@ import { createFlights } from '../sql/flights.ts';
 import { createForward } from '../sql/forward.ts';
 import { SqlGroups } from '../sql/groups.ts';
 import { createOverdue } from '../sql/judged-times.ts';
+import { createInventory } from '../sql/nests-and-birds.ts';
 import { createFaults } from '../sql/noted-faults.ts';
 import { createReceiverPace } from '../sql/receiver-pace.ts';
 import { createSilences } from '../sql/silences.ts';
 import { createSuppressions } from '../sql/suppressions.ts';
+import { createTroubles } from '../sql/troubles.ts';
 import { createWrites } from '../sql/writes.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
@@ -29,11 +31,9 @@ import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
-import { createTroubles } from './upkeep/sqlite-troubles.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
 import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
-import { SqliteInventory } from './watched/sqlite-inventory.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
 import { type LockPatience, whenFree } from './when-free.ts';
 
@@ -236,9 +236,9 @@ interface Repositories {
 }
 
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
-  const streams = new SqliteStreams(connection);
-  const events = new SqliteEvents(connection, streams);
   const sql = new SqliteSql(connection, turn);
+  const streams = new SqliteStreams(connection, sql);
+  const events = new SqliteEvents(connection, streams);
   const counts = new DeliveryCounts(sql, () => 0);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -248,7 +248,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   const faults = createFaults(sql);
   return {
     all: {
-      inventory: new SqliteInventory(connection, clock),
+      inventory: createInventory(sql, clock),
       streams,
       events,
       flights: createFlights(sql, standing),
@@ -265,7 +265,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       outbox,
       ownership: new SqliteOwnership(connection, clock),
       faults,
-      troubles: createTroubles({ outbox, digests, faults, streams }),
+      troubles: createTroubles(sql, counts),
       writes: createWrites(sql),
       upkeep: new SqliteUpkeep(connection, counts),
     },

@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { AlertPages } from '../../../src/store/sqlite/alerted/alert-pages.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
+import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts';
 import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
 import { NOW_US } from '../contract/sample-records.ts';
@@ -26,7 +27,7 @@ function openPages() {
       return inner.prepare<Row>(sql);
     },
   };
-  const events = new SqliteEvents(noting, new SqliteStreams(noting));
+  const events = new SqliteEvents(noting, new SqliteStreams(noting, new SqliteSql(noting, async () => {})));
   const pages = new AlertPages(noting, events, async () => {});
   return { inner, pages, asked };
 }
@@ -45,7 +46,7 @@ test.each([true, false, undefined])(
         return inner.prepare<Row>(sql);
       },
     };
-    const events = new SqliteEvents(noting, new SqliteStreams(noting));
+    const events = new SqliteEvents(noting, new SqliteStreams(noting, new SqliteSql(noting, async () => {})));
     const pages = new AlertPages(noting, events, async () => {});
     const query = { nowUs: NOW_US, limit: 10, isAcknowledged };
     pages.page({ ...query, order: 'severest' });

@@ -34,8 +34,8 @@ test('the parts of a large notification are not all held to be written at once',
       };
     },
   };
-  const events = new SqliteEvents(counting, new SqliteStreams(counting));
   const sql = new SqliteSql(counting, async () => {});
+  const events = new SqliteEvents(counting, new SqliteStreams(counting, sql));
   const counts = new DeliveryCounts(sql, () => 0);
   const notified = new NotifiedEvents(counting, events, counts, async () => {});
   const outbox = new SqliteOutbox(

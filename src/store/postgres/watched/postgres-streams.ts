@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
-import { lastOfEach } from '../../sql/sql.ts';
+import { createQuarantine } from '../../sql/quarantine.ts';
+import { lastOfEach, type Sql } from '../../sql/sql.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -10,21 +10,19 @@ import type {
   StreamRecord,
   StreamStore,
 } from '../../stream-store.ts';
-import { columnsOf, given, type Statements, upsert } from '../statements.ts';
-
-/** How many texts of one stream's malformed entries are kept, and how many entries are remembered by digest. */
-const MAX_TEXTS = 200;
-const MAX_KNOWN = 10_000;
+import { columnsOf, type Statements, upsert } from '../statements.ts';
 
 const PUT_READS = upsert('feed_read', 'region text, feed text, read_us bigint', 'region, feed');
 
 /** Stores streams, and remembers the kind of each, which is needed to read any event. */
 export class PostgresStreams implements StreamStore {
   readonly #statements: Statements;
+  readonly #quarantine: StreamStore['quarantine'];
   readonly #kinds = new Map<number, StreamKind>();
 
-  constructor(statements: Statements) {
+  constructor(statements: Statements, sql: Sql) {
     this.#statements = statements;
+    this.#quarantine = createQuarantine(sql);
   }
 
   /** Loads the kinds of these streams; call this before `kindOf`. */
@@ -145,37 +143,7 @@ export class PostgresStreams implements StreamStore {
     return row && { fromUs: row.from_us, untilUs: row.until_us };
   }
 
-  async quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
-    if (entries.length === 0) return 0;
-    // A digest instead of the text keeps the index small. As UTF-16, different texts have different bytes.
-    const rows = entries.map(({ raw, reason }) => [
-      createHash('sha256').update(raw, 'utf16le').digest(),
-      reason,
-      raw,
-    ]);
-    const kept = await this.#statements.run(
-      `INSERT INTO quarantine (stream, kept_us, hash, reason, raw)
-       SELECT $1::bigint, $2::bigint, hash, reason, raw FROM ${given('hash bytea, reason text, raw text', { from: 3, at: true })}
-       ORDER BY at ON CONFLICT (stream, hash) DO NOTHING`,
-      stream,
-      nowUs,
-      ...columnsOf(3, rows),
-    );
-    if (kept > 0) await this.#forgetOldest(stream, kept);
-    return kept;
-  }
-
-  /** As many rows as were added now exceed the limits. */
-  async #forgetOldest(stream: number, kept: number): Promise<void> {
-    // An array is evaluated once; a subquery may be evaluated for each row if the server takes the table for small.
-    const beyond = `ANY(ARRAY(SELECT entry FROM quarantine WHERE stream = $1
-      ORDER BY kept_us DESC, entry DESC LIMIT $2 OFFSET $3))`;
-    await this.#statements.run(
-      `UPDATE quarantine SET raw = '' WHERE entry = ${beyond}`,
-      stream,
-      kept,
-      MAX_TEXTS,
-    );
-    await this.#statements.run(`DELETE FROM quarantine WHERE entry = ${beyond}`, stream, kept, MAX_KNOWN);
+  quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
+    return this.#quarantine(stream, entries, nowUs);
   }
 }

@@ -1,16 +1,16 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
+import { createQuarantine } from '../../sql/quarantine.ts';
+import type { Sql } from '../../sql/sql.ts';
 import type {
   BackfilledSpan,
   FeedRead,
   QuarantinedEntry,
-  QuarantinedFeed,
   StreamRecord,
   StreamStore,
 } from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
-import { createQuarantine } from './sqlite-quarantine.ts';
 
 /** Stores streams, and remembers the kind of each, which is needed to read any event. */
 export class SqliteStreams implements StreamStore {
@@ -20,9 +20,9 @@ export class SqliteStreams implements StreamStore {
   #remembered: StreamKind[] | undefined;
   readonly #kinds = new Map<string, StreamKind>();
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, sql: Sql) {
     this.#sql = prepareStreams(connection);
-    this.#quarantine = createQuarantine(connection);
+    this.#quarantine = createQuarantine(sql);
   }
 
   kindOf(stream: number): StreamKind {
@@ -97,13 +97,6 @@ export class SqliteStreams implements StreamStore {
     return row && { fromUs: row.from_us, untilUs: row.until_us };
   }
 
-  /** How many malformed entries were first met at or after that instant, as far as they are still known. */
-  quarantinedSince(sinceUs: number): QuarantinedFeed[] {
-    return this.#sql.quarantined
-      .all(sinceUs)
-      .map(({ region, feed, count, since_us }) => ({ region, feed, count, sinceUs: since_us }));
-  }
-
   quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
     return this.#quarantine(stream, entries, nowUs);
   }
@@ -158,11 +151,6 @@ function prepareStreams(connection: Connection) {
     ),
     reads: connection.prepare<{ feed: FeedRead['feed']; read_us: number }>(
       'SELECT feed, read_us FROM feed_read WHERE region = ? ORDER BY feed',
-    ),
-    quarantined: connection.prepare<Omit<QuarantinedFeed, 'sinceUs'> & { since_us: number }>(
-      `SELECT region, feed, count(*) AS count, min(kept_us) AS since_us
-       FROM quarantine INDEXED BY quarantine_by_age JOIN stream USING (stream)
-       WHERE kept_us >= ? GROUP BY region, feed ORDER BY region, feed`,
     ),
     advance: connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2'),
   };

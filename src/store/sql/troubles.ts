@@ -1,9 +1,9 @@
-import type { Fault } from '../../../domain/alert/fault.ts';
-import type { Troubles, TroublesStore } from '../../fault-store.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
-import { FAULT_LASTS_US, LASTING_FAULT } from '../../sql/noted-faults.ts';
-import type { QuarantinedFeed } from '../../stream-store.ts';
-import type { Statements } from '../statements.ts';
+import type { Fault } from '../../domain/alert/fault.ts';
+import type { Troubles, TroublesStore } from '../fault-store.ts';
+import type { QuarantinedFeed } from '../stream-store.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { FAULT_LASTS_US, LASTING_FAULT } from './noted-faults.ts';
+import type { Sql } from './sql.ts';
 
 /** Each row is one of several things; `what` says which, and so what the other columns mean. */
 interface Row {
@@ -24,23 +24,24 @@ const READ = `
   SELECT 'delivered', receiver, '', '', 0, sum(count)::bigint, 0 FROM delivery_count
     WHERE state = 'delivered' GROUP BY receiver HAVING sum(count) > 0
   UNION ALL
-  SELECT 'dead', receiver, '', '', 0, count(*), 0 FROM delivery
-    WHERE state = 'dead' AND settled_us > $2 AND settled_us <= $3
-      AND EXISTS (SELECT 1 FROM delivery_count WHERE state = 'dead' HAVING sum(count) > 0) GROUP BY receiver
+  SELECT 'dead', receiver, '', '', 0, count(*), 0 FROM delivery /* INDEXED BY delivery_undelivered */
+    WHERE state <> 'delivered' AND state = 'dead' AND settled_us > $2 AND settled_us <= $3
+      AND EXISTS (SELECT 1 FROM delivery_count WHERE state = 'dead' GROUP BY state HAVING sum(count) > 0) GROUP BY receiver
   UNION ALL
-  SELECT 'quarantined', region, feed, '', 0, count(*), min(kept_us) FROM quarantine JOIN stream USING (stream)
+  SELECT 'quarantined', region, feed, '', 0, count(*), min(kept_us)
+    FROM quarantine /* INDEXED BY quarantine_by_age */ JOIN stream USING (stream)
     WHERE kept_us >= $4 GROUP BY region, feed
   UNION ALL
-  (SELECT 'fault', name, sort, reason, 0, count(*) OVER (), since_us FROM fault
-    WHERE ${LASTING_FAULT} ORDER BY since_us DESC, sort, name LIMIT 1)
+  SELECT * FROM (SELECT 'fault', name, sort, reason, 0, count(*) OVER (), since_us FROM fault
+    WHERE ${LASTING_FAULT} ORDER BY since_us DESC, sort, name LIMIT 1) AS latest
   ORDER BY what, name, position, part`;
 
-export function createPostgresTroubles(statements: Statements, counts: DeliveryCounts): TroublesStore {
+export function createTroubles(sql: Sql, counts: DeliveryCounts): TroublesStore {
   return {
     async read({ deadAfterUs, quarantinedFromUs, nowUs }) {
       await counts.write();
       const asked = [nowUs - FAULT_LASTS_US, deadAfterUs, nowUs, quarantinedFromUs];
-      return troublesOf(await statements.rows<Row>(READ, ...asked));
+      return troublesOf(await sql.rows<Row>(READ, ...asked));
     },
   };
 }

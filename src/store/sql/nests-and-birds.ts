@@ -1,0 +1,144 @@
+import type { Clock } from '../../time/clock.ts';
+import type { InventoryStore } from '../inventory-store.ts';
+import { type BirdRow, birdOf, type NestRow, nestOf } from '../rows/inventory-row.ts';
+import { foldedText } from '../texts/folded-text.ts';
+import { firingAlerts } from './firing-alerts.ts';
+import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from './sql.ts';
+
+const PUT_MEMBERS = upsertRows(
+  'nest_members',
+  'region text, nest_id text, addresses text',
+  'region, nest_id',
+);
+
+const NEST = 'region text, nest_id text, name text, folded text, present integer, gone_us bigint';
+const PUT_NESTS: RowStatement = {
+  columns: NEST,
+  text: (given) => `INSERT INTO nest (${namesOf(NEST).join(', ')}) SELECT * FROM ${given} WHERE true
+    ON CONFLICT (region, nest_id) DO UPDATE SET name = excluded.name, folded = excluded.folded,
+      present = excluded.present,
+      gone_us = CASE WHEN 1 IN (excluded.present, nest.present) THEN excluded.gone_us ELSE nest.gone_us END`,
+};
+
+const BIRD = `region text, bird_id text, nest_id text, name text, folded text, status text, trigger_type text,
+  present integer, status_since_us bigint, first_status integer, news_since_us bigint, gone_us bigint`;
+const PUT_BIRDS: RowStatement = {
+  columns: BIRD,
+  text: (given) => `INSERT INTO bird (${namesOf(BIRD).join(', ')}, firing)
+    SELECT given.*, ${firingAlerts('given.region', 'given.bird_id')} FROM ${given} WHERE true
+    ON CONFLICT (region, bird_id) DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name,
+      folded = excluded.folded, status = excluded.status, trigger_type = excluded.trigger_type,
+      present = excluded.present, status_since_us = excluded.status_since_us,
+      first_status = excluded.first_status, news_since_us = excluded.news_since_us,
+      gone_us = CASE WHEN 1 IN (excluded.present, bird.present) THEN excluded.gone_us ELSE bird.gone_us END,
+      judge_us = CASE WHEN bird.status = excluded.status THEN bird.judge_us ELSE 0 END`,
+};
+
+export function createInventory(sql: Sql, clock: Clock): InventoryStore {
+  const goneUs = (isPresent: boolean) => (isPresent ? 0 : clock.nowUs());
+
+  async function knownSince(region: string): Promise<number | undefined> {
+    const row = await sql.first<{ since_us: number }>(
+      'SELECT since_us FROM region WHERE region = $1',
+      region,
+    );
+    return row?.since_us;
+  }
+
+  return {
+    async regionSince(region, nowUs) {
+      const known = await knownSince(region);
+      if (known === undefined) {
+        await sql.run('INSERT INTO region (region, since_us) VALUES ($1, $2)', region, nowUs);
+      }
+      return known ?? nowUs;
+    },
+    async firstStart(region, nowUs) {
+      await sql.run(
+        'INSERT INTO region_start (region, first_us) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+        region,
+        nowUs,
+      );
+      const row = await sql.first<{ first_us: number }>(
+        'SELECT first_us FROM region_start WHERE region = $1',
+        region,
+      );
+      return row!.first_us;
+    },
+    knownSince,
+    async began(region, sinceUs) {
+      await sql.run('UPDATE region SET since_us = $2 WHERE region = $1', region, sinceUs);
+    },
+    async putRate(region, { perSecond, keptUs }) {
+      await sql.run(
+        `INSERT INTO region_rate (region, per_second, kept_us) VALUES ($1, $2, $3)
+         ON CONFLICT (region) DO UPDATE SET per_second = excluded.per_second, kept_us = excluded.kept_us`,
+        region,
+        perSecond,
+        keptUs,
+      );
+    },
+    async rate(region) {
+      const row = await sql.first<{ per_second: number; kept_us: number }>(
+        'SELECT per_second, kept_us FROM region_rate WHERE region = $1',
+        region,
+      );
+      return row && { perSecond: row.per_second, keptUs: row.kept_us };
+    },
+    async nests(region) {
+      const rows = await sql.rows<NestRow>(
+        'SELECT region, nest_id, name, present FROM nest WHERE region = $1 ORDER BY nest_id',
+        region,
+      );
+      return rows.map(nestOf);
+    },
+    async putNests(nests) {
+      const last = lastOfEach(nests, ({ region, nestId }) => JSON.stringify([region, nestId]));
+      await sql.write(
+        PUT_NESTS,
+        last.map(({ region, nestId, name, present }) => [
+          ...[region, nestId, name, foldedText(name)],
+          ...[Number(present), goneUs(present)],
+        ]),
+      );
+    },
+    async nestMembers(region) {
+      const rows = await sql.rows<{ nest_id: string; addresses: string }>(
+        'SELECT nest_id, addresses FROM nest_members WHERE region = $1 ORDER BY nest_id',
+        region,
+      );
+      return rows.map((row) => ({
+        region,
+        nestId: row.nest_id,
+        addresses: JSON.parse(row.addresses) as string[],
+      }));
+    },
+    async putNestMembers(members) {
+      const last = lastOfEach(members, ({ region, nestId }) => JSON.stringify([region, nestId]));
+      await sql.write(
+        PUT_MEMBERS,
+        last.map(({ region, nestId, addresses }) => [region, nestId, JSON.stringify(addresses)]),
+      );
+    },
+    async birds(region) {
+      const rows = await sql.rows<BirdRow>(
+        `SELECT region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, first_status,
+           news_since_us
+         FROM bird WHERE region = $1 ORDER BY bird_id`,
+        region,
+      );
+      return rows.map(birdOf);
+    },
+    async putBirds(birds) {
+      const last = lastOfEach(birds, ({ region, birdId }) => JSON.stringify([region, birdId]));
+      await sql.write(
+        PUT_BIRDS,
+        last.map((bird) => [
+          ...[bird.region, bird.birdId, bird.nestId, bird.name, foldedText(bird.name)],
+          ...[bird.status, bird.triggerType, Number(bird.present), bird.statusSinceUs],
+          ...[bird.hasFirstStatus ? 1 : 0, bird.newsSinceUs ?? 0, goneUs(bird.present)],
+        ]),
+      );
+    },
+  };
+}
