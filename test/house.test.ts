@@ -126,6 +126,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'store/texts',
     'store/versions',
   ],
+  // What both engines store by the same statements.
+  'store/sql/watched': [],
+  'store/sql/queued': [],
+  'store/sql/alerted': [],
+  'store/sql/upkeep': ['store/sql/queued', 'store/sql/watched'],
   'store/postgres/watched': [],
   'store/postgres/alerted': ['store/postgres/watched'],
   'store/postgres/queued': ['store/postgres/watched'],

@@ -41,21 +41,22 @@ import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { FaultStore } from '../fault-store.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
-import { createAudits } from '../sql/audits.ts';
-import { BirdStanding } from '../sql/bird-standing.ts';
-import { DeliveryCounts } from '../sql/delivery-counts.ts';
-import { createDigests } from '../sql/digests.ts';
-import { createFlights } from '../sql/flights.ts';
-import { createForward } from '../sql/forward.ts';
-import { SqlGroups } from '../sql/groups.ts';
-import { createOverdue } from '../sql/judged-times.ts';
-import { createInventory } from '../sql/nests-and-birds.ts';
-import { createFaults } from '../sql/noted-faults.ts';
-import { createReceiverPace } from '../sql/receiver-pace.ts';
-import { createSilences } from '../sql/silences.ts';
-import { createSuppressions } from '../sql/suppressions.ts';
-import { createTroubles } from '../sql/troubles.ts';
-import { createWrites } from '../sql/writes.ts';
+import { createDigests } from '../sql/alerted/digests.ts';
+import { SqlGroups } from '../sql/alerted/groups.ts';
+import { createSilences } from '../sql/alerted/silences.ts';
+import { createSuppressions } from '../sql/alerted/suppressions.ts';
+import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
+import { createForward } from '../sql/queued/forward.ts';
+import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { createFaults } from '../sql/upkeep/noted-faults.ts';
+import { createTroubles } from '../sql/upkeep/troubles.ts';
+import { createUpkeep } from '../sql/upkeep/upkeep.ts';
+import { createWrites } from '../sql/upkeep/writes.ts';
+import { createAudits } from '../sql/watched/audits.ts';
+import { BirdStanding } from '../sql/watched/bird-standing.ts';
+import { createFlights } from '../sql/watched/flights.ts';
+import { createOverdue } from '../sql/watched/judged-times.ts';
+import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
@@ -71,7 +72,6 @@ import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
-import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
 import { PostgresBirds } from './watched/postgres-birds.ts';
 import { PostgresEvents } from './watched/postgres-events.ts';
 import { PostgresStreams } from './watched/postgres-streams.ts';
@@ -370,7 +370,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       faults: createFaults(sql),
       troubles: createTroubles(sql, counts),
       writes: createWrites(sql),
-      upkeep: new PostgresUpkeep(statements, counts),
+      upkeep: createUpkeep(sql, counts),
     },
     begin,
     async end() {

@@ -108,11 +108,13 @@ function rewritten(sql: string): string {
     .replaceAll(/::\w+/g, '')
     .replaceAll(/\/\* (INDEXED BY \w+) \*\//g, '$1')
     .replaceAll(/\bgreatest\(/g, 'max(')
+    .replaceAll(/\bleast\(/g, 'min(')
     .replaceAll(/\bINNER JOIN\b/g, 'CROSS JOIN')
     .replaceAll(/\$(\d+)/g, '?$1');
 }
 
 function bound(value: Parameter): Value {
   if (typeof value === 'boolean') return value ? 1 : 0;
-  return Array.isArray(value) ? textList(value as string[]) : (value as Value);
+  if (!Array.isArray(value)) return value as Value;
+  return typeof value[0] === 'string' ? textList(value as string[]) : JSON.stringify(value);
 }

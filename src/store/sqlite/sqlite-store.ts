@@ -4,21 +4,22 @@ import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { FaultStore } from '../fault-store.ts';
-import { createAudits } from '../sql/audits.ts';
-import { BirdStanding } from '../sql/bird-standing.ts';
-import { DeliveryCounts } from '../sql/delivery-counts.ts';
-import { createDigests } from '../sql/digests.ts';
-import { createFlights } from '../sql/flights.ts';
-import { createForward } from '../sql/forward.ts';
-import { SqlGroups } from '../sql/groups.ts';
-import { createOverdue } from '../sql/judged-times.ts';
-import { createInventory } from '../sql/nests-and-birds.ts';
-import { createFaults } from '../sql/noted-faults.ts';
-import { createReceiverPace } from '../sql/receiver-pace.ts';
-import { createSilences } from '../sql/silences.ts';
-import { createSuppressions } from '../sql/suppressions.ts';
-import { createTroubles } from '../sql/troubles.ts';
-import { createWrites } from '../sql/writes.ts';
+import { createDigests } from '../sql/alerted/digests.ts';
+import { SqlGroups } from '../sql/alerted/groups.ts';
+import { createSilences } from '../sql/alerted/silences.ts';
+import { createSuppressions } from '../sql/alerted/suppressions.ts';
+import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
+import { createForward } from '../sql/queued/forward.ts';
+import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { createFaults } from '../sql/upkeep/noted-faults.ts';
+import { createTroubles } from '../sql/upkeep/troubles.ts';
+import { createUpkeep } from '../sql/upkeep/upkeep.ts';
+import { createWrites } from '../sql/upkeep/writes.ts';
+import { createAudits } from '../sql/watched/audits.ts';
+import { BirdStanding } from '../sql/watched/bird-standing.ts';
+import { createFlights } from '../sql/watched/flights.ts';
+import { createOverdue } from '../sql/watched/judged-times.ts';
+import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
@@ -31,7 +32,6 @@ import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
-import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
 import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
@@ -267,7 +267,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       faults,
       troubles: createTroubles(sql, counts),
       writes: createWrites(sql),
-      upkeep: new SqliteUpkeep(connection, counts),
+      upkeep: createUpkeep(sql, counts),
     },
     begin() {
       events.forget();

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { DeliveryCounts } from '../../../src/store/sql/delivery-counts.ts';
+import { DeliveryCounts } from '../../../src/store/sql/queued/delivery-counts.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';

@@ -15,9 +15,9 @@ import {
   labelsPage,
 } from '../../rows/alert-row.ts';
 import type { EventRow } from '../../rows/event-row.ts';
-import type { BirdStanding } from '../../sql/bird-standing.ts';
-import type { SqlGroups } from '../../sql/groups.ts';
+import type { SqlGroups } from '../../sql/alerted/groups.ts';
 import { lastOfEach, type Parameter } from '../../sql/sql.ts';
+import type { BirdStanding } from '../../sql/watched/bird-standing.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresAlertPages } from './postgres-alert-pages.ts';

@@ -4,7 +4,7 @@
  */
 import type { ClaimChoice, ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
+import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import type { Statements } from '../statements.ts';
 
 /** The condition of the partial index `delivery_waiting`. */

@@ -10,7 +10,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
+import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 

@@ -12,9 +12,9 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
-import { SqlLanes } from '../../sql/lanes.ts';
-import { SqlSettlements } from '../../sql/settlements.ts';
+import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
+import { SqlLanes } from '../../sql/queued/lanes.ts';
+import { SqlSettlements } from '../../sql/queued/settlements.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';

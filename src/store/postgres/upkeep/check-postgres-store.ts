@@ -1,5 +1,5 @@
 import { codeOf, type NestwatchError } from '../../../errors.ts';
-import { findUnsound } from '../../sql/row-check.ts';
+import { findUnsound } from '../../sql/upkeep/row-check.ts';
 import { LISTED_DAMAGES, type StoreReport } from '../../upkeep-store.ts';
 import { rowsOf, tablesOf } from '../copy/postgres-row-source.ts';
 import { openSnapshot, type SnapshotOptions, shownPlace } from '../copy/postgres-snapshot.ts';

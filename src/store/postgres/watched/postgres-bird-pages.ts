@@ -18,7 +18,7 @@ import {
   nestPlaceOf,
 } from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
-import { isFiringAlertOf } from '../../sql/firing-alerts.ts';
+import { isFiringAlertOf } from '../../sql/watched/firing-alerts.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 

@@ -1,8 +1,8 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
 import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
-import { createQuarantine } from '../../sql/quarantine.ts';
 import { lastOfEach, type Sql } from '../../sql/sql.ts';
+import { createQuarantine } from '../../sql/watched/quarantine.ts';
 import type {
   BackfilledSpan,
   FeedRead,

@@ -14,8 +14,8 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
-import type { BirdStanding } from '../../sql/bird-standing.ts';
-import type { SqlGroups } from '../../sql/groups.ts';
+import type { SqlGroups } from '../../sql/alerted/groups.ts';
+import type { BirdStanding } from '../../sql/watched/bird-standing.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';

@@ -4,7 +4,7 @@
  */
 import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
+import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import type { Connection } from '../connection.ts';
 
 /** One integration of one receiver. */

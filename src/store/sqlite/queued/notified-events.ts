@@ -6,7 +6,7 @@
 import type { Notification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
+import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';

@@ -1,7 +1,7 @@
-import type { Fault, FaultSort } from '../../domain/alert/fault.ts';
-import type { FaultRecord, FaultStore } from '../fault-store.ts';
+import type { Fault, FaultSort } from '../../../domain/alert/fault.ts';
+import type { FaultRecord, FaultStore } from '../../fault-store.ts';
+import type { Sql } from '../sql.ts';
 import { setRowsAside } from './row-check.ts';
-import type { Sql } from './sql.ts';
 
 /** Faults that are neither rows nor tried again last this long after they were last recorded. */
 export const FAULT_LASTS_US = 3_600_000_000;

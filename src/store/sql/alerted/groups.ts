@@ -1,10 +1,10 @@
-import type { Alert } from '../../domain/alert/alert.ts';
-import type { AlertInGroup, Group, GroupMember } from '../../domain/grouping/group.ts';
-import type { AlertingWork, GroupStore } from '../group-store.ts';
-import { type AlertRow, alertOf } from '../rows/alert-row.ts';
-import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../rows/group-row.ts';
-import { FEW_MEMBERS, PrefetchedMembers } from '../rows/prefetched-members.ts';
-import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from './sql.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
+import type { AlertingWork, GroupStore } from '../../group-store.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
+import { FEW_MEMBERS, PrefetchedMembers } from '../../rows/prefetched-members.ts';
+import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 
 /** Alerts per read for larger groups: tens of thousands have many megabytes of text. */
 const READ_AT_ONCE = 500;

@@ -1,6 +1,6 @@
-import type { ReceiverPace } from '../../domain/grouping/throttle.ts';
-import type { ReceiverStore } from '../receiver-store.ts';
-import type { Sql } from './sql.ts';
+import type { ReceiverPace } from '../../../domain/grouping/throttle.ts';
+import type { ReceiverStore } from '../../receiver-store.ts';
+import type { Sql } from '../sql.ts';
 
 export function createReceiverPace(sql: Sql): ReceiverStore {
   return {

@@ -1,5 +1,5 @@
-import type { AuditRecord, AuditStore } from '../audit-store.ts';
-import { lastOfEach, type Sql, upsertRows } from './sql.ts';
+import type { AuditRecord, AuditStore } from '../../audit-store.ts';
+import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 
 const PUT = upsertRows('audit', 'stream bigint, body text', 'stream');
 

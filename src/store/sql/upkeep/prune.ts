@@ -6,8 +6,8 @@ import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
-import type { DeliveryCounts } from '../../sql/delivery-counts.ts';
-import { columnsOf, given, type Statements } from '../statements.ts';
+import type { DeliveryCounts } from '../queued/delivery-counts.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 /** A row of a stream, and the instant by which it counted as old. */
 interface Pruned {
@@ -20,7 +20,7 @@ interface EventPlace extends Pruned {
   readonly event: number;
 }
 
-/** Events examined per step. */
+/** Events examined per step: if all of them are kept, this takes about 25 ms. */
 const MAX_LOOKED_AT = 20_000;
 
 /** Before all events. */
@@ -31,27 +31,38 @@ const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
  * notified of it yet. If the alert is about to be routed, or no group of the route tree contains it, all its events
  * are kept, because a new group notifies of all of them. An escalation that has notified keeps no further events,
  * and neither does what a fallback was notified of.
- * `OFFSET 0` makes the server look up each event through its index: planned while the tables were small, it would
- * scan all events of an alert.
+ * `OFFSET 0` makes a server look up each event through its index: planned while the tables were small, it would scan
+ * all events of an alert.
  */
-const IS_KEPT = `EXISTS (
-  SELECT 1 FROM (SELECT alert, seq FROM alert_event WHERE alert_event.event = event.event OFFSET 0) AS linked
-    JOIN alert USING (alert)
-  WHERE alert.state = 'firing' AND (
-    EXISTS (SELECT 1 FROM changed_alert WHERE changed_alert.alert = alert.alert)
-    OR linked.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
-    OR linked.seq > coalesce((
-      SELECT min(notified_seq) FROM group_member
-      WHERE group_member.alert = alert.alert AND sort <> 'fallback'
-        AND NOT (sort = 'escalation' AND notified_state <> 'none')
-      HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0))
-  OFFSET 0)`;
+const IS_KEPT = {
+  sqlite: isKept('alert_event AS linked', 'linked.event = event.event AND'),
+  postgres: isKept(
+    '(SELECT alert, seq FROM alert_event WHERE alert_event.event = event.event OFFSET 0) AS linked',
+    '',
+    'OFFSET 0',
+  ),
+};
 
-const OLD_EVENTS = `SELECT event, stream, occurred_us AS us FROM event
-  WHERE (occurred_us, stream, event) > ($1::bigint, $2::bigint, $3::bigint)
-    AND (occurred_us, stream, event) <= ($4::bigint, $5::bigint, $6::bigint) AND NOT ${IS_KEPT}
+function isKept(linked: string, ofEvent: string, atLast = ''): string {
+  return `EXISTS (
+    SELECT 1 FROM ${linked} JOIN alert ON alert.alert = linked.alert
+    WHERE ${ofEvent} alert.state = 'firing' AND (
+      EXISTS (SELECT 1 FROM changed_alert WHERE changed_alert.alert = alert.alert)
+      OR linked.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
+      OR linked.seq > coalesce((
+        SELECT min(notified_seq) FROM group_member
+        WHERE group_member.alert = alert.alert AND sort <> 'fallback'
+          AND NOT (sort = 'escalation' AND notified_state <> 'none')
+        HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0))
+    ${atLast})`;
+}
+
+const oldEvents = (engine: Sql['engine']) => `SELECT event, stream, occurred_us AS us
+  FROM event /* INDEXED BY event_by_age */
+  WHERE occurred_us <= $4 AND (occurred_us, stream, event) > ($1::bigint, $2::bigint, $3::bigint)
+    AND (occurred_us, stream, event) <= ($4::bigint, $5::bigint, $6::bigint) AND NOT ${IS_KEPT[engine]}
   ORDER BY occurred_us, stream, event LIMIT $7`;
-const LAST_LOOKED_AT = `SELECT event, stream, occurred_us AS us FROM event
+const LAST_LOOKED_AT = `SELECT event, stream, occurred_us AS us FROM event /* INDEXED BY event_by_age */
   WHERE occurred_us < $1 AND (occurred_us, stream, event) > ($2::bigint, $3::bigint, $4::bigint)
   ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`;
 
@@ -68,34 +79,45 @@ const OF_EVENTS = [
  * Polls of Flights go by their start, which is not in their events. Rows beyond the cursor had an instant in the
  * future, which says nothing about other rows.
  */
-const PRUNED_UP_TO = `UPDATE stream SET pruned_us = least(given.us, cursor_us)
-  FROM ${given('stream bigint, us bigint', { from: 2 })}
-  WHERE stream.stream = given.stream AND (feed = 'flight') = $1::boolean AND pruned_us < least(given.us, cursor_us)`;
+const PRUNED_UP_TO: RowStatement = {
+  columns: 'stream bigint, us bigint, is_flight integer',
+  text: (given) => `UPDATE stream SET pruned_us = least(given.us, cursor_us) FROM ${given}
+    WHERE stream.stream = given.stream AND (feed = 'flight') = (given.is_flight = 1)
+      AND pruned_us < least(given.us, cursor_us)`,
+};
 
 /**
  * A Flight without a start is not covered by `pruned_us`. The service may list it as long as its Bird exists, and
  * only its record shows that it is not new.
  */
 const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
-  SELECT stream, started_us, id FROM flight
+  SELECT stream, started_us, id FROM flight /* INDEXED BY flight_ended */
   WHERE started_us = 0 AND open = 0 AND ended_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN bird USING (region, bird_id)
     WHERE stream.stream = flight.stream AND bird.present = 1)
   LIMIT $2)`;
 
-/** Deletes from tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
-const SIMPLE = [
-  'DELETE FROM quarantine WHERE entry = ANY(ARRAY(SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2))',
-  'DELETE FROM silence WHERE id = ANY(ARRAY(SELECT id FROM silence WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2))',
-  `DELETE FROM episode WHERE (alert_id, starts_us) IN (
-     SELECT alert_id, starts_us FROM episode WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
-  'DELETE FROM write_request WHERE seq = ANY(ARRAY(SELECT seq FROM write_request WHERE at_us < $1 ORDER BY at_us LIMIT $2))',
-  `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
-     SELECT region, nest_id, hour FROM nest_hour WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
-];
+/**
+ * Deletes from tables that nothing refers to: what is older than `$1`, up to `$2` rows. An array is evaluated once; on
+ * a server a subquery may be evaluated for each row if the table is taken for small.
+ */
+function simple(engine: Sql['engine']): string[] {
+  const among = (select: string) => (engine === 'sqlite' ? `IN (${select})` : `= ANY(ARRAY(${select}))`);
+  return [
+    `DELETE FROM quarantine WHERE entry ${among('SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2')}`,
+    `DELETE FROM silence WHERE id ${among('SELECT id FROM silence /* INDEXED BY silence_by_end */ WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2')}`,
+    `DELETE FROM episode WHERE (alert_id, starts_us) IN (
+       SELECT alert_id, starts_us FROM episode /* INDEXED BY episode_by_age */
+       WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
+    `DELETE FROM write_request WHERE seq ${among('SELECT seq FROM write_request /* INDEXED BY write_request_by_age */ WHERE at_us < $1 ORDER BY at_us LIMIT $2')}`,
+    `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
+       SELECT region, nest_id, hour FROM nest_hour /* INDEXED BY nest_hour_by_age */
+       WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
+  ];
+}
 
 /** A Bird with events is kept, because a firing alert may keep those. */
-const GONE_BIRDS = `SELECT region, bird_id FROM bird
+const GONE_BIRDS = `SELECT region, bird_id FROM bird /* INDEXED BY bird_gone */
   WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
     SELECT 1 FROM stream JOIN event USING (stream)
     WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight') AND stream.bird_id = bird.bird_id)
@@ -104,20 +126,26 @@ const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) 
     SELECT started_us, id FROM flight WHERE stream = $1 LIMIT $2)
   RETURNING stream, started_us AS us, open, ends`;
 const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
-    SELECT region, nest_id FROM nest
+    SELECT region, nest_id FROM nest /* INDEXED BY nest_gone */
     WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
-      SELECT 1 FROM bird WHERE bird.region = nest.region AND bird.nest_id = nest.nest_id)
+      SELECT 1 FROM bird /* INDEXED BY bird_of_nest */ WHERE bird.region = nest.region AND bird.nest_id = nest.nest_id)
     ORDER BY gone_us LIMIT $2)
   RETURNING region, nest_id`;
+/** The members of a Nest are deleted with it. */
+const GONE_MEMBERS: RowStatement = {
+  columns: 'region text, nest_id text',
+  text: (given) =>
+    `DELETE FROM nest_members WHERE (region, nest_id) IN (SELECT region, nest_id FROM ${given})`,
+};
 
-export class PostgresPrune {
-  readonly #statements: Statements;
+export class Prune {
+  readonly #sql: Sql;
   readonly #counts: DeliveryCounts;
   /** How far the last step looked. The next one continues there, so that kept events are not scanned again. */
   #lookedAt = FIRST;
 
-  constructor(statements: Statements, counts: DeliveryCounts) {
-    this.#statements = statements;
+  constructor(sql: Sql, counts: DeliveryCounts) {
+    this.#sql = sql;
     this.#counts = counts;
   }
 
@@ -126,10 +154,10 @@ export class PostgresPrune {
     const steps = [
       (left: number) => this.#pruneEvents(beforeUs, left),
       (left: number) => this.#pruneFlights(beforeUs, left),
-      (left: number) => this.#statements.run(UNDATED, beforeUs, left),
+      (left: number) => this.#sql.run(UNDATED, beforeUs, left),
       (left: number) => this.#pruneDeliveries(beforeUs, left),
       (left: number) => this.#pruneSuppressions(beforeUs, left),
-      ...SIMPLE.map((sql) => (left: number) => this.#statements.run(sql, beforeUs, left)),
+      ...simple(this.#sql.engine).map((text) => (left: number) => this.#sql.run(text, beforeUs, left)),
       (left: number) => this.#pruneBirds(beforeUs, left),
       (left: number) => this.#pruneNests(beforeUs, left),
     ];
@@ -140,10 +168,10 @@ export class PostgresPrune {
 
   async #pruneEvents(beforeUs: number, limit: number): Promise<number> {
     const { us, stream, event } = this.#lookedAt;
-    const end = await this.#statements.first<EventPlace>(LAST_LOOKED_AT, beforeUs, us, stream, event);
+    const end = await this.#sql.first<EventPlace>(LAST_LOOKED_AT, beforeUs, us, stream, event);
     const to = end ?? { us: beforeUs, stream: 0, event: 0 };
-    const old = await this.#statements.rows<EventPlace>(
-      OLD_EVENTS,
+    const old = await this.#sql.rows<EventPlace>(
+      oldEvents(this.#sql.engine),
       us,
       stream,
       event,
@@ -155,15 +183,15 @@ export class PostgresPrune {
     this.#lookedAt = old.length === limit ? old.at(-1)! : (end ?? FIRST);
     if (old.length === 0) return 0;
     const numbers = old.map((row) => row.event);
-    for (const sql of OF_EVENTS) await this.#statements.run(sql, numbers);
+    for (const sql of OF_EVENTS) await this.#sql.run(sql, numbers);
     await this.#remember(old, false);
     return old.length;
   }
 
   async #pruneFlights(beforeUs: number, limit: number): Promise<number> {
-    const landed = await this.#statements.rows<Pruned>(
+    const landed = await this.#sql.rows<Pruned>(
       `DELETE FROM flight WHERE (stream, started_us, id) IN (
-         SELECT stream, started_us, id FROM flight
+         SELECT stream, started_us, id FROM flight /* INDEXED BY flight_ended */
          WHERE started_us < $1 AND started_us <> 0 AND open = 0 ORDER BY started_us LIMIT $2)
        RETURNING stream, started_us AS us`,
       beforeUs,
@@ -174,30 +202,31 @@ export class PostgresPrune {
   }
 
   async #pruneDeliveries(beforeUs: number, limit: number): Promise<number> {
-    const settled = await this.#statements.rows<{
+    const settled = await this.#sql.rows<{
       notification: number;
       receiver: string;
       state: DeliveryState;
     }>(
       `DELETE FROM delivery WHERE seq IN (
-         SELECT seq FROM delivery WHERE settled_us > 0 AND settled_us < $1 ORDER BY settled_us LIMIT $2)
+         SELECT seq FROM delivery /* INDEXED BY delivery_settled */
+         WHERE settled_us > 0 AND settled_us < $1 ORDER BY settled_us LIMIT $2)
        RETURNING notification, receiver, state`,
       beforeUs,
       limit,
     );
     if (settled.length === 0) return 0;
     for (const { receiver, state } of settled) this.#counts.add(receiver, state, -1);
-    const gone = await this.#statements.rows<{ seq: number }>(
+    const gone = await this.#sql.rows<{ seq: number }>(
       `DELETE FROM notification WHERE seq = ANY($1::bigint[])
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.notification = notification.seq)
        RETURNING seq`,
       [...new Set(settled.map(({ notification }) => notification))],
     );
-    const listed = await this.#statements.rows<{ alert: number }>(
+    const listed = await this.#sql.rows<{ alert: number }>(
       'DELETE FROM notified_alert WHERE notification = ANY($1::bigint[]) RETURNING alert',
       gone.map(({ seq }) => seq),
     );
-    await this.#statements.run(
+    await this.#sql.run(
       `DELETE FROM former_alert WHERE alert = ANY($1::bigint[]) AND NOT EXISTS (
          SELECT 1 FROM notified_alert WHERE notified_alert.alert = former_alert.alert)`,
       listed.map(({ alert }) => alert),
@@ -206,14 +235,15 @@ export class PostgresPrune {
   }
 
   async #pruneSuppressions(beforeUs: number, limit: number): Promise<number> {
-    const old = await this.#statements.rows<{ suppression: number }>(
+    const old = await this.#sql.rows<{ suppression: number }>(
       `DELETE FROM suppression WHERE suppression IN (
-         SELECT suppression FROM suppression WHERE at_us < $1 ORDER BY at_us LIMIT $2)
+         SELECT suppression FROM suppression /* INDEXED BY suppression_by_age */
+         WHERE at_us < $1 ORDER BY at_us LIMIT $2)
        RETURNING suppression`,
       beforeUs,
       limit,
     );
-    await this.#statements.run(
+    await this.#sql.run(
       'DELETE FROM suppressed_event WHERE suppression = ANY($1::bigint[])',
       old.map(({ suppression }) => suppression),
     );
@@ -226,24 +256,16 @@ export class PostgresPrune {
    */
   async #pruneBirds(beforeUs: number, limit: number): Promise<number> {
     let left = limit;
-    const birds = await this.#statements.rows<{ region: string; bird_id: string }>(
-      GONE_BIRDS,
-      beforeUs,
-      limit,
-    );
+    const birds = await this.#sql.rows<{ region: string; bird_id: string }>(GONE_BIRDS, beforeUs, limit);
     for (const { region, bird_id: birdId } of birds) {
-      const streams = await this.#statements.rows<{ stream: number }>(
+      const streams = await this.#sql.rows<{ stream: number }>(
         `SELECT stream FROM stream WHERE region = $1 AND feed IN ('bird_log', 'flight') AND bird_id = $2`,
         region,
         birdId,
       );
       for (const { stream } of streams) left -= await this.#pruneStream(stream, left);
       if (left <= 0) return limit;
-      left -= await this.#statements.run(
-        'DELETE FROM bird WHERE region = $1 AND bird_id = $2',
-        region,
-        birdId,
-      );
+      left -= await this.#sql.run('DELETE FROM bird WHERE region = $1 AND bird_id = $2', region, birdId);
       if (left <= 0) return limit;
     }
     return limit - left;
@@ -252,32 +274,21 @@ export class PostgresPrune {
   /** Deletes up to `limit` Flights and, after the last of them, the audit; returns how many rows were deleted. */
   async #pruneStream(stream: number, limit: number): Promise<number> {
     if (limit <= 0) return 0;
-    const gone = await this.#statements.rows<Pruned & { open: number; ends: number }>(
-      GONE_FLIGHTS,
-      stream,
-      limit,
-    );
+    const gone = await this.#sql.rows<Pruned & { open: number; ends: number }>(GONE_FLIGHTS, stream, limit);
     // Nobody was notified of a Flight that never ended, so it may count as new if its Bird comes back.
     await this.#remember(
       gone.filter(({ open, ends }) => open === 0 || ends > 0),
       true,
     );
     if (gone.length === limit) return gone.length;
-    return gone.length + (await this.#statements.run('DELETE FROM audit WHERE stream = $1', stream));
+    return gone.length + (await this.#sql.run('DELETE FROM audit WHERE stream = $1', stream));
   }
 
   async #pruneNests(beforeUs: number, limit: number): Promise<number> {
-    const gone = await this.#statements.rows<{ region: string; nest_id: string }>(
-      GONE_NESTS,
-      beforeUs,
-      limit,
-    );
-    // The members of a Nest are deleted with it.
-    await this.#statements.run(
-      `DELETE FROM nest_members USING ${given('region text, nest_id text')}
-       WHERE nest_members.region = given.region AND nest_members.nest_id = given.nest_id`,
-      gone.map(({ region }) => region),
-      gone.map(({ nest_id }) => nest_id),
+    const gone = await this.#sql.rows<{ region: string; nest_id: string }>(GONE_NESTS, beforeUs, limit);
+    await this.#sql.write(
+      GONE_MEMBERS,
+      gone.map(({ region, nest_id }) => [region, nest_id]),
     );
     return gone.length;
   }
@@ -287,6 +298,7 @@ export class PostgresPrune {
     if (pruned.length === 0) return;
     const newestUs = new Map<number, number>();
     for (const { stream, us } of pruned) newestUs.set(stream, Math.max(us, newestUs.get(stream) ?? 0));
-    await this.#statements.run(PRUNED_UP_TO, areFlights, ...columnsOf(2, [...newestUs]));
+    const rows = [...newestUs].map(([stream, us]) => [stream, us, areFlights ? 1 : 0]);
+    await this.#sql.write(PRUNED_UP_TO, rows);
   }
 }

@@ -1,7 +1,7 @@
-import type { FlightRecord, FlightStore } from '../flight-store.ts';
-import { type FlightRow, flightOf, outcomeOf } from '../rows/flight-row.ts';
+import type { FlightRecord, FlightStore } from '../../flight-store.ts';
+import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
+import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from './bird-standing.ts';
-import { lastOfEach, type RowStatement, type Sql } from './sql.ts';
 
 const PUT: RowStatement = {
   columns:

@@ -3,8 +3,8 @@
  * else. Whoever writes deliveries reports the changes here; they are written once, at the end of the transaction.
  * Triggers would work row by row, and make SQLite copy each page that the statement touches.
  */
-import type { DeliveryState } from '../outbox-store.ts';
-import type { RowStatement, Sql } from './sql.ts';
+import type { DeliveryState } from '../../outbox-store.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 const PUT: RowStatement = {
   columns: 'receiver text, state text, count bigint, part integer',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { QuarantinedEntry, StreamStore } from '../stream-store.ts';
-import type { RowStatement, Sql } from './sql.ts';
+import type { QuarantinedEntry, StreamStore } from '../../stream-store.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 /**
  * How many texts of one stream are kept, each as long as an answer may be. The newest are kept: the service still

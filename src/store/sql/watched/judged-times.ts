@@ -1,12 +1,12 @@
-import type { OverdueStore } from '../overdue-store.ts';
-import { type AlertRow, alertOf } from '../rows/alert-row.ts';
+import type { OverdueStore } from '../../overdue-store.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import {
   type BirdToJudgeRow,
   birdToJudge,
   type FlightToJudgeRow,
   flightToJudge,
-} from '../rows/overdue-row.ts';
-import type { RowStatement, Sql } from './sql.ts';
+} from '../../rows/overdue-row.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
     bird.name AS bird, nest.name AS nest

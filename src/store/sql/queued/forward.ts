@@ -1,6 +1,6 @@
-import type { Event } from '../../domain/alert/event.ts';
-import type { ForwardStore } from '../forward-store.ts';
-import type { RowStatement, Sql } from './sql.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import type { ForwardStore } from '../../forward-store.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 /** SQLite has no sequence for a table without a number of its own. */
 const QUEUE: { readonly [engine in Sql['engine']]: RowStatement } = {

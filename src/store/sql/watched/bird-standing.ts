@@ -2,11 +2,11 @@
  * Keeps each Bird's standing in its row: its last Flight, how its last finished Flight (failed or succeeded) ended,
  * and how many alerts about it fire. So a list of ten thousand Birds, those in trouble first, is read from one index.
  */
-import { birdOfScope } from '../../domain/alert/fact.ts';
-import type { FlightRecord } from '../flight-store.ts';
-import { decidesStanding, latestFlight } from '../rows/flight-row.ts';
+import { birdOfScope } from '../../../domain/alert/fact.ts';
+import type { FlightRecord } from '../../flight-store.ts';
+import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 import { firingAlerts } from './firing-alerts.ts';
-import type { RowStatement, Sql } from './sql.ts';
 
 const OF_STREAM =
   'stream.stream = given.stream AND bird.region = stream.region AND bird.bird_id = stream.bird_id';

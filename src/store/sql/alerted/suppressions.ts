@@ -1,7 +1,7 @@
-import type { Suppression } from '../../domain/muting/suppression.ts';
-import { type SuppressionRow, suppressionOf } from '../rows/suppression-row.ts';
-import type { SuppressionStore } from '../suppression-store.ts';
-import type { RowStatement, Sql } from './sql.ts';
+import type { Suppression } from '../../../domain/muting/suppression.ts';
+import { type SuppressionRow, suppressionOf } from '../../rows/suppression-row.ts';
+import type { SuppressionStore } from '../../suppression-store.ts';
+import type { RowStatement, Sql } from '../sql.ts';
 
 const COLUMNS =
   'alert_id text, after_seq bigint, last_seq bigint, group_key text, receiver text, reason text, detail text, at_us bigint';

@@ -1,9 +1,9 @@
-import type { Fault } from '../../domain/alert/fault.ts';
-import type { Troubles, TroublesStore } from '../fault-store.ts';
-import type { QuarantinedFeed } from '../stream-store.ts';
-import type { DeliveryCounts } from './delivery-counts.ts';
+import type { Fault } from '../../../domain/alert/fault.ts';
+import type { Troubles, TroublesStore } from '../../fault-store.ts';
+import type { QuarantinedFeed } from '../../stream-store.ts';
+import type { DeliveryCounts } from '../queued/delivery-counts.ts';
+import type { Sql } from '../sql.ts';
 import { FAULT_LASTS_US, LASTING_FAULT } from './noted-faults.ts';
-import type { Sql } from './sql.ts';
 
 /** Each row is one of several things; `what` says which, and so what the other columns mean. */
 interface Row {

@@ -1,7 +1,7 @@
-import { knownMatcher } from '../../domain/matchers/matcher.ts';
-import type { Silence } from '../../domain/muting/silence.ts';
-import type { SilenceStore } from '../silence-store.ts';
-import { lastOfEach, type Sql, upsertRows } from './sql.ts';
+import { knownMatcher } from '../../../domain/matchers/matcher.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
+import type { SilenceStore } from '../../silence-store.ts';
+import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 
 interface SilenceRow {
   readonly id: string;

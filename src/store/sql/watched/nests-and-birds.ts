@@ -1,9 +1,9 @@
-import type { Clock } from '../../time/clock.ts';
-import type { InventoryStore } from '../inventory-store.ts';
-import { type BirdRow, birdOf, type NestRow, nestOf } from '../rows/inventory-row.ts';
-import { foldedText } from '../texts/folded-text.ts';
+import type { Clock } from '../../../time/clock.ts';
+import type { InventoryStore } from '../../inventory-store.ts';
+import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
+import { foldedText } from '../../texts/folded-text.ts';
+import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { firingAlerts } from './firing-alerts.ts';
-import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from './sql.ts';
 
 const PUT_MEMBERS = upsertRows(
   'nest_members',

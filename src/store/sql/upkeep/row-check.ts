@@ -4,10 +4,10 @@
  * on it is repaired, so that everything else continues. Rows are checked here rather than by SQL: a server cannot read
  * all JSON that may be stored.
  */
-import type { Fault } from '../../domain/alert/fault.ts';
-import { DELIVERY_STATES } from '../outbox-store.ts';
-import { firingAlerts } from './firing-alerts.ts';
-import type { Sql } from './sql.ts';
+import type { Fault } from '../../../domain/alert/fault.ts';
+import { DELIVERY_STATES } from '../../outbox-store.ts';
+import type { Sql } from '../sql.ts';
+import { firingAlerts } from '../watched/firing-alerts.ts';
 
 type Type = 'text' | 'number' | 'list' | 'object';
 type Shape = ReadonlyMap<string, Type>;

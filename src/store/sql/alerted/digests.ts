@@ -1,15 +1,15 @@
-import type { Digest, EndedSilenced, Episode } from '../../domain/digest/digest.ts';
-import type { EndedFlight } from '../../domain/digest/flight-tally.ts';
-import type { DigestRecord, DigestStore } from '../digest-store.ts';
+import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
+import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
+import type { DigestRecord, DigestStore } from '../../digest-store.ts';
 import {
   type EndedFlightRow,
   type EndedSilencedRow,
   endedFlightOf,
   endedSilencedOf,
   MAX_SIGNED_MESSAGE,
-} from '../rows/digest-row.ts';
-import { beginningSql } from '../texts/text-beginning.ts';
-import type { Sql } from './sql.ts';
+} from '../../rows/digest-row.ts';
+import { beginningSql } from '../../texts/text-beginning.ts';
+import type { Sql } from '../sql.ts';
 
 /**
  * On a server another replica may be about to commit an event with a smaller number, which this transaction cannot see.

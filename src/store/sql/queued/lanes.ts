@@ -6,8 +6,8 @@
  * of its recipients have not accepted it, so that one full mailbox does not delay what is next for the others, and
  * when it fails alone (`delivery/isolated-failure.ts`).
  */
-import type { Lane } from '../outbox-store.ts';
-import { lastOfEach, type RowStatement, type Sql } from './sql.ts';
+import type { Lane } from '../../outbox-store.ts';
+import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 
 /** The condition of the partial index `delivery_lane`; SQLite uses the index only if the text is identical. */
 const UNSETTLED = "delivery.lane <> '' AND delivery.state IN ('pending', 'leased', 'retry', 'ambiguous')";

@@ -6,10 +6,10 @@ import {
   RECOVERED_AFTER_US,
   type Settlement,
   TRIED_EVERY_US,
-} from '../outbox-store.ts';
-import { outcomeToRecord } from '../rows/late-attempt.ts';
+} from '../../outbox-store.ts';
+import { outcomeToRecord } from '../../rows/late-attempt.ts';
+import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlLanes } from './lanes.ts';
-import { lastOfEach, type RowStatement, type Sql } from './sql.ts';
 
 /** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
 const CLAIMABLE = "delivery.turn = 1 AND delivery.state IN ('pending', 'retry', 'ambiguous')";
