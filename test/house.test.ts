@@ -128,8 +128,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   // What both engines store by the same statements.
   'store/sql/watched': [],
-  'store/sql/queued': [],
-  'store/sql/alerted': [],
+  'store/sql/queued': ['store/sql/watched'],
+  'store/sql/alerted': ['store/sql/watched'],
   'store/sql/upkeep': ['store/sql/queued', 'store/sql/watched'],
   'store/postgres/watched': [],
   'store/postgres/alerted': ['store/postgres/watched'],

@@ -41,6 +41,7 @@ import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { FaultStore } from '../fault-store.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
+import { createAlerts } from '../sql/alerted/alerts.ts';
 import { createDigests } from '../sql/alerted/digests.ts';
 import { SqlGroups } from '../sql/alerted/groups.ts';
 import { createSilences } from '../sql/alerted/silences.ts';
@@ -54,12 +55,15 @@ import { createUpkeep } from '../sql/upkeep/upkeep.ts';
 import { createWrites } from '../sql/upkeep/writes.ts';
 import { createAudits } from '../sql/watched/audits.ts';
 import { BirdStanding } from '../sql/watched/bird-standing.ts';
+import { createBirds } from '../sql/watched/birds.ts';
+import { SqlEvents } from '../sql/watched/events.ts';
+import { SqlStreams } from '../sql/watched/feed-streams.ts';
 import { createFlights } from '../sql/watched/flights.ts';
 import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
-import { PostgresAlerts } from './alerted/postgres-alerts.ts';
+import { PostgresAlertPages } from './alerted/postgres-alert-pages.ts';
 import { HoldingStatements } from './holding-statements.ts';
 import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
@@ -72,9 +76,9 @@ import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
-import { PostgresBirds } from './watched/postgres-birds.ts';
-import { PostgresEvents } from './watched/postgres-events.ts';
-import { PostgresStreams } from './watched/postgres-streams.ts';
+import { PostgresBirdPages } from './watched/postgres-bird-pages.ts';
+import { PostgresEventPages } from './watched/postgres-event-pages.ts';
+import { PostgresFlightPages } from './watched/postgres-flight-pages.ts';
 
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
@@ -337,8 +341,8 @@ interface Repositories {
 function createRepositories(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
   const sql = new PostgresSql(statements, statements);
-  const streams = new PostgresStreams(statements, sql);
-  const events = new PostgresEvents(statements, streams);
+  const streams = new SqlStreams(sql);
+  const events = new SqlEvents(sql, streams, (ofFlight) => new PostgresEventPages(statements, ofFlight));
   const counts = new DeliveryCounts(sql, () => session.slot);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -356,9 +360,9 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       events,
       flights: createFlights(sql, standing),
       audits: createAudits(sql),
-      birds: new PostgresBirds(statements, events),
+      birds: createBirds(sql, events, new PostgresBirdPages(statements), new PostgresFlightPages(statements)),
       overdue: createOverdue(sql),
-      alerts: new PostgresAlerts(statements, events, standing, groups),
+      alerts: createAlerts(sql, { events, standing, groups }, new PostgresAlertPages(statements, events)),
       groups,
       silences: createSilences(sql),
       suppressions: createSuppressions(sql, events),

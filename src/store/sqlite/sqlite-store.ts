@@ -4,6 +4,7 @@ import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { FaultStore } from '../fault-store.ts';
+import { createAlerts } from '../sql/alerted/alerts.ts';
 import { createDigests } from '../sql/alerted/digests.ts';
 import { SqlGroups } from '../sql/alerted/groups.ts';
 import { createSilences } from '../sql/alerted/silences.ts';
@@ -17,12 +18,15 @@ import { createUpkeep } from '../sql/upkeep/upkeep.ts';
 import { createWrites } from '../sql/upkeep/writes.ts';
 import { createAudits } from '../sql/watched/audits.ts';
 import { BirdStanding } from '../sql/watched/bird-standing.ts';
+import { createBirds } from '../sql/watched/birds.ts';
+import { SqlEvents } from '../sql/watched/events.ts';
+import { SqlStreams } from '../sql/watched/feed-streams.ts';
 import { createFlights } from '../sql/watched/flights.ts';
 import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
-import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
+import { AlertPages } from './alerted/alert-pages.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
@@ -32,9 +36,9 @@ import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
-import { SqliteBirds } from './watched/sqlite-birds.ts';
-import { SqliteEvents } from './watched/sqlite-events.ts';
-import { SqliteStreams } from './watched/sqlite-streams.ts';
+import { BirdPages } from './watched/bird-pages.ts';
+import { EventPages } from './watched/event-pages.ts';
+import { FlightPages } from './watched/flight-pages.ts';
 import { type LockPatience, whenFree } from './when-free.ts';
 
 interface SqliteStoreOptions extends LockPatience {
@@ -237,8 +241,8 @@ interface Repositories {
 
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
   const sql = new SqliteSql(connection, turn);
-  const streams = new SqliteStreams(connection, sql);
-  const events = new SqliteEvents(connection, streams);
+  const streams = new SqlStreams(sql);
+  const events = new SqlEvents(sql, streams, (ofFlight) => new EventPages(connection, ofFlight));
   const counts = new DeliveryCounts(sql, () => 0);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -253,9 +257,9 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       events,
       flights: createFlights(sql, standing),
       audits: createAudits(sql),
-      birds: new SqliteBirds(connection, events),
+      birds: createBirds(sql, events, new BirdPages(connection), new FlightPages(connection)),
       overdue: createOverdue(sql),
-      alerts: new SqliteAlerts(connection, events, standing, groups, turn),
+      alerts: createAlerts(sql, { events, standing, groups }, new AlertPages(connection, events, turn)),
       groups,
       silences: createSilences(sql),
       suppressions: createSuppressions(sql, events),

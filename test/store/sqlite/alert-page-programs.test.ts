@@ -1,10 +1,11 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
+import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
 import { AlertPages } from '../../../src/store/sqlite/alerted/alert-pages.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
-import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts';
-import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
+import { EventPages } from '../../../src/store/sqlite/watched/event-pages.ts';
 import { NOW_US } from '../contract/sample-records.ts';
 
 /** What SQLite does for a statement: at a cursor `p1`, of a table or a column `p2`, among others. */
@@ -27,7 +28,8 @@ function openPages() {
       return inner.prepare<Row>(sql);
     },
   };
-  const events = new SqliteEvents(noting, new SqliteStreams(noting, new SqliteSql(noting, async () => {})));
+  const sql = new SqliteSql(noting, async () => {});
+  const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(noting, ofFlight));
   const pages = new AlertPages(noting, events, async () => {});
   return { inner, pages, asked };
 }
@@ -46,11 +48,12 @@ test.each([true, false, undefined])(
         return inner.prepare<Row>(sql);
       },
     };
-    const events = new SqliteEvents(noting, new SqliteStreams(noting, new SqliteSql(noting, async () => {})));
+    const sql = new SqliteSql(noting, async () => {});
+    const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(noting, ofFlight));
     const pages = new AlertPages(noting, events, async () => {});
     const query = { nowUs: NOW_US, limit: 10, isAcknowledged };
-    pages.page({ ...query, order: 'severest' });
-    pages.page({ ...query, order: 'newest', state: 'firing' });
+    await pages.page({ ...query, order: 'severest' });
+    await pages.page({ ...query, order: 'newest', state: 'firing' });
     await pages.causes(query);
     const looking = asked.filter((sql) => sql.includes('acknowledged'));
     expect(looking).toHaveLength(4);
@@ -68,7 +71,7 @@ test.each([true, false, undefined])(
   },
 );
 
-test('alerts are sorted by their sort keys only, without their texts', () => {
+test('alerts are sorted by their sort keys only, without their texts', async () => {
   const { inner, pages, asked } = openPages();
   const table = inner
     .prepare<{ cid: number }>("SELECT cid FROM pragma_table_info('alert') WHERE name = 'body'")
@@ -76,7 +79,7 @@ test('alerts are sorted by their sort keys only, without their texts', () => {
   const root = inner
     .prepare<{ rootpage: number }>("SELECT rootpage FROM sqlite_schema WHERE name = 'alert'")
     .get()!;
-  for (const order of ['severest', 'newest'] as const) pages.page({ nowUs: NOW_US, limit: 10, order });
+  for (const order of ['severest', 'newest'] as const) await pages.page({ nowUs: NOW_US, limit: 10, order });
   const paging = asked.filter((sql) => sql.includes('place0'));
   expect(paging).toHaveLength(2);
   for (const sql of paging) {

@@ -1,12 +1,13 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DeliveryCounts } from '../../../src/store/sql/queued/delivery-counts.ts';
+import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
+import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
 import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
-import { SqliteEvents } from '../../../src/store/sqlite/watched/sqlite-events.ts';
-import { SqliteStreams } from '../../../src/store/sqlite/watched/sqlite-streams.ts';
+import { EventPages } from '../../../src/store/sqlite/watched/event-pages.ts';
 import { delivery, event } from '../contract/sample-records.ts';
 
 const PARTS = 8;
@@ -35,7 +36,7 @@ test('the parts of a large notification are not all held to be written at once',
     },
   };
   const sql = new SqliteSql(counting, async () => {});
-  const events = new SqliteEvents(counting, new SqliteStreams(counting, sql));
+  const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(counting, ofFlight));
   const counts = new DeliveryCounts(sql, () => 0);
   const notified = new NotifiedEvents(counting, events, counts, async () => {});
   const outbox = new SqliteOutbox(

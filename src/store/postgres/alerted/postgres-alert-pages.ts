@@ -6,9 +6,9 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from '../watched/postgres-conditions.ts';
-import type { PostgresEvents } from '../watched/postgres-events.ts';
 
 interface PageRow {
   readonly body: string;
@@ -43,9 +43,9 @@ const ORDERS = {
 
 export class PostgresAlertPages {
   readonly #statements: Statements;
-  readonly #events: PostgresEvents;
+  readonly #events: SqlEvents;
 
-  constructor(statements: Statements, events: PostgresEvents) {
+  constructor(statements: Statements, events: SqlEvents) {
     this.#statements = statements;
     this.#events = events;
   }

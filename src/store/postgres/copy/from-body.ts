@@ -4,7 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { ColumnValue } from '../../copy/table-rows.ts';
-import { fromAlertBody } from '../alerted/postgres-alerts.ts';
+import { fromAlertBody } from '../../sql/alerted/alerts.ts';
 
 interface FromBody {
   readonly columns: readonly string[];

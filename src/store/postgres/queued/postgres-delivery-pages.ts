@@ -5,18 +5,18 @@
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from '../watched/postgres-conditions.ts';
-import type { PostgresEvents } from '../watched/postgres-events.ts';
 
 const MAX_PAGE = 1000;
 const MAX_LOOKED_AT = 20_000;
 
 export class PostgresDeliveryPages {
   readonly #statements: Statements;
-  readonly #events: PostgresEvents;
+  readonly #events: SqlEvents;
 
-  constructor(statements: Statements, events: PostgresEvents) {
+  constructor(statements: Statements, events: SqlEvents) {
     this.#statements = statements;
     this.#events = events;
   }

@@ -11,8 +11,8 @@ import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
-import type { PostgresEvents } from '../watched/postgres-events.ts';
 
 interface NotificationRow {
   readonly seq: number;
@@ -66,12 +66,12 @@ async function noteEvents(statements: Statements, rows: readonly (readonly numbe
 
 export class PostgresNotified {
   readonly #statements: Statements;
-  readonly #events: PostgresEvents;
+  readonly #events: SqlEvents;
   readonly #counts: DeliveryCounts;
   /** For each receiver the batch with the greatest numbers recorded here, and the last of those numbers. */
   readonly #latest = new Map<string, { readonly batch: number; readonly last: number }>();
 
-  constructor(statements: Statements, events: PostgresEvents, counts: DeliveryCounts) {
+  constructor(statements: Statements, events: SqlEvents, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#events = events;
     this.#counts = counts;

@@ -15,10 +15,10 @@ import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../
 import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import { SqlLanes } from '../../sql/queued/lanes.ts';
 import { SqlSettlements } from '../../sql/queued/settlements.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import type { HoldingStatements } from '../holding-statements.ts';
 import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
-import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';
 import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
 import { firstInLanes, LANE_IS_FREE } from './postgres-lanes.ts';
@@ -95,7 +95,7 @@ export class PostgresOutbox implements OutboxStore {
   #held: (Queued & { readonly covered: Covered })[] = [];
   #heldCharacters = 0;
 
-  constructor(statements: HoldingStatements, events: PostgresEvents, counts: DeliveryCounts) {
+  constructor(statements: HoldingStatements, events: SqlEvents, counts: DeliveryCounts) {
     this.#statements = statements;
     this.#counts = counts;
     this.#notified = new PostgresNotified(statements, events, counts);

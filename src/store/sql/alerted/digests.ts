@@ -13,7 +13,7 @@ import type { Sql } from '../sql.ts';
 
 /**
  * On a server another replica may be about to commit an event with a smaller number, which this transaction cannot see.
- * Every transaction that writes events reads the digests (`postgres-events.ts`), and this one writes them. So if both
+ * Every transaction that writes events reads the digests (`../watched/events.ts`), and this one writes them. So if both
  * overlap, one of the two is retried, and the event either gets a number beyond `last` or is counted.
  */
 const TOUCHED = { sqlite: '', postgres: 'WITH touched AS (UPDATE digest SET body = body)' };

@@ -2,6 +2,7 @@ import type { Suppression } from '../../../domain/muting/suppression.ts';
 import { type SuppressionRow, suppressionOf } from '../../rows/suppression-row.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
+import type { SqlEvents } from '../watched/events.ts';
 
 const COLUMNS =
   'alert_id text, after_seq bigint, last_seq bigint, group_key text, receiver text, reason text, detail text, at_us bigint';
@@ -26,10 +27,7 @@ const LINK: RowStatement = {
     WHERE true ON CONFLICT DO NOTHING`,
 };
 
-export function createSuppressions(
-  sql: Sql,
-  events: { numberOfKey(key: string): number | undefined | Promise<number | undefined> },
-): SuppressionStore {
+export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKey'>): SuppressionStore {
   let held: Suppression[] = [];
   const holds = sql.hold({
     writes: ['suppression', 'suppressed_event'],

@@ -6,9 +6,9 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import type { Connection } from '../connection.ts';
 import { Conditions } from '../watched/page-conditions.ts';
-import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 interface PageRow {
   readonly body: string;
@@ -45,19 +45,19 @@ const ORDERS = {
 
 export class AlertPages {
   readonly #connection: Connection;
-  readonly #events: SqliteEvents;
+  readonly #events: SqlEvents;
   readonly #pause: () => Promise<void>;
 
   /** `pause` lets other work run. */
-  constructor(connection: Connection, events: SqliteEvents, pause: () => Promise<void>) {
+  constructor(connection: Connection, events: SqlEvents, pause: () => Promise<void>) {
     this.#connection = connection;
     this.#events = events;
     this.#pause = pause;
   }
 
-  page(query: AlertQuery): { alerts: Alert[]; next?: string } {
+  async page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const where = this.#conditions(query);
+    const where = await this.#conditions(query);
     if (query.cause !== undefined) where.add('cause = ?', query.cause);
     const after = new Conditions();
     if (query.cursor !== undefined) {
@@ -86,7 +86,7 @@ export class AlertPages {
   /** Firing alerts grouped by cause. The order changes with each alert, so pages are found by offset. */
   async causes(query: CauseQuery): Promise<CausePage> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const where = this.#conditions({ ...query, state: 'firing' });
+    const where = await this.#conditions({ ...query, state: 'firing' });
     const [skipped] = query.cursor === undefined ? [0] : parseCursor(query.cursor, ['number']);
     const rows = this.#connection
       .prepare<CauseRow>(
@@ -125,7 +125,7 @@ export class AlertPages {
       .all(nowUs, ...among.values, LATEST);
   }
 
-  #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Conditions {
+  async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<Conditions> {
     const { region, nest, bird, flight, name, severity, text, sinceUs, untilUs, state, isAcknowledged } =
       query;
     const where = new Conditions();
@@ -139,7 +139,7 @@ export class AlertPages {
     if (flight !== undefined) {
       where.add(
         'alert IN (SELECT alert_event.alert FROM alert_event WHERE event IN (SELECT value FROM json_each(?)))',
-        JSON.stringify(this.#events.numbersOfFlight(flight)),
+        JSON.stringify(await this.#events.numbersOfFlight(flight)),
       );
     }
     // Matches alerts that fired at some instant of that time.

@@ -5,23 +5,23 @@
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import type { Connection } from '../connection.ts';
 import { Conditions } from '../watched/page-conditions.ts';
-import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 const MAX_PAGE = 1000;
 const MAX_LOOKED_AT = 20_000;
 
 export class DeliveryPages {
   readonly #connection: Connection;
-  readonly #events: SqliteEvents;
+  readonly #events: SqlEvents;
 
-  constructor(connection: Connection, events: SqliteEvents) {
+  constructor(connection: Connection, events: SqlEvents) {
     this.#connection = connection;
     this.#events = events;
   }
 
-  page(query: DeliveryQuery): { deliveries: Delivery[]; next?: string } {
+  async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new Conditions();
     if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
@@ -34,7 +34,7 @@ export class DeliveryPages {
       .prepare<{ seq: number }>(`SELECT seq ${from} ${where.where} ORDER BY seq DESC LIMIT 1 OFFSET ?`)
       .get(...where.values, MAX_LOOKED_AT - 1);
     if (last) where.add('seq >= ?', last.seq);
-    this.#addContent(where, query);
+    await this.#addContent(where, query);
     const rows = this.#connection
       .prepare<DeliveryRow>(`SELECT * ${from} ${where.where} ORDER BY seq DESC LIMIT ?`)
       .all(...where.values, limit + 1);
@@ -43,7 +43,7 @@ export class DeliveryPages {
     return end ? { deliveries, next: formatCursor([end.seq]) } : { deliveries };
   }
 
-  #addContent(where: Conditions, query: DeliveryQuery): void {
+  async #addContent(where: Conditions, query: DeliveryQuery): Promise<void> {
     const { receiver, text, sinceUs, untilUs, region, nest, bird, flight, name, severity } = query;
     if (receiver !== undefined) where.add('receiver = ?', receiver);
     if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
@@ -65,7 +65,7 @@ export class DeliveryPages {
       where.add(
         `notification IN (SELECT notified_event.notification FROM notified_event
            WHERE event IN (SELECT value FROM json_each(?)))`,
-        JSON.stringify(this.#events.numbersOfFlight(flight)),
+        JSON.stringify(await this.#events.numbersOfFlight(flight)),
       );
     }
   }

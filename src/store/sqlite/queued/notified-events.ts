@@ -7,9 +7,9 @@ import type { Notification, NotifiedAlert } from '../../../domain/grouping/notif
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
-import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 interface NotificationRow {
   readonly seq: number;
@@ -31,7 +31,7 @@ export interface Covered {
 }
 
 export class NotifiedEvents {
-  readonly #events: SqliteEvents;
+  readonly #events: SqlEvents;
   readonly #counts: Pick<DeliveryCounts, 'receivers'>;
   readonly #pause: () => Promise<void>;
   readonly #write: ReturnType<typeof prepareWriting>;
@@ -40,7 +40,7 @@ export class NotifiedEvents {
   /** `pause` lets other work run. */
   constructor(
     connection: Connection,
-    events: SqliteEvents,
+    events: SqlEvents,
     counts: Pick<DeliveryCounts, 'receivers'>,
     pause: () => Promise<void>,
   ) {
@@ -55,22 +55,21 @@ export class NotifiedEvents {
    * What to record for the notification with this number: the events of `covers`, or by default those that it lists.
    * The latter are recorded at once.
    */
-  coveredBy(
+  async coveredBy(
     seq: number,
     notification: Notification,
     covers: readonly LinkedSpan[] | undefined,
-  ): Covered | undefined {
+  ): Promise<Covered | undefined> {
     // A digest counts events but covers none.
     if (notification.kind === 'digest') return undefined;
     if (notification.kind === 'forward' && !notification.isHalf) {
       const [first] = notification.events;
-      const number = first && this.#events.numberOf(first);
+      const [number] = first ? await this.#events.numbersOf([first]) : [];
       if (number !== undefined) this.#write.batch.run(number, notification.receiver, seq);
       return undefined;
     }
     const listed = notification.kind === 'forward' ? notification.events : eventsOf(notification.alerts);
-    for (const event of covers ? [] : listed) {
-      const number = this.#events.numberOf(event);
+    for (const number of covers ? [] : await this.#events.numbersOf(listed)) {
       if (number !== undefined) this.#write.one.run(number, seq);
     }
     if (notification.kind === 'forward') return undefined;
@@ -108,7 +107,7 @@ export class NotifiedEvents {
   }
 
   async ofEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
-    const number = this.#events.numberOfKey(key);
+    const number = await this.#events.numberOfKey(key);
     if (number === undefined) return [];
     const found: { notification: Notification; deliveries: Delivery[] }[] = [];
     const add = async (seq: number, notification: Notification) => {

@@ -17,9 +17,9 @@ import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
 import { SqlLanes } from '../../sql/queued/lanes.ts';
 import { SqlSettlements } from '../../sql/queued/settlements.ts';
 import type { Sql } from '../../sql/sql.ts';
+import type { SqlEvents } from '../../sql/watched/events.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
-import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
 import { DeliveryLanes } from './delivery-lanes.ts';
 import { DeliveryPages } from './delivery-pages.ts';
@@ -55,7 +55,7 @@ export class SqliteOutbox implements OutboxStore {
 
   constructor(
     connection: Connection,
-    events: SqliteEvents,
+    events: SqlEvents,
     notified: NotifiedEvents,
     counts: DeliveryCounts,
     sql: Sql,
@@ -94,7 +94,7 @@ export class SqliteOutbox implements OutboxStore {
     if (deliveries.length === 0) return;
     this.#lastNotification += 1;
     const seq = this.#lastNotification;
-    const covered = this.#notified.coveredBy(seq, notification, covers);
+    const covered = await this.#notified.coveredBy(seq, notification, covers);
     for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
     const body = JSON.stringify(notification);
     this.#held.push({ seq, body, covered, deliveries });

@@ -95,12 +95,12 @@ export class BirdPages {
     );
   }
 
-  find(region: string, birdId: string): BirdOverview | undefined {
+  async find(region: string, birdId: string): Promise<BirdOverview | undefined> {
     const row = this.#one.get(region, birdId);
     return row && this.#overview(row);
   }
 
-  page(query: BirdQuery): { birds: BirdOverview[]; next?: string } {
+  async page(query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const walked = new Conditions().add('bird.present = 1');
     if (query.standing !== undefined) walked.add('bird.trouble = ?', STANDINGS.indexOf(query.standing));
@@ -136,7 +136,7 @@ export class BirdPages {
     return birdOverviewOf(row, latest.reverse());
   }
 
-  nestPage(query: NestQuery): { nests: NestOverview[]; next?: string } {
+  async nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new Conditions().add('nest.present = 1').addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);

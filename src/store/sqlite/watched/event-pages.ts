@@ -9,7 +9,6 @@ import type { EventRow } from '../../rows/event-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection, Statement } from '../connection.ts';
 import { Conditions } from './page-conditions.ts';
-import type { SqliteStreams } from './sqlite-streams.ts';
 
 /** An event's place in the order of the pages. */
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
@@ -33,21 +32,20 @@ const PLACE = ['number', 'number', 'number'] as const;
 
 export class EventPages {
   readonly #connection: Connection;
-  readonly #streams: SqliteStreams;
-  readonly #ofFlight: (flightId: string) => number[];
+  readonly #ofFlight: (flightId: string) => Promise<number[]>;
   readonly #byNumber: Statement<EventRow>;
 
-  constructor(connection: Connection, streams: SqliteStreams, ofFlight: (flightId: string) => number[]) {
+  constructor(connection: Connection, ofFlight: (flightId: string) => Promise<number[]>) {
     this.#connection = connection;
-    this.#streams = streams;
     this.#ofFlight = ofFlight;
     this.#byNumber = connection.prepare('SELECT * FROM event WHERE event = ?');
   }
 
-  page(query: EventQuery): { readonly rows: EventRow[]; readonly next: string | undefined } {
+  async page(query: EventQuery): Promise<{ rows: EventRow[]; next: string | undefined }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_EVENTS);
     const within = withinTime(query);
-    if (query.flight !== undefined) return this.#pageOf(this.#ofFlight(query.flight), query, within, limit);
+    if (query.flight !== undefined)
+      return this.#pageOf(await this.#ofFlight(query.flight), query, within, limit);
     const streams = this.#birdStreams(query);
     if (streams !== undefined && streams.length <= FEW_STREAMS) {
       return this.#pageOfStreams(streams, query, within, limit);
@@ -148,8 +146,11 @@ export class EventPages {
     // A type begins with its feed, so rows of other feeds need not be read.
     const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
     if (region !== undefined || ofFeed !== undefined) {
-      const streams = JSON.stringify(this.#streams.ofKind(region, ofFeed));
-      within.add('+stream IN (SELECT value FROM json_each(?))', streams);
+      within.add(
+        '+stream IN (SELECT stream FROM stream WHERE region = coalesce(?, region) AND feed = coalesce(?, feed))',
+        region ?? null,
+        ofFeed ?? null,
+      );
     }
     if (type !== undefined) within.add('type = ?', type);
     if (name !== undefined || severity !== undefined) {

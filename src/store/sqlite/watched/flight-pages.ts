@@ -74,20 +74,20 @@ export class FlightPages {
     );
   }
 
-  find(region: string, flightId: string): FlightOverview | undefined {
+  async find(region: string, flightId: string): Promise<FlightOverview | undefined> {
     const row = this.#byId.get(foldedGuid(flightId), textList([region]), 1);
     return row && overviewOf(row);
   }
 
-  latest(region: string, birdId: string, limit: number): FlightOverview[] {
+  async latest(region: string, birdId: string, limit: number): Promise<FlightOverview[]> {
     return this.#latest.all(region, birdId, limit).map(overviewOf);
   }
 
-  failures(region: string, birdId: string, limit: number): FlightOverview[] {
+  async failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]> {
     return this.#failures.all(region, birdId, limit).map(overviewOf);
   }
 
-  page(query: FlightQuery): { flights: FlightOverview[]; next?: string } {
+  async page(query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const sources = this.#sources(query);
     let end: FlightPlace | undefined;

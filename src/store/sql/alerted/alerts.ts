@@ -1,0 +1,305 @@
+import type { Alert } from '../../../domain/alert/alert.ts';
+import { regionOfScope } from '../../../domain/alert/fact.ts';
+import type { Episode } from '../../../domain/digest/digest.ts';
+import type { AlertStore } from '../../alert-store.ts';
+import {
+  type AlertRow,
+  alertOf,
+  episodeOf,
+  foundBy,
+  type LabelsRow,
+  labelsPage,
+} from '../../rows/alert-row.ts';
+import { lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
+import type { BirdStanding } from '../watched/bird-standing.ts';
+import type { SqlEvents } from '../watched/events.ts';
+import { AlertEvents } from './alert-events.ts';
+import type { SqlGroups } from './groups.ts';
+
+type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
+
+const ON_BOTH = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
+  flaps_on integer, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
+  bird text, words text, body text`;
+/** A server cannot read all JSON that a body may hold, so it has columns that repeat parts of it. */
+const COLUMNS = {
+  sqlite: ON_BOTH,
+  postgres: `${ON_BOTH}, labels text, flight_id text, flight_started_us bigint`,
+};
+
+/** The number of a new alert: that of the process, as no other writes to the file, or the server's. */
+const NUMBER = { sqlite: 'given.alert', postgres: `nextval(pg_get_serial_sequence('alert', 'alert'))` };
+
+/** An alert's number stays its own as long as a notification that lists it is kept. */
+const put = (engine: Sql['engine']): RowStatement => {
+  const names = namesOf(COLUMNS[engine]);
+  return {
+    columns: `alert bigint, ${COLUMNS[engine]}`,
+    text: (given) => `INSERT INTO alert (alert, ${names.join(', ')})
+      SELECT coalesce((SELECT former_alert.alert FROM former_alert WHERE former_alert.id = given.id), ${NUMBER[engine]}),
+        ${names.map((name) => `given.${name}`).join(', ')}
+      FROM ${given} WHERE true
+      ON CONFLICT (id) DO UPDATE SET ${names
+        .slice(1)
+        .map((name) => `${name} = excluded.${name}`)
+        .join(', ')}`,
+  };
+};
+
+/** Numbers of deleted alerts are not reused. */
+const LAST_NUMBER = `SELECT max(alert) AS alert FROM (
+  SELECT max(alert) AS alert FROM alert UNION ALL SELECT max(alert) FROM former_alert)`;
+
+const PUT_EPISODES: RowStatement = {
+  columns: 'alert_id text, starts_us bigint, resolved_us bigint, body text',
+  text: (
+    given,
+  ) => `INSERT INTO episode (alert_id, starts_us, resolved_us, body) SELECT * FROM ${given} WHERE true
+    ON CONFLICT (alert_id, starts_us) DO UPDATE SET body = excluded.body`,
+};
+
+/**
+ * An alert that already waits keeps its position. Its row is written anyway: another replica that is just routing the
+ * alert has read its earlier state, and must not remove the row.
+ */
+const CHANGE: RowStatement = {
+  columns: 'at bigint, id text',
+  text: (given) => `INSERT INTO changed_alert (alert)
+    SELECT alert.alert FROM ${given} INNER JOIN alert USING (id) WHERE true ORDER BY at
+    ON CONFLICT (alert) DO UPDATE SET alert = excluded.alert`,
+};
+
+const NAMED = '(SELECT alert FROM alert WHERE id = ANY($1::text[]))';
+
+/** What refers to alerts, then the alerts themselves. */
+const DELETE = [
+  `DELETE FROM alert_event WHERE alert IN ${NAMED}`,
+  `DELETE FROM group_member WHERE alert IN ${NAMED}`,
+  `DELETE FROM changed_alert WHERE alert IN ${NAMED}`,
+  `INSERT INTO former_alert (alert, id) SELECT alert, id FROM alert
+   WHERE id = ANY($1::text[]) AND EXISTS (SELECT 1 FROM notified_alert WHERE notified_alert.alert = alert.alert)
+   ON CONFLICT DO NOTHING`,
+  'DELETE FROM alert WHERE id = ANY($1::text[])',
+];
+
+/** Many alerts may have started at the same instant; the bodies of those beyond the page are not read. */
+const FIRING = `SELECT body FROM alert JOIN (
+    SELECT alert FROM alert /* INDEXED BY alert_state */
+    WHERE state = 'firing' AND starts_us <= $1 AND (starts_us < $1 OR id > $2)
+    ORDER BY starts_us DESC, id LIMIT $3) AS page USING (alert)
+  ORDER BY starts_us DESC, id`;
+
+const LABELS = { sqlite: `body ->> '$.labels'`, postgres: 'labels' };
+const labelsOf = (engine: Sql['engine'], condition: string) =>
+  `SELECT alert, flaps_on, ${LABELS[engine]} AS labels FROM alert JOIN (
+     SELECT alert FROM alert /* INDEXED BY alert_firing */
+     WHERE state = 'firing' AND ${condition} AND alert > $1 ORDER BY alert LIMIT $2) AS page USING (alert)
+   ORDER BY alert`;
+
+/** An id begins with the name and a slash; 0 is the character after that. */
+const LAST_EPISODES = {
+  sqlite: `SELECT body, max(starts_us) FROM episode
+    WHERE alert_id > $1 || '/' AND alert_id < $1 || '0' AND body ->> '$.labels.region' = $2 GROUP BY alert_id`,
+  postgres: `SELECT DISTINCT ON (alert_id) body FROM episode
+    WHERE starts_with(alert_id, $1::text || '/') AND body::jsonb -> 'labels' ->> 'region' = $2
+    ORDER BY alert_id, starts_us DESC`,
+};
+
+export function createAlerts(
+  sql: Sql,
+  {
+    events,
+    standing,
+    groups,
+  }: { events: SqlEvents; standing: BirdStanding; groups: Pick<SqlGroups, 'forget'> },
+  pages: Pick<AlertStore, 'page' | 'causes'>,
+): AlertStore {
+  const linked = new AlertEvents(sql, events);
+  const putAlerts = put(sql.engine);
+  /** The last number this process gave. */
+  let lastNumber: number | undefined;
+
+  const alerts = async (text: string, ...parameters: readonly Parameter[]) =>
+    (await sql.rows<AlertRow>(text, ...parameters)).map(alertOf);
+
+  /** The first of as many numbers; a server gives its own. */
+  async function takeNumbers(count: number): Promise<number> {
+    if (sql.engine === 'postgres') return 0;
+    if (lastNumber === undefined) {
+      const newest = await sql.first<{ alert: number | null }>(LAST_NUMBER);
+      lastNumber ??= newest!.alert ?? 0;
+    }
+    lastNumber += count;
+    return lastNumber - count + 1;
+  }
+
+  async function columnValues(changed: readonly Alert[]) {
+    const first = await takeNumbers(changed.length);
+    return changed.map((alert, index) => [
+      first + index,
+      ...valuesOf(alert),
+      ...(sql.engine === 'postgres' ? fromAlertBody(alert) : []),
+    ]);
+  }
+
+  async function joinAgain(alertIds: readonly string[]): Promise<void> {
+    await sql.write(
+      CHANGE,
+      [...new Set(alertIds)].map((id, at) => [at, id]),
+    );
+  }
+
+  return {
+    find: async (id) => (await alerts('SELECT body FROM alert WHERE id = $1', id))[0],
+    // A scope says its region too; both are given because the index begins with the region.
+    ofScopes: (scopes) =>
+      alerts(
+        'SELECT body FROM alert WHERE region = ANY($1::text[]) AND scope = ANY($2::text[]) ORDER BY id',
+        [...new Set(scopes.map(regionOfScope))],
+        scopes,
+      ),
+    async ofEvent(key) {
+      const event = await events.numberOfKey(key);
+      if (event === undefined) return [];
+      const rows = await sql.rows<AlertRow & { seq: number }>(
+        'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = $1 ORDER BY id',
+        event,
+      );
+      return rows.map((row) => ({ alert: alertOf(row), seq: row.seq }));
+    },
+    async regions() {
+      const rows = await sql.rows<{ region: string }>('SELECT DISTINCT region FROM alert ORDER BY region');
+      return rows.map(({ region }) => region);
+    },
+    async scopes(region) {
+      const rows = await sql.rows<{ scope: string }>(
+        'SELECT DISTINCT scope FROM alert WHERE region = $1 ORDER BY scope',
+        region,
+      );
+      return rows.map(({ scope }) => scope);
+    },
+    due: (nowUs, limit) =>
+      alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),
+    async put(changed) {
+      if (changed.length === 0) return;
+      groups.forget();
+      const last = lastOfEach(changed, ({ id }) => id);
+      await sql.write(putAlerts, await columnValues(last));
+      const over = lastOfEach(
+        changed.filter(({ state }) => state === 'resolved'),
+        ({ id, startsAtUs }) => `${startsAtUs} ${id}`,
+      );
+      await sql.write(
+        PUT_EPISODES,
+        over.map((one) => [one.id, one.startsAtUs, one.updatedAtUs, JSON.stringify(episodeOf(one))]),
+      );
+      await joinAgain(last.map(({ id }) => id));
+      standing.alerted(changed.map(({ scope }) => scope));
+    },
+    linkEvents: (links) => linked.link(links),
+    oldEvents: (spans) => linked.old(spans),
+    events: (alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) =>
+      linked.list(alertId, afterSeq, limit, lastSeq),
+    eventsOf: (spans, limit) => linked.ofSpans(spans, limit),
+    changed: (limit) =>
+      alerts('SELECT body FROM changed_alert JOIN alert USING (alert) ORDER BY position LIMIT $1', limit),
+    joinAgain,
+    async markRouted(alertIds) {
+      await sql.run(`DELETE FROM changed_alert WHERE alert IN ${NAMED}`, alertIds);
+    },
+    async list({ state, limit }) {
+      const found: Alert[] = [];
+      // One state at a time, so that each is read in the order of the index.
+      for (const one of state === undefined ? ['firing', 'resolved'] : [state]) {
+        const text = 'SELECT body FROM alert WHERE state = $1 ORDER BY starts_us DESC, id LIMIT $2';
+        found.push(...(await alerts(text, one, limit)));
+      }
+      return found.sort((a, b) => b.startsAtUs - a.startsAtUs).slice(0, limit);
+    },
+    firing: ({ startsAtUs, id } = { startsAtUs: Number.MAX_SAFE_INTEGER, id: '' }, limit) =>
+      alerts(FIRING, startsAtUs, id, limit),
+    episodes: async (alertId, limit) =>
+      episodes(
+        await sql.rows<AlertRow>(
+          'SELECT body FROM episode WHERE alert_id = $1 ORDER BY starts_us DESC LIMIT $2',
+          alertId,
+          limit,
+        ),
+      ),
+    lastEpisodes: async (alertname, region) =>
+      episodes(await sql.rows<AlertRow>(LAST_EPISODES[sql.engine], alertname, region)),
+    async endedBefore(place, limit) {
+      const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
+      const rows = await sql.rows<AlertRow & { readonly resolved_us: number }>(
+        `SELECT body, resolved_us FROM episode /* INDEXED BY episode_by_age */
+         WHERE (resolved_us, alert_id) < ($1::bigint, $2::text) ORDER BY resolved_us DESC, alert_id DESC LIMIT $3`,
+        resolvedAtUs,
+        alertId,
+        limit,
+      );
+      const ended = episodes(rows);
+      return rows.map((row, index) => ({ episode: ended[index]!, resolvedAtUs: row.resolved_us }));
+    },
+    async firingLabels(alertnames, after, limit) {
+      const rows =
+        alertnames === null
+          ? await sql.rows<LabelsRow>(labelsOf(sql.engine, 'true'), after, limit)
+          : await sql.rows<LabelsRow>(
+              labelsOf(sql.engine, 'alertname = ANY($3::text[])'),
+              after,
+              limit,
+              alertnames,
+            );
+      return labelsPage(rows, limit);
+    },
+    page: (query) => pages.page(query),
+    causes: (query) => pages.causes(query),
+    count: () =>
+      sql.rows<{ alertname: string; severity: string; state: string; count: number }>(
+        `SELECT alertname, severity, state, count(*) AS count FROM alert
+         GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
+      ),
+    countFiring: () =>
+      sql.rows<FiringRow>(
+        `SELECT alertname, severity, region, nest_id AS "nestId", count(*) AS count
+         FROM alert /* INDEXED BY alert_firing */ WHERE state = 'firing'
+         GROUP BY alertname, severity, region, nest_id ORDER BY alertname, severity, region, nest_id`,
+      ),
+    async delete(alertIds) {
+      if (alertIds.length === 0) return;
+      groups.forget();
+      const scopes = await sql.rows<{ scope: string }>(
+        'SELECT DISTINCT scope FROM alert WHERE id = ANY($1::text[])',
+        alertIds,
+      );
+      for (const text of DELETE) await sql.run(text, alertIds);
+      standing.alerted(scopes.map(({ scope }) => scope));
+    },
+  };
+}
+
+function episodes(rows: readonly AlertRow[]): Episode[] {
+  return rows.map(({ body }) => JSON.parse(body) as Episode);
+}
+
+function valuesOf(alert: Alert) {
+  const { id, scope, alertname, labels, state, startsAtUs, endsAtUs, dueAtUs } = alert;
+  const { rank, birdId, cause, nest, bird, words } = foundBy(alert);
+  return [
+    ...[id, regionOfScope(scope), scope, alertname, labels.severity ?? '', labels.nest_id ?? '', state],
+    alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
+    ...[startsAtUs, endsAtUs, dueAtUs, rank, birdId, cause, nest, bird, words, JSON.stringify(alert)],
+  ];
+}
+
+/** What a server cannot find in the body: `labels`, `flight_id` and `flight_started_us`. */
+export function fromAlertBody(alert: Alert): [string, string, number] {
+  const { labels } = alert;
+  return [JSON.stringify(labels), labels.flight_id ?? '', flightStartOf(alert)];
+}
+
+/** When the Flight of an alert about one started, as its kind remembers it. */
+function flightStartOf({ memory }: Alert): number {
+  if (typeof memory !== 'object' || memory === null || !('startedAtUs' in memory)) return 0;
+  return typeof memory.startedAtUs === 'number' ? memory.startedAtUs : 0;
+}

@@ -1,0 +1,65 @@
+import type { BirdStore, FlightCounts } from '../../bird-store.ts';
+import type { EventRow } from '../../rows/event-row.ts';
+import type { Sql } from '../sql.ts';
+import type { SqlEvents } from './events.ts';
+
+/** Flights of a Bird that are counted; takes about 50 ms. */
+const MAX_COUNTED = 100_000;
+/** Entries of a Bird's log that are searched for some types. */
+const MAX_SEARCHED = 2_000;
+
+const streamOf = (feed: string) =>
+  `(SELECT stream FROM stream WHERE region = $1 AND feed = '${feed}' AND bird_id = $2)`;
+
+const SINCE = {
+  sqlite: 'SELECT value AS since_us, key AS at FROM json_each($3)',
+  postgres: 'SELECT * FROM unnest($3::bigint[]) WITH ORDINALITY AS given (since_us, at)',
+};
+const countFlights = (engine: Sql['engine']) => `WITH since AS (${SINCE[engine]}),
+  ended AS (
+    SELECT greatest(started_us, ended_us) AS us, status FROM flight
+    WHERE stream = ${streamOf('flight')} AND started_us >= $4 AND open = 0
+    ORDER BY started_us DESC LIMIT ${MAX_COUNTED})
+  SELECT since_us AS "sinceUs", count(*) FILTER (WHERE status = 'succeeded') AS succeeded,
+    count(*) FILTER (WHERE status = 'failed') AS failed,
+    count(*) FILTER (WHERE status = 'cancelled') AS cancelled
+  FROM since LEFT JOIN ended ON us >= since_us GROUP BY at, since_us ORDER BY at`;
+
+const LOG = `SELECT * FROM event WHERE stream = ${streamOf('bird_log')} ORDER BY occurred_us DESC, id DESC`;
+
+interface BirdPages extends Pick<BirdStore, 'page' | 'find' | 'nestPage'> {}
+
+interface FlightPages {
+  readonly page: BirdStore['flightPage'];
+  readonly find: BirdStore['findFlight'];
+  readonly latest: BirdStore['latestFlights'];
+  readonly failures: BirdStore['failures'];
+}
+
+export function createBirds(sql: Sql, events: SqlEvents, birds: BirdPages, flights: FlightPages): BirdStore {
+  const counts = countFlights(sql.engine);
+  return {
+    page: (query) => birds.page(query),
+    find: (region, birdId) => birds.find(region, birdId),
+    nestPage: (query) => birds.nestPage(query),
+    flightPage: (query) => flights.page(query),
+    findFlight: (region, flightId) => flights.find(region, flightId),
+    latestFlights: (region, birdId, limit) => flights.latest(region, birdId, limit),
+    failures: (region, birdId, limit) => flights.failures(region, birdId, limit),
+    countFlights: (region, birdId, sincesUs) =>
+      sql.rows<FlightCounts>(counts, region, birdId, sincesUs, Math.min(...sincesUs)),
+    async log(region, birdId, limit) {
+      return events.fromRows(await sql.rows<EventRow>(`${LOG} LIMIT $3`, region, birdId, limit));
+    },
+    async lastOfTypes(region, birdId, types) {
+      const rows = await sql.rows<EventRow>(
+        `SELECT * FROM (${LOG} LIMIT ${MAX_SEARCHED}) AS latest
+         WHERE type = ANY($3::text[]) ORDER BY occurred_us DESC, id DESC LIMIT 1`,
+        region,
+        birdId,
+        types,
+      );
+      return (await events.fromRows(rows))[0];
+    },
+  };
+}
