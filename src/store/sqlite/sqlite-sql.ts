@@ -10,6 +10,8 @@ import {
 import { eachChunk } from './chunks.ts';
 import { type Connection, type Statement, textList, type Value } from './connection.ts';
 
+const AS_GIVEN = 'SELECT * FROM given WHERE true';
+
 /** Runs the texts that both engines share on SQLite, each prepared once. */
 export class SqliteSql implements Sql {
   readonly engine = 'sqlite';
@@ -74,9 +76,14 @@ export class SqliteSql implements Sql {
     let chunks = this.#chunks.get(statement);
     if (!chunks) {
       const names = namesOf(statement.columns);
-      const text = rewritten(statement.text('given')).replace(/^WITH /, ', ');
+      const text = rewritten(statement.text('given'));
       const given = `WITH given (${names.join(', ')}) AS`;
-      chunks = eachChunk(this.#connection, names.length, (values) => `${given} (VALUES ${values}) ${text}`);
+      // Rows that are written as they are given need no table, which costs an eighth of such an insert.
+      chunks = eachChunk(this.#connection, names.length, (values) =>
+        text.includes(AS_GIVEN)
+          ? text.replace(AS_GIVEN, `VALUES ${values}`)
+          : `${given} (VALUES ${values}) ${text.replace(/^WITH /, ', ')}`,
+      );
       this.#chunks.set(statement, chunks);
     }
     chunks(
