@@ -116,7 +116,7 @@ export const ERRORS = {
   store_unfinished: {
     retryable: false,
     exit: 1,
-    help: 'A copy into this store was interrupted: run the same `store copy` again, or delete the incomplete store.',
+    help: 'A copy into this store was interrupted: run the same `store copy` again, or drop the schema.',
   },
   lease_lost: {
     retryable: false,

@@ -110,22 +110,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/rows': ['store/texts'],
   'store/sql': ['store/rows', 'store/texts'],
   'store/versions': ['store/postgres/tables', 'store/sqlite/schema'],
-  'store/postgres': [
-    'store/copy/copy-mark',
-    'store/copy/table-rows',
-    'store/rows',
-    'store/sql',
-    'store/texts',
-    'store/versions',
-  ],
-  'store/sqlite': [
-    'store/copy/copy-mark',
-    'store/copy/table-rows',
-    'store/rows',
-    'store/sql',
-    'store/texts',
-    'store/versions',
-  ],
+  'store/postgres': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
+  'store/sqlite': ['store/copy/table-rows', 'store/rows', 'store/sql', 'store/texts', 'store/versions'],
   // What both engines store by the same statements.
   'store/sql/watched': [],
   'store/sql/queued': ['store/sql/watched'],
@@ -136,7 +122,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/postgres/queued': ['store/postgres/watched'],
   'store/postgres/upkeep': ['store/postgres/copy', 'store/postgres/queued', 'store/postgres/watched'],
   // What each engine reads and writes is described beside the copying itself.
-  'store/copy': ['store/postgres', 'store/sqlite'],
+  'store/copy': ['store/postgres', 'store/sqlite', 'store/versions'],
   'store/postgres/copy': ['store/postgres/alerted'],
   'store/sqlite/watched': [],
   'store/sqlite/alerted': ['store/sqlite/watched'],

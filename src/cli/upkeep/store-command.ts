@@ -1,10 +1,9 @@
 /** Backs up the store, and checks whether it is intact. */
-import { statSync } from 'node:fs';
+import { rmSync, statSync } from 'node:fs';
 import { isPostgres } from '../../config/sections/postgres-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { filePath, openServerMoment, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
 import type { migratePostgresStore } from '../../store/postgres/postgres-store.ts';
-import { makePartial, namePartial, removePartial } from '../../store/sqlite/partial-file.ts';
 import { checkStoreFile, copyStoreFile, migrateStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
 import type { StoreReport } from '../../store/upkeep-store.ts';
 import type { Step, TableChange } from '../../store/versions/steps.ts';
@@ -47,23 +46,19 @@ async function backUpServer(
   place: NonNullable<StorePlace['postgres']>,
   to: string,
 ): Promise<string> {
-  const partial = makePartial(to);
+  const source = await openServerMoment(place, edge.clock);
   try {
-    const source = await openServerMoment(place, edge.clock);
+    const target = await openTarget({ url: `sqlite:${to}` }, edge.clock);
     try {
-      const target = await openTarget({ url: `sqlite:${partial}` }, edge.clock);
-      try {
-        await showCopy(edge, source, target);
-      } finally {
-        await target.close();
-      }
-      namePartial(to);
-      return source.shown;
+      await showCopy(edge, source, target);
     } finally {
-      await source.close();
+      await target.close();
+      // A daemon that opens a copy of a store locks it by this file, but nobody opens a backup.
+      rmSync(`${to}.lock`, { force: true });
     }
+    return source.shown;
   } finally {
-    removePartial(to);
+    await source.close();
   }
 }
 

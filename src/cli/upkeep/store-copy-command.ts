@@ -2,7 +2,7 @@ import { realpathSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
-import { type CopiedTable, type CopyBeginning, copyStore } from '../../store/copy/copy-store.ts';
+import { type CopiedTable, copyStore } from '../../store/copy/copy-store.ts';
 import { filePath, openSource, openTarget, type StorePlace } from '../../store/copy/open-rows.ts';
 import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
 import { howMany } from '../../text/counts.ts';
@@ -17,7 +17,7 @@ interface StoreCopyOptions {
   readonly to: Omit<GivenStore, 'named'>;
 }
 
-/** Copies a store to another place or engine, while nobody uses either. If interrupted, the same command continues. */
+/** Copies a store to another place or engine, while nobody uses either. */
 export async function storeCopy(edge: Edge, options: StoreCopyOptions): Promise<number> {
   if (options.from.url === undefined && options.to.url === undefined) {
     throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
@@ -44,13 +44,7 @@ export async function storeCopy(edge: Edge, options: StoreCopyOptions): Promise<
   return 0;
 }
 
-const BEGINNINGS: Readonly<{ [how in CopyBeginning]: string }> = {
-  new: '',
-  resumed: 'The interrupted copy continues where it stopped.\n',
-  'source changed': 'The source has changed since this copy was interrupted: it starts again.\n',
-};
-
-/** Copies with a progress bar. SIGINT and SIGTERM end the copy between two commits. */
+/** Copies with a progress bar. SIGINT and SIGTERM give the copy up. */
 export async function showCopy(edge: Edge, source: RowSource, target: RowTarget): Promise<CopiedTable[]> {
   const stop = new AbortController();
   const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
@@ -60,7 +54,6 @@ export async function showCopy(edge: Edge, source: RowSource, target: RowTarget)
       source,
       target,
       signal: stop.signal,
-      began: (how) => edge.stderr.write(BEGINNINGS[how]),
       show({ step, table, rows, allRows }) {
         // Comparing both sides takes about as long as copying.
         const half = allRows === 0 ? 1 : rows / allRows;

@@ -1,7 +1,6 @@
 /** Prepares a schema as a store: creates it if missing, and migrates it from its version to the current one. */
 import { codeOf, NestwatchError } from '../../errors.ts';
 import { VERSION } from '../../version.ts';
-import { COPY_MARK, notWhole } from '../copy/copy-mark.ts';
 import {
   type DoneStep,
   otherTables,
@@ -26,10 +25,12 @@ interface MigrateOptions {
   readonly alone: () => Promise<void>;
   /** Called before the tables of an existing store are changed. */
   readonly changing?: ((change: TableChange) => void) | undefined;
-  readonly isCopy?: boolean;
   /** The steps of this version by default. */
   readonly steps?: readonly Step[] | undefined;
 }
+
+/** A table that marks a schema as the target of a copy that is not finished. */
+export const COPY_MARK = 'copy_progress';
 
 /**
  * Call this under the store's lock. Throws `store_newer` for a schema that a later version changed incompatibly,
@@ -38,8 +39,8 @@ interface MigrateOptions {
  * nothing is changed.
  */
 export async function migrate(options: MigrateOptions): Promise<TableChange> {
-  const { statements, exec, schema, shown, changing, isCopy = false, steps = STEPS } = options;
-  const done = await doneSteps(statements, schema, shown, { isCopy, steps });
+  const { statements, exec, schema, shown, changing, steps = STEPS } = options;
+  const done = await doneSteps(statements, schema, shown, steps);
   const from = versionOf(done);
   const to = Math.max(from, steps.length);
   const sql = statementsOf({ engine: 'postgres', done, steps });
@@ -74,25 +75,17 @@ async function waitForOlder(alone: () => Promise<void>): Promise<void> {
   }
 }
 
-interface Accepted {
-  /** Whether an unfinished copy is accepted too. */
-  readonly isCopy?: boolean;
-  /** The steps of this version by default. */
-  readonly steps?: readonly Step[] | undefined;
-}
-
 /** The steps that the schema has done: none if it is missing or empty. Throws as `migrate` does. */
 export async function doneSteps(
   statements: Statements,
   schema: string,
   shown: string,
-  { isCopy = false, steps = STEPS }: Accepted = {},
+  steps: readonly Step[] = STEPS,
 ): Promise<readonly DoneStep[]> {
   const what = `The schema ${schema} of the store ${shown}`;
   const tables = await tableNames(statements, schema);
   if (tables.includes(COPY_MARK)) {
-    if (!isCopy) throw notWhole(what);
-    if (!tables.includes(STEP_TABLE)) return [];
+    throw new NestwatchError('store_unfinished', `${what} is the target of a copy that is not finished.`);
   }
   if (tables.length === 0) return [];
   if (!tables.includes(STEP_TABLE)) {

@@ -173,7 +173,7 @@ export async function migratePostgresStore({
 
 function checkTables({ schema, shown }: PostgresPlace, steps: PostgresStoreOptions['steps']) {
   return async (statements: Statements) => {
-    await doneSteps(statements, schema, shown, { steps });
+    await doneSteps(statements, schema, shown, steps);
   };
 }
 

@@ -1,4 +1,4 @@
-/** Writes a copy of the store to a new file, which gets its name only once it is complete. */
+/** A copy of a store in a new file, which gets its name only once it is complete. */
 import { closeSync, existsSync, openSync, renameSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
@@ -10,7 +10,6 @@ export function vacuumInto(db: { prepare(sql: string): { run(to: string): unknow
   const partial = makePartial(to);
   try {
     db.prepare('VACUUM INTO ?').run(partial);
-    syncFile(partial);
     namePartial(to);
   } finally {
     removePartial(to);
@@ -22,8 +21,14 @@ export function vacuumInto(db: { prepare(sql: string): { run(to: string): unknow
  * `store_failed` if no file can be made there.
  */
 export function makePartial(to: string): string {
-  if (to === '') throw new NestwatchError('usage', 'name a new file for the backup');
+  if (to === '') throw new NestwatchError('usage', 'name a new file');
   if (existsSync(to)) throw new NestwatchError('usage', `${to} is there already: name a new file`);
+  if (existsSync(`${to}-wal`)) {
+    throw new NestwatchError(
+      'usage',
+      `${to}-wal belongs to a store that was there: move it to where that one is now`,
+    );
+  }
   const partial = partialOf(to);
   try {
     removePartial(to);
@@ -34,19 +39,20 @@ export function makePartial(to: string): string {
     const why = existsSync(directory)
       ? whyNotWritten(cause, to)
       : (findObstacle(to) ?? `there is no directory ${directory}`);
-    throw new NestwatchError('store_failed', `The backup ${to} cannot be written: ${why}.`, { cause });
+    throw new NestwatchError('store_failed', `The copy ${to} cannot be written: ${why}.`, { cause });
   }
 }
 
 /** Gives a complete copy its name. */
 export function namePartial(to: string): void {
+  syncFile(partialOf(to));
   renameSync(partialOf(to), to);
   syncFile(dirname(to));
 }
 
 /** Removes an incomplete copy, if there is one. */
 export function removePartial(to: string): void {
-  for (const ending of ['', '-wal', '-shm', '.lock']) rmSync(`${partialOf(to)}${ending}`, { force: true });
+  for (const ending of ['', '-wal', '-shm']) rmSync(`${partialOf(to)}${ending}`, { force: true });
 }
 
 function partialOf(to: string): string {

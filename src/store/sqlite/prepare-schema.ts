@@ -2,7 +2,6 @@
 import { rmSync, statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { NestwatchError } from '../../errors.ts';
-import { notWhole } from '../copy/copy-mark.ts';
 import {
   bare,
   type DoneStep,
@@ -26,9 +25,6 @@ const MAX_CHECK_BYTES = 256 * 1024 * 1024;
 
 /** The application id of our files: `nstw` in ASCII. */
 export const APPLICATION_ID = 0x6e737477;
-
-/** The application id of a file that a store is being copied to: `nstc` in ASCII. */
-export const COPYING_ID = 0x6e737463;
 
 /** The application id of stores from before 0.1.0, which have other tables: `nest` in ASCII. */
 const UNRELEASED_ID = 0x6e657374;
@@ -77,8 +73,7 @@ interface Readable {
 
 /**
  * Throws `store_newer` for a store that a later version has changed, `store_other` for one of another build,
- * `store_unfinished` for an incomplete copy, and `config_invalid` for a foreign database or one from before the first
- * version.
+ * and `config_invalid` for a foreign database or one from before the first version.
  */
 export function refuseForeign(
   db: Readable,
@@ -93,7 +88,6 @@ export function refuseForeign(
         'move the file away, so that a new store begins, or name another file in store.url.',
     );
   }
-  if (applicationId === COPYING_ID) throw notWhole(`The store ${path}`);
   const isOurs = applicationId === APPLICATION_ID;
   if (!isOurs && !isEmpty(db)) {
     throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);

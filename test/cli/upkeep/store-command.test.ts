@@ -68,7 +68,7 @@ test.each([
   const { exit, stderr } = await run('backup', at(name));
   const why = obstacle.replace('S', at('s.db')).replace('NONE', at('none'));
   expect(exit).toBe(1);
-  expect(stderr.split('\n')[0]).toBe(`nestwatch: The backup ${at(name)} cannot be written: ${why}.`);
+  expect(stderr.split('\n')[0]).toBe(`nestwatch: The copy ${at(name)} cannot be written: ${why}.`);
 });
 
 test('a copy waits until no daemon uses the store, and restores a backup', async () => {
@@ -127,7 +127,7 @@ test.each([
     ['copy', '--from', 'sqlite:FOLDER', '--to', 'sqlite:c.db'],
     'FOLDER is a directory: name the file of a store',
   ],
-  [['backup', ''], 'name a new file for the backup'],
+  [['backup', ''], 'name a new file'],
   [['copy', '--from', 'sqlite:NONE', '--to', 'sqlite:c.db'], 'there is no store at NONE'],
 ])('%j is refused: %s', async (args, message) => {
   const { at, run } = await stored();

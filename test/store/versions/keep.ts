@@ -123,7 +123,7 @@ async function dumpPostgres(file: string): Promise<string> {
     const source = await openSource({ url: `sqlite:${file}` }, clock);
     const place = placeOn(server, { schema: 'nestwatch' });
     const target = await openTarget({ url: server.url, postgres: place }, clock);
-    await copyStore({ source, target, signal: new AbortController().signal, began() {}, show() {} });
+    await copyStore({ source, target, signal: new AbortController().signal, show() {} });
     await source.close();
     await target.close();
     const how = ['-h', server.host, '-U', 'nestwatch', '--schema=nestwatch', '--inserts', '--no-owner'];

@@ -1,5 +1,5 @@
-import { COPY_MARK } from '../../copy/copy-mark.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
+import { COPY_MARK } from '../migrate.ts';
 import type { Statements } from '../statements.ts';
 import { OWN_AFFAIRS } from '../tables.ts';
 import { FROM_BODY } from './from-body.ts';
@@ -19,13 +19,6 @@ export async function openPostgresSource(options: SnapshotOptions): Promise<RowS
       version,
       tables,
       ...rowsOf(session),
-      // Each commit of a daemon writes its number.
-      async state() {
-        const row = await session.first<{ state: string }>(
-          `SELECT concat_ws(' ', sum(commits), max(at)) AS state FROM writer`,
-        );
-        return row!.state;
-      },
       lastNumbers: () => lastNumbers(session, tables),
       close: () => session.close(),
     };
@@ -41,9 +34,9 @@ export function rowsOf(statements: Statements): Pick<RowSource, 'count' | 'read'
     async count(table) {
       return (await statements.first<{ count: number }>(`SELECT count(*) AS count FROM ${table}`))!.count;
     },
-    async *read(table, columns, first) {
+    async *read(table, columns) {
       const key = table.key.map((name) => columns.indexOf(name));
-      for (let after = first; ; ) {
+      for (let after: TableRow | undefined; ; ) {
         const rows = await pageOf(statements, table, columns, after);
         if (rows.length === 0) return;
         yield rows;
@@ -90,7 +83,6 @@ function readAs({ name, kind }: TableColumn): string {
 
 function columnValue({ kind }: TableColumn, value: unknown): ColumnValue {
   if (kind !== 'integer' || value === null) return value as ColumnValue;
-  if (value === 'true' || value === 'false') return value === 'true' ? 1n : 0n;
   return BigInt(String(value));
 }
 
@@ -101,7 +93,6 @@ export function parameterOf(value: ColumnValue): string | number | Uint8Array | 
 const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
   ['bigint', 'integer'],
   ['integer', 'integer'],
-  ['boolean', 'integer'],
   ['double precision', 'real'],
   ['text', 'text'],
   ['bytea', 'blob'],

@@ -1,17 +1,8 @@
 import { NestwatchError } from '../../../errors.ts';
 import type { Clock } from '../../../time/clock.ts';
-import {
-  COPY_MARK,
-  MARK_TABLE,
-  ORIGIN,
-  originOf,
-  originText,
-  progressOf,
-  progressText,
-} from '../../copy/copy-mark.ts';
 import type { RowTarget, TableRow } from '../../copy/table-rows.ts';
-import { STEPS } from '../../versions/steps.ts';
-import { createSchema, migrate, tableNames } from '../migrate.ts';
+import { STEPS, statementsOf } from '../../versions/steps.ts';
+import { COPY_MARK, createSchema, tableNames } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';
 import { columnsOf, type Statements } from '../statements.ts';
@@ -19,23 +10,20 @@ import { FROM_BODY, valuesFromBody } from './from-body.ts';
 import { parameterOf, rowsOf, type ServerTable, sequenceOf, tablesOf } from './postgres-row-source.ts';
 import { PATIENCE, patient, shownPlace } from './postgres-snapshot.ts';
 
-const PUT_MARK = `INSERT INTO ${COPY_MARK} (name, body) VALUES ($1, $2)
-  ON CONFLICT (name) DO UPDATE SET body = excluded.body`;
-
 /**
- * Opens a schema to copy into: one that is missing or empty, or one that an earlier copy has begun. Throws `usage`
- * for any other, and `store_locked` while it is in use.
+ * Opens a schema to copy into: one that is missing or empty, or one into which an earlier copy was not finished. Throws
+ * `usage` for any other, and `store_locked` while it is in use.
  */
 export async function openPostgresTarget(place: PostgresPlace, clock: Clock): Promise<RowTarget> {
   const session: Session = new Session({
     place: patient(place),
     clock,
     isShared: false,
-    prepare: (statements) => prepare(session, statements, place),
+    prepare: (statements) => makeTables(session, statements, place),
   });
   try {
     await session.ready();
-    await session.exec(PATIENCE);
+    await session.exec(`${PATIENCE}; BEGIN`);
     return createTarget(session, place, await tablesOf(session, place.schema));
   } catch (error) {
     await session.close();
@@ -43,70 +31,36 @@ export async function openPostgresTarget(place: PostgresPlace, clock: Clock): Pr
   }
 }
 
-/** The mark is written before there are tables that a daemon could use. */
-async function prepare(session: Session, statements: Statements, place: PostgresPlace): Promise<void> {
+/** Makes empty tables, with a mark that keeps daemons from using them. */
+async function makeTables(session: Session, statements: Statements, place: PostgresPlace): Promise<void> {
   const exec = (sql: string) => session.exec(sql);
   const names = await tableNames(statements, place.schema);
-  if (names.length === 0) {
-    await exec('BEGIN');
-    await createSchema(statements, exec, place.schema);
-    await exec(`${MARK_TABLE.replaceAll('TEXT', 'TEXT COLLATE "C"')}; COMMIT`);
-  } else if (!names.includes(COPY_MARK)) {
+  if (names.length > 0 && !names.includes(COPY_MARK)) {
     throw new NestwatchError(
       'usage',
       `there are tables already at ${shownPlace(place)}: name another schema, or drop this one where nobody needs it`,
     );
   }
-  // The copy already holds the lock on the schema alone.
-  await migrate({ statements, exec, ...place, alone: async () => {}, isCopy: true });
+  await exec('BEGIN');
+  if (names.length > 0) await exec(`DROP TABLE ${names.join(', ')}`);
+  else await createSchema(statements, exec, place.schema);
+  await exec(`CREATE TABLE ${COPY_MARK} ()`);
+  await exec(`${statementsOf({ engine: 'postgres', done: [], steps: STEPS })}; COMMIT`);
 }
 
+/** All rows are written in one transaction, so that none stays if the copy is given up. */
 function createTarget(session: Session, place: PostgresPlace, tables: readonly ServerTable[]): RowTarget {
-  async function commit(work: () => Promise<void>): Promise<void> {
-    await session.exec('BEGIN');
-    try {
-      await work();
-      await session.exec('COMMIT');
-    } catch (error) {
-      await session.exec('ROLLBACK').catch(() => {});
-      throw error;
-    }
-  }
+  const named = new Map(tables.map((table) => [table.name, table]));
+  const { read } = rowsOf(session);
   return {
     shown: shownPlace(place),
-    version: STEPS.length,
-    tables,
-    ...rowsOf(session),
-    async begun() {
-      const row = await session.first<{ body: string }>(
-        `SELECT body FROM ${COPY_MARK} WHERE name = $1`,
-        ORIGIN,
-      );
-      return row && originOf(row.body);
-    },
-    begin: (origin) =>
-      commit(async () => {
-        await session.exec(`TRUNCATE ${[...tables.map(({ name }) => name), COPY_MARK].join(', ')}`);
-        await session.run(PUT_MARK, ORIGIN, originText(origin));
-      }),
-    async progress() {
-      const rows = await session.rows<{ name: string; body: string }>(
-        `SELECT name, body FROM ${COPY_MARK} WHERE name <> $1`,
-        ORIGIN,
-      );
-      return new Map(rows.map(({ name, body }) => [name, progressOf(body)]));
-    },
-    write: ({ name }, columns, rows, progress) =>
-      commit(async () => {
-        const table = tables.find((one) => one.name === name)!;
-        if (rows.length > 0) await insert(session, table, columns, rows);
-        await session.run(PUT_MARK, name, progressText(progress));
-      }),
-    setLastNumbers: (numbers) => commit(() => setLastNumbers(session, tables, numbers)),
+    read: ({ name }, columns) => read(named.get(name)!, columns),
+    write: ({ name }, columns, rows) => insert(session, named.get(name)!, columns, rows),
+    setLastNumbers: (numbers) => setLastNumbers(session, tables, numbers),
     async finish() {
       // Statistics about the tables decide how they are searched.
       await session.exec(`ANALYZE ${tables.map(({ name }) => name).join(', ')}`);
-      await session.exec(`DROP TABLE ${COPY_MARK}`);
+      await session.exec(`DROP TABLE ${COPY_MARK}; COMMIT`);
     },
     close: () => session.close(),
   };

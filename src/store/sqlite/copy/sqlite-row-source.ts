@@ -1,6 +1,4 @@
-import { statSync } from 'node:fs';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
-import { COPY_MARK } from '../../copy/copy-mark.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
 import { STEP_TABLE, versionOf } from '../../versions/steps.ts';
 import { decodeText, encodeText } from '../connection.ts';
@@ -45,10 +43,6 @@ function createSource(db: DatabaseSync, path: string, version: number, unlock: (
     version,
     tables: tablesOf(db),
     ...rowsOf(db, path),
-    // The lock keeps others from writing, so the files' state shows whether anything was written since.
-    async state() {
-      return ['', '-wal'].map((ending) => fileState(`${path}${ending}`)).join(' ');
-    },
     async lastNumbers() {
       const rows = db.prepare(LAST_NUMBERS);
       rows.setReadBigInts(true);
@@ -62,21 +56,15 @@ function createSource(db: DatabaseSync, path: string, version: number, unlock: (
   };
 }
 
-/** An empty file (`-wal`) may come and go with any reader, so it counts as missing. */
-function fileState(path: string): string {
-  const file = statSync(path, { bigint: true, throwIfNoEntry: false });
-  return file && file.size > 0n ? `${file.size}@${file.mtimeNs}` : '-';
-}
-
 /** Reads rows of an open database; the same for a source and for a finished copy. */
 export function rowsOf(db: DatabaseSync, path: string): Pick<RowSource, 'count' | 'read'> {
   return {
     async count(table) {
       return Number(Object.values(db.prepare(`SELECT count(*) FROM ${table}`).get()!)[0]);
     },
-    async *read(table, columns, after) {
+    async *read(table, columns) {
       try {
-        yield* batchesOf(db, table, columns, after);
+        yield* batchesOf(db, table, columns);
       } catch (error) {
         throw storeFailure(error, path);
       }
@@ -88,16 +76,13 @@ function* batchesOf(
   db: DatabaseSync,
   { name, key }: Table,
   columns: readonly string[],
-  after: TableRow | undefined,
 ): Iterable<readonly TableRow[]> {
-  const keys = key.join(', ');
-  const beyond = after ? `WHERE (${keys}) > (${key.map(() => '?').join(', ')})` : '';
-  const statement = db.prepare(`SELECT ${columns.join(', ')} FROM ${name} ${beyond} ORDER BY ${keys}`);
+  const statement = db.prepare(`SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`);
   statement.setReadBigInts(true);
   statement.setReturnArrays(true);
   let batch: TableRow[] = [];
   let size = 0;
-  for (const row of statement.iterate(...(after ?? []).map(sqliteValue)) as Iterable<unknown>) {
+  for (const row of statement.iterate() as Iterable<unknown>) {
     const values = (row as ColumnValue[]).map(decoded);
     batch.push(values);
     for (const value of values) size += typeof value === 'string' || isBytes(value) ? value.length : 0;
@@ -137,13 +122,13 @@ const KINDS: ReadonlyMap<string, TableColumn['kind']> = new Map([
   ['BLOB', 'blob'],
 ]);
 
-/** The tables of a store, without SQLite's own, the steps it has done, and the marks of a copy. */
-export function tablesOf(db: DatabaseSync): Table[] {
+/** The tables of a store, without SQLite's own and the steps it has done. */
+function tablesOf(db: DatabaseSync): Table[] {
   const rows = db
     .prepare(
       `SELECT "table".name AS "table", "column".name, "column".type, "column".hidden, "column".pk
        FROM sqlite_schema AS "table" JOIN pragma_table_xinfo("table".name) AS "column"
-       WHERE "table".type = 'table' AND "table".name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "table".name NOT IN ('${COPY_MARK}', '${STEP_TABLE}')
+       WHERE "table".type = 'table' AND "table".name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND "table".name <> '${STEP_TABLE}'
        ORDER BY "table".name, "column".cid`,
     )
     .all() as unknown as ColumnRow[];
