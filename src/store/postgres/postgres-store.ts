@@ -36,10 +36,8 @@
  *   watched/ alerted/ queued/ upkeep/   the repositories, as in SQLite
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
-import type { FaultStore } from '../fault-store.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
 import { createAlerts } from '../sql/alerted/alerts.ts';
 import { createDigests } from '../sql/alerted/digests.ts';
@@ -49,6 +47,7 @@ import { createSuppressions } from '../sql/alerted/suppressions.ts';
 import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { createTransactions, type Repositories } from '../sql/transactions.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -61,7 +60,7 @@ import { SqlStreams } from '../sql/watched/feed-streams.ts';
 import { createFlights } from '../sql/watched/flights.ts';
 import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
-import type { Attempted, OpenStore, Store, StoreSpace, Transaction, Turns } from '../store.ts';
+import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { PostgresAlertPages } from './alerted/postgres-alert-pages.ts';
 import { HoldingStatements } from './holding-statements.ts';
@@ -214,26 +213,8 @@ function openTurns({ place, clock, steps }: PostgresStoreOptions): Turns & Pick<
 }
 
 function createStore(session: Session, clock: Clock, repositories: Repositories, isShared: boolean): Store {
-  const mend = createRowMending(repositories.all.faults, clock);
-  const tx: Transaction = {
-    ...repositories.all,
-    async attempt(part) {
-      const first = await attempt(session, repositories, part);
-      return first.ok || !(await mend(first.error)) ? first : attempt(session, repositories, part);
-    },
-    // Much work may follow on what was read, so the event loop turns between two statements.
-    pause: () => turnOfEventLoop(),
-  };
   const queue = createPostgresQueue({ session, clock, isShared, rolledBack: repositories.rolledBack });
   let closed: Promise<void> | undefined;
-
-  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
-    queue.run(async () => {
-      repositories.begin();
-      const result = await work(tx);
-      await repositories.end();
-      return result;
-    });
 
   async function close(): Promise<void> {
     // A commit with an unknown outcome must not keep the process from ending.
@@ -244,14 +225,16 @@ function createStore(session: Session, clock: Clock, repositories: Repositories,
   }
 
   return {
-    async transaction(work) {
-      try {
-        return await run(work);
-      } catch (error) {
-        if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
-        return run(work);
-      }
-    },
+    transaction: createTransactions({
+      repositories,
+      connected: session,
+      // A conflict that a retry of the whole transaction may resolve is not a failure of the part.
+      isOver: isWorthAnotherTry,
+      queue,
+      clock,
+      // Much work may follow on what was read, so the event loop turns between two statements.
+      pause: () => turnOfEventLoop(),
+    }),
     space: createSpace(session, queue.run, clock),
     close() {
       closed ??= close();
@@ -282,60 +265,6 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
     }
     return space;
   };
-}
-
-/** How often at most rows are checked because of a failure. */
-const MENDED_EVERY_MS = 60_000;
-
-/** An unforeseen failure may come from a row that was damaged from outside. */
-function isSuspicious(error: unknown): boolean {
-  return !(error instanceof NestwatchError);
-}
-
-/** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
-function createRowMending(faults: FaultStore, clock: Clock): (error: unknown) => Promise<boolean> {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return async (error) => {
-    if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
-    lastMs = clock.monotonicMs();
-    return (await faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
-  };
-}
-
-/** Runs a part of a transaction in its own savepoint. */
-async function attempt<T>(
-  session: Session,
-  repositories: Repositories,
-  part: () => Promise<T>,
-): Promise<Attempted<T>> {
-  // Writes held back so far belong to the transaction: they must not be rolled back with the part.
-  await repositories.end();
-  await session.exec('SAVEPOINT part');
-  try {
-    const value = await part();
-    if (session.failure() !== undefined) throw session.failure();
-    await repositories.end();
-    await session.exec('RELEASE part');
-    return { ok: true, value };
-  } catch (error) {
-    const failure = session.failure() ?? error;
-    // A conflict that a retry of the whole transaction may resolve is not a failure of the part.
-    if (isStoreFailure(failure) || isWorthAnotherTry(failure)) throw failure;
-    await session.exec('ROLLBACK TO part; RELEASE part');
-    session.forget();
-    repositories.rolledBack();
-    return { ok: false, error: failure };
-  }
-}
-
-interface Repositories {
-  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
-  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
-  begin(): void;
-  /** Ends the transaction's work: writes what the repositories hold back until its end. */
-  end(): Promise<void>;
-  /** Called when something that was written was rolled back. */
-  rolledBack(): void;
 }
 
 function createRepositories(session: Session, clock: Clock): Repositories {

@@ -1,9 +1,7 @@
 import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
-import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { FaultStore } from '../fault-store.ts';
 import { createAlerts } from '../sql/alerted/alerts.ts';
 import { createDigests } from '../sql/alerted/digests.ts';
 import { SqlGroups } from '../sql/alerted/groups.ts';
@@ -12,6 +10,7 @@ import { createSuppressions } from '../sql/alerted/suppressions.ts';
 import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { createTransactions, type Repositories } from '../sql/transactions.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -24,7 +23,7 @@ import { SqlStreams } from '../sql/watched/feed-streams.ts';
 import { createFlights } from '../sql/watched/flights.ts';
 import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
-import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
+import type { Store, StoreSpace } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { AlertPages } from './alerted/alert-pages.ts';
 import { type Connection, openConnection } from './connection.ts';
@@ -137,15 +136,6 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const repositories = createRepositories(connection, clock, turn);
-  const mend = createRowMending(repositories.all.faults, clock);
-  const tx: Transaction = {
-    ...repositories.all,
-    async attempt(part) {
-      const first = await attempt(connection, repositories, part);
-      return first.ok || !(await mend(first.error)) ? first : attempt(connection, repositories, part);
-    },
-    pause: turn,
-  };
   const queue = createTransactionQueue({
     connection,
     clock,
@@ -155,23 +145,15 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   });
   let closed: Promise<void> | undefined;
 
-  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
-    queue.run(async () => {
-      repositories.begin();
-      const result = await work(tx);
-      await repositories.end();
-      return result;
-    });
-
   return {
-    async transaction(work) {
-      try {
-        return await run(work);
-      } catch (error) {
-        if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
-        return run(work);
-      }
-    },
+    transaction: createTransactions({
+      repositories,
+      connected: connection,
+      isOver: () => !connection.isTransaction(),
+      queue,
+      clock,
+      pause: turn,
+    }),
     space: createSpace(connection, file, clock),
     close() {
       closed ??= queue.drain().finally(() => {
@@ -184,59 +166,6 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
       return closed;
     },
   };
-}
-
-/** How often at most rows are checked because of a failure. */
-const MENDED_EVERY_MS = 60_000;
-
-/** An unforeseen failure may come from a row that was damaged from outside. */
-function isSuspicious(error: unknown): boolean {
-  return !(error instanceof NestwatchError);
-}
-
-/** After an unforeseen failure: sets damaged rows aside, and returns whether there were any. */
-function createRowMending(faults: FaultStore, clock: Clock): (error: unknown) => Promise<boolean> {
-  let lastMs = Number.NEGATIVE_INFINITY;
-  return async (error) => {
-    if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
-    lastMs = clock.monotonicMs();
-    return (await faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
-  };
-}
-
-/** Runs a part of a transaction in its own savepoint. */
-async function attempt<T>(
-  connection: Connection,
-  repositories: Repositories,
-  part: () => Promise<T>,
-): Promise<Attempted<T>> {
-  // Writes held back so far belong to the transaction: they must not be rolled back with the part.
-  await repositories.end();
-  connection.exec('SAVEPOINT part');
-  try {
-    const value = await part();
-    if (connection.failure() !== undefined) throw connection.failure();
-    await repositories.end();
-    connection.exec('RELEASE part');
-    return { ok: true, value };
-  } catch (error) {
-    const failure = connection.failure() ?? error;
-    if (isStoreFailure(failure) || !connection.isTransaction()) throw failure;
-    connection.exec('ROLLBACK TO part; RELEASE part');
-    connection.forget();
-    repositories.rolledBack();
-    return { ok: false, error: failure };
-  }
-}
-
-interface Repositories {
-  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
-  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
-  begin(): void;
-  /** Ends the transaction's work: writes what the repositories hold back until its end. */
-  end(): Promise<void>;
-  /** Called when something that was written was rolled back. */
-  rolledBack(): void;
 }
 
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {

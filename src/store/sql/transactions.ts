@@ -1,0 +1,103 @@
+import { isStoreFailure, NestwatchError } from '../../errors.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Attempted, Store, Transaction } from '../store.ts';
+
+/** The repositories of a store, and what they remember and hold back within a transaction. */
+export interface Repositories {
+  readonly all: Omit<Transaction, 'attempt' | 'pause'>;
+  /** Begins a transaction. Discards what was remembered of the previous one, which may have been rolled back. */
+  begin(): void;
+  /** Ends the transaction's work: writes what the repositories hold back until its end. */
+  end(): Promise<void>;
+  /** Called when something that was written was rolled back. */
+  rolledBack(): void;
+}
+
+/** What transactions ask of their connection. */
+interface Connected {
+  /** Runs statements without results, exempt from the rule about failed transactions. */
+  exec(sql: string): Promise<void> | void;
+  /** The first failure of a statement since `forget`. */
+  failure(): unknown;
+  forget(): void;
+}
+
+interface TransactionOptions {
+  readonly repositories: Repositories;
+  readonly connected: Connected;
+  /** Whether the whole transaction is over after this failure, and not only the part in which it occurred. */
+  readonly isOver: (failure: unknown) => boolean;
+  readonly queue: { run<T>(work: () => Promise<T>): Promise<T> };
+  readonly clock: Clock;
+  readonly pause: () => Promise<void>;
+}
+
+/** How often at most rows are checked because of a failure. */
+const MENDED_EVERY_MS = 60_000;
+
+export function createTransactions(options: TransactionOptions): Store['transaction'] {
+  const { repositories, queue, clock, pause } = options;
+  let mendedMs = Number.NEGATIVE_INFINITY;
+
+  /** After a failure that may come from a damaged row: sets such rows aside, and returns whether there were any. */
+  async function mend(error: unknown): Promise<boolean> {
+    if (!isSuspicious(error) || clock.monotonicMs() - mendedMs < MENDED_EVERY_MS) return false;
+    mendedMs = clock.monotonicMs();
+    return (await repositories.all.faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
+  }
+
+  const tx: Transaction = {
+    ...repositories.all,
+    async attempt(part) {
+      const first = await attempt(options, part);
+      return first.ok || !(await mend(first.error)) ? first : attempt(options, part);
+    },
+    pause,
+  };
+
+  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
+    queue.run(async () => {
+      repositories.begin();
+      const result = await work(tx);
+      await repositories.end();
+      return result;
+    });
+
+  return async (work) => {
+    try {
+      return await run(work);
+    } catch (error) {
+      if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
+      return run(work);
+    }
+  };
+}
+
+/** An unforeseen failure may come from a row that was damaged from outside. */
+function isSuspicious(error: unknown): boolean {
+  return !(error instanceof NestwatchError);
+}
+
+/** Runs a part of a transaction in its own savepoint. */
+async function attempt<T>(
+  { connected, repositories, isOver }: TransactionOptions,
+  part: () => Promise<T>,
+): Promise<Attempted<T>> {
+  // Writes held back so far belong to the transaction: they must not be rolled back with the part.
+  await repositories.end();
+  await connected.exec('SAVEPOINT part');
+  try {
+    const value = await part();
+    if (connected.failure() !== undefined) throw connected.failure();
+    await repositories.end();
+    await connected.exec('RELEASE part');
+    return { ok: true, value };
+  } catch (error) {
+    const failure = connected.failure() ?? error;
+    if (isStoreFailure(failure) || isOver(failure)) throw failure;
+    await connected.exec('ROLLBACK TO part; RELEASE part');
+    connected.forget();
+    repositories.rolledBack();
+    return { ok: false, error: failure };
+  }
+}
