@@ -1,10 +1,11 @@
 import pg from 'pg';
 import type { OwnershipView } from '../ownership-store.ts';
+import { createOwnership } from '../sql/upkeep/duties.ts';
 import { openSnapshot, type SnapshotOptions } from './copy/postgres-snapshot.ts';
 import { connectTo, type PostgresPlace } from './postgres-client.ts';
 import { connectFailure } from './postgres-failure.ts';
+import { PostgresSql } from './postgres-sql.ts';
 import { refuseSharedBackend } from './shared-backend.ts';
-import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 
 /** What can be seen of a store on a server without using it. */
 export interface ServerLook {
@@ -59,7 +60,7 @@ export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
 export async function lookAtReplicas(options: Omit<SnapshotOptions, 'alone'>): Promise<OwnershipView> {
   const { session } = await openSnapshot({ ...options, alone: false });
   try {
-    return await new PostgresOwnership(session).view();
+    return await createOwnership(new PostgresSql(session)).view();
   } finally {
     await session.close();
   }

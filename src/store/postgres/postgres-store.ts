@@ -48,6 +48,7 @@ import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
 import { createTransactions, type Repositories } from '../sql/transactions.ts';
+import { createOwnership } from '../sql/upkeep/duties.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -74,7 +75,6 @@ import { createPromptStore } from './prompt-store.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
-import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
 import { PostgresBirdPages } from './watched/postgres-bird-pages.ts';
 import { PostgresEventPages } from './watched/postgres-event-pages.ts';
 import { PostgresFlightPages } from './watched/postgres-flight-pages.ts';
@@ -299,7 +299,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
       outbox: new PostgresOutbox(statements, events, counts),
-      ownership: new PostgresOwnership(statements),
+      ownership: createOwnership(sql),
       faults: createFaults(sql),
       troubles: createTroubles(sql, counts),
       writes: createWrites(sql),

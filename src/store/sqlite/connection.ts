@@ -33,6 +33,8 @@ export interface Connection {
   prepare<Row = unknown>(sql: string): Statement<Row>;
   /** Runs statements without results, exempt from the rule about failed transactions. */
   exec(sql: string): void;
+  /** Defines a function for statements, whose result differs from call to call. */
+  define(name: string, result: () => bigint): void;
   /** Writes that repositories hold back until a statement of this connection could see them. */
   readonly held: HeldWrites<() => void>;
   isTransaction(): boolean;
@@ -92,6 +94,7 @@ export function openConnection(path: string): Connection {
         run: (...values) => guarded(() => Number(statement().run(...inputs(values)).changes)),
       };
     },
+    define: (name, result) => db.function(name, result),
     held,
     exec: (sql) => translated(() => db.exec(sql)),
     isTransaction: () => db.isTransaction,

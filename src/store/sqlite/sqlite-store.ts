@@ -11,6 +11,7 @@ import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
 import { createTransactions, type Repositories } from '../sql/transactions.ts';
+import { createOwnership } from '../sql/upkeep/duties.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -34,7 +35,6 @@ import { NotifiedEvents } from './queued/notified-events.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
-import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { BirdPages } from './watched/bird-pages.ts';
 import { EventPages } from './watched/event-pages.ts';
 import { FlightPages } from './watched/flight-pages.ts';
@@ -169,6 +169,7 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
 }
 
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
+  connection.define('now_us', () => BigInt(clock.nowUs()));
   const sql = new SqliteSql(connection, turn);
   const streams = new SqlStreams(sql);
   const events = new SqlEvents(sql, streams, (ofFlight) => new EventPages(connection, ofFlight));
@@ -196,7 +197,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
       outbox,
-      ownership: new SqliteOwnership(connection, clock),
+      ownership: createOwnership(sql),
       faults,
       troubles: createTroubles(sql, counts),
       writes: createWrites(sql),
