@@ -1,14 +1,11 @@
 /**
  * THE STORE ON POSTGRESQL, beside the one on SQLite and with the same promise (`store.ts`).
  *
- * Why two stores side by side, rather than one set of statements for both engines: a statement in SQLite is a
- * synchronous call, and its speed rests on that (rows bound one by one in chunks, numbers assigned in memory, index
- * hints). A statement here is a round trip, and speed means fewer of them: a page of entries is one statement that
- * also tells what was new, a claim is one, and numbers come from the server because others write too. Of 180
- * statements about a third would have the same text. Adding a column costs a line in two schemas, two statements and
- * two row types; an abstraction would save one of each, and make every line of the hot path await a promise. What is
- * not SQL (what a row's text holds, how it becomes a record, how people find it, which writes are held back until
- * they could be seen, what is read ahead) is shared, and one contract test covers both.
+ * Why two engines need two ways to run statements: a statement in SQLite is a synchronous call, and its speed rests on
+ * that (rows bound one by one in chunks, numbers assigned in memory, index hints). A statement here is a round trip, and
+ * speed means fewer of them: a page of entries is one statement that also tells what was new, a claim is one, and numbers
+ * come from the server because others write too. What the statements say is written once for both (`../sql/sql.ts`);
+ * where one needs another plan or feature, its two texts stand side by side. One contract test covers both.
  *
  * SEVERAL PROCESSES AT ONCE. Every transaction is SERIALIZABLE: most repositories read, let the domain decide, and
  * write back. Some decisions span rows (whose turn it is in a lane, which alerts wait to be routed), and no weaker level
@@ -17,7 +14,7 @@
  *
  * - What `INSERT … ON CONFLICT DO NOTHING` found: rows that may be deleted meanwhile are written instead.
  * - Numbers are assigned before they are committed. Digests count up to the newest event: see
- *   `PostgresDigests.arrivals`.
+ *   `arrivals` in `../sql/alerted/digests.ts`.
  * - How long a transaction waits: the locks of a suspended process last until its transaction is ended
  *   (`SHARED_LIMITS`). Claims and removals of replicas skip locked rows, and each process counts deliveries in its
  *   own rows.
@@ -31,9 +28,9 @@
  *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in tables.ts
- *   statements.ts      what repositories run; many rows are sent as one list per column. holding-statements.ts first
+ *   statements.ts      what a session runs; many rows are sent as one list per column. holding-statements.ts first
  *                      runs the writes held back that a statement could see
- *   watched/ alerted/ queued/ upkeep/   the repositories, as in SQLite
+ *   postgres-sql.ts    what the repositories (`../sql`) run
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../time/clock.ts';
