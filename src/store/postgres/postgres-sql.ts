@@ -24,6 +24,10 @@ export class PostgresSql implements Sql {
     return this.#statements.first(sql, ...parameters);
   }
 
+  composed<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+    return this.#statements.composed(sql, ...parameters);
+  }
+
   run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
     return this.#statements.run(sql, ...parameters);
   }

@@ -60,7 +60,6 @@ import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
-import { PostgresAlertPages } from './alerted/postgres-alert-pages.ts';
 import { HoldingStatements } from './holding-statements.ts';
 import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
@@ -72,9 +71,6 @@ import { createPromptStore } from './prompt-store.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
-import { PostgresBirdPages } from './watched/postgres-bird-pages.ts';
-import { PostgresEventPages } from './watched/postgres-event-pages.ts';
-import { PostgresFlightPages } from './watched/postgres-flight-pages.ts';
 
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
@@ -268,7 +264,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
   const sql = new PostgresSql(statements, statements);
   const streams = new SqlStreams(sql);
-  const events = new SqlEvents(sql, streams, (ofFlight) => new PostgresEventPages(statements, ofFlight));
+  const events = new SqlEvents(sql, streams);
   const counts = new DeliveryCounts(sql, () => session.slot);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -286,9 +282,9 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       events,
       flights: createFlights(sql, standing),
       audits: createAudits(sql),
-      birds: createBirds(sql, events, new PostgresBirdPages(statements), new PostgresFlightPages(statements)),
+      birds: createBirds(sql, events),
       overdue: createOverdue(sql),
-      alerts: createAlerts(sql, { events, standing, groups }, new PostgresAlertPages(statements, events)),
+      alerts: createAlerts(sql, { events, standing, groups }),
       groups,
       silences: createSilences(sql),
       suppressions: createSuppressions(sql, events),

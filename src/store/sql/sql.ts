@@ -29,6 +29,8 @@ export interface Sql {
   /** The rows of a statement. `R` describes the columns; the caller vouches for it. */
   rows<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]>;
   first<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R | undefined>;
+  /** The rows of a statement whose text varies, so that nothing is kept of it. */
+  composed<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]>;
   /** Returns how many rows changed. */
   run(sql: string, ...parameters: readonly Parameter[]): Promise<number>;
   /** Writes these rows, of which no two may have the same key (`lastOfEach`). Returns how many changed. */

@@ -33,6 +33,10 @@ export class SqliteSql implements Sql {
     return this.#prepared(sql).get(...parameters.map(bound)) as R | undefined;
   }
 
+  async composed<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+    return this.#connection.prepare<R>(rewritten(sql)).all(...parameters.map(bound));
+  }
+
   async run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
     return this.#prepared(sql).run(...parameters.map(bound));
   }
@@ -113,7 +117,8 @@ function rewritten(sql: string): string {
   return sql
     .replaceAll(/= ANY\((\$\d+)::\w+\[\]\)/g, 'IN (SELECT value FROM json_each($1))')
     .replaceAll(/::\w+/g, '')
-    .replaceAll(/\/\* (INDEXED BY \w+) \*\//g, '$1')
+    .replaceAll(' COLLATE "C"', '')
+    .replaceAll(/\/\* (INDEXED BY \w+|NOT INDEXED) \*\//g, '$1')
     .replaceAll(/\bgreatest\(/g, 'max(')
     .replaceAll(/\bleast\(/g, 'min(')
     .replaceAll(/\bINNER JOIN\b/g, 'CROSS JOIN')

@@ -26,7 +26,6 @@ import { createOverdue } from '../sql/watched/judged-times.ts';
 import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Store, StoreSpace } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
-import { AlertPages } from './alerted/alert-pages.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
@@ -35,9 +34,6 @@ import { NotifiedEvents } from './queued/notified-events.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
-import { BirdPages } from './watched/bird-pages.ts';
-import { EventPages } from './watched/event-pages.ts';
-import { FlightPages } from './watched/flight-pages.ts';
 import { type LockPatience, whenFree } from './when-free.ts';
 
 interface SqliteStoreOptions extends LockPatience {
@@ -172,7 +168,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   connection.define('now_us', () => BigInt(clock.nowUs()));
   const sql = new SqliteSql(connection, turn);
   const streams = new SqlStreams(sql);
-  const events = new SqlEvents(sql, streams, (ofFlight) => new EventPages(connection, ofFlight));
+  const events = new SqlEvents(sql, streams);
   const counts = new DeliveryCounts(sql, () => 0);
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
@@ -187,9 +183,9 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       events,
       flights: createFlights(sql, standing),
       audits: createAudits(sql),
-      birds: createBirds(sql, events, new BirdPages(connection), new FlightPages(connection)),
+      birds: createBirds(sql, events),
       overdue: createOverdue(sql),
-      alerts: createAlerts(sql, { events, standing, groups }, new AlertPages(connection, events, turn)),
+      alerts: createAlerts(sql, { events, standing, groups }),
       groups,
       silences: createSilences(sql),
       suppressions: createSuppressions(sql, events),

@@ -1,11 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { AlertPages } from '../../../src/store/sql/alerted/alert-pages.ts';
 import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
 import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
-import { AlertPages } from '../../../src/store/sqlite/alerted/alert-pages.ts';
 import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
-import { EventPages } from '../../../src/store/sqlite/watched/event-pages.ts';
 import { NOW_US } from '../contract/sample-records.ts';
 
 /** What SQLite does for a statement: at a cursor `p1`, of a table or a column `p2`, among others. */
@@ -29,8 +28,8 @@ function openPages() {
     },
   };
   const sql = new SqliteSql(noting, async () => {});
-  const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(noting, ofFlight));
-  const pages = new AlertPages(noting, events, async () => {});
+  const events = new SqlEvents(sql, new SqlStreams(sql));
+  const pages = new AlertPages(sql, events);
   return { inner, pages, asked };
 }
 
@@ -49,8 +48,8 @@ test.each([true, false, undefined])(
       },
     };
     const sql = new SqliteSql(noting, async () => {});
-    const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(noting, ofFlight));
-    const pages = new AlertPages(noting, events, async () => {});
+    const events = new SqlEvents(sql, new SqlStreams(sql));
+    const pages = new AlertPages(sql, events);
     const query = { nowUs: NOW_US, limit: 10, isAcknowledged };
     await pages.page({ ...query, order: 'severest' });
     await pages.page({ ...query, order: 'newest', state: 'firing' });

@@ -7,7 +7,6 @@ import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
 import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
-import { EventPages } from '../../../src/store/sqlite/watched/event-pages.ts';
 import { delivery, event } from '../contract/sample-records.ts';
 
 const PARTS = 8;
@@ -36,7 +35,7 @@ test('the parts of a large notification are not all held to be written at once',
     },
   };
   const sql = new SqliteSql(counting, async () => {});
-  const events = new SqlEvents(sql, new SqlStreams(sql), (ofFlight) => new EventPages(counting, ofFlight));
+  const events = new SqlEvents(sql, new SqlStreams(sql));
   const counts = new DeliveryCounts(sql, () => 0);
   const notified = new NotifiedEvents(counting, events, counts, async () => {});
   const outbox = new SqliteOutbox(

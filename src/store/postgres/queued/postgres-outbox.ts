@@ -13,6 +13,7 @@ import type {
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
+import { DeliveryPages } from '../../sql/queued/delivery-pages.ts';
 import { SqlLanes } from '../../sql/queued/lanes.ts';
 import { SqlSettlements } from '../../sql/queued/settlements.ts';
 import type { SqlEvents } from '../../sql/watched/events.ts';
@@ -20,7 +21,6 @@ import type { HoldingStatements } from '../holding-statements.ts';
 import { PostgresSql } from '../postgres-sql.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import { PostgresClaims } from './postgres-claims.ts';
-import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
 import { firstInLanes, LANE_IS_FREE } from './postgres-lanes.ts';
 import { type Covered, noteCovered, PostgresNotified } from './postgres-notified.ts';
 
@@ -90,7 +90,7 @@ export class PostgresOutbox implements OutboxStore {
   readonly #lanes: SqlLanes;
   readonly #claims: PostgresClaims;
   readonly #settlements: SqlSettlements;
-  readonly #pages: PostgresDeliveryPages;
+  readonly #pages: DeliveryPages;
   readonly #holds: () => void;
   #held: (Queued & { readonly covered: Covered })[] = [];
   #heldCharacters = 0;
@@ -102,7 +102,7 @@ export class PostgresOutbox implements OutboxStore {
     this.#lanes = new SqlLanes(new PostgresSql(statements));
     this.#claims = new PostgresClaims(statements, counts);
     this.#settlements = new SqlSettlements(new PostgresSql(statements), this.#lanes, counts);
-    this.#pages = new PostgresDeliveryPages(statements, events);
+    this.#pages = new DeliveryPages(new PostgresSql(statements), events);
     this.#holds = statements.hold({
       writes: ['notification', 'delivery', 'notified_alert', 'notified_event'],
       reads: ['alert', 'former_alert', 'alert_event'],

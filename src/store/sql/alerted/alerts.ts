@@ -14,6 +14,7 @@ import { lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqlEvents } from '../watched/events.ts';
 import { AlertEvents } from './alert-events.ts';
+import { AlertPages } from './alert-pages.ts';
 import type { SqlGroups } from './groups.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
@@ -112,9 +113,9 @@ export function createAlerts(
     standing,
     groups,
   }: { events: SqlEvents; standing: BirdStanding; groups: Pick<SqlGroups, 'forget'> },
-  pages: Pick<AlertStore, 'page' | 'causes'>,
 ): AlertStore {
   const linked = new AlertEvents(sql, events);
+  const pages = new AlertPages(sql, events);
   const putAlerts = put(sql.engine);
   /** The last number this process gave. */
   let lastNumber: number | undefined;

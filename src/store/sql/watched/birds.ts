@@ -1,7 +1,9 @@
 import type { BirdStore, FlightCounts } from '../../bird-store.ts';
 import type { EventRow } from '../../rows/event-row.ts';
 import type { Sql } from '../sql.ts';
+import { BirdPages } from './bird-pages.ts';
 import type { SqlEvents } from './events.ts';
+import { FlightPages } from './flight-pages.ts';
 
 /** Flights of a Bird that are counted; takes about 50 ms. */
 const MAX_COUNTED = 100_000;
@@ -27,16 +29,9 @@ const countFlights = (engine: Sql['engine']) => `WITH since AS (${SINCE[engine]}
 
 const LOG = `SELECT * FROM event WHERE stream = ${streamOf('bird_log')} ORDER BY occurred_us DESC, id DESC`;
 
-interface BirdPages extends Pick<BirdStore, 'page' | 'find' | 'nestPage'> {}
-
-interface FlightPages {
-  readonly page: BirdStore['flightPage'];
-  readonly find: BirdStore['findFlight'];
-  readonly latest: BirdStore['latestFlights'];
-  readonly failures: BirdStore['failures'];
-}
-
-export function createBirds(sql: Sql, events: SqlEvents, birds: BirdPages, flights: FlightPages): BirdStore {
+export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
+  const birds = new BirdPages(sql);
+  const flights = new FlightPages(sql);
   const counts = countFlights(sql.engine);
   return {
     page: (query) => birds.page(query),

@@ -5,6 +5,7 @@ import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
 import { namesOf, type RowStatement, type Sql } from '../sql.ts';
+import { EventPages } from './event-pages.ts';
 import type { SqlStreams } from './feed-streams.ts';
 
 /** A UUIDv7 holds the millisecond of its creation, but an entry's `createdAt` may have been cut to the second. */
@@ -104,30 +105,22 @@ const ENDS_OF_FLIGHT = `SELECT event.event FROM flight INNER JOIN event /* INDEX
     AND substr(event.id, 1, length(flight.id) + 1) = flight.id || '/'
   ORDER BY event.event`;
 
-interface Pages {
-  page(query: EventQuery): Promise<{ rows: EventRow[]; next: string | undefined }>;
-}
-
 type Found = Pick<EventRow, 'event'>;
 
 /** Stores events as rows with numbers, by which other tables refer to them. */
 export class SqlEvents implements EventStore {
   readonly #sql: Sql;
   readonly #streams: SqlStreams;
-  readonly #pages: Pages;
+  readonly #pages: EventPages;
   /** The last number this process gave. Numbers used by a transaction that was rolled back are skipped. */
   #lastNumber: number | undefined;
   /** What this transaction inserted, so that it need not be looked up. */
   readonly #inserted = new Map<Event, number>();
 
-  constructor(
-    sql: Sql,
-    streams: SqlStreams,
-    pages: (ofFlight: (flightId: string) => Promise<number[]>) => Pages,
-  ) {
+  constructor(sql: Sql, streams: SqlStreams) {
     this.#sql = sql;
     this.#streams = streams;
-    this.#pages = pages((flightId) => this.numbersOfFlight(flightId));
+    this.#pages = new EventPages(sql, (flightId) => this.numbersOfFlight(flightId));
   }
 
   /** Discards what the last transaction inserted, which may have been rolled back. */

@@ -14,6 +14,7 @@ import type {
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import type { DeliveryCounts } from '../../sql/queued/delivery-counts.ts';
+import { DeliveryPages } from '../../sql/queued/delivery-pages.ts';
 import { SqlLanes } from '../../sql/queued/lanes.ts';
 import { SqlSettlements } from '../../sql/queued/settlements.ts';
 import type { Sql } from '../../sql/sql.ts';
@@ -22,7 +23,6 @@ import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
 import { DeliveryLanes } from './delivery-lanes.ts';
-import { DeliveryPages } from './delivery-pages.ts';
 import type { Covered, NotifiedEvents } from './notified-events.ts';
 
 /** A notification with its deliveries, about to be written. */
@@ -60,7 +60,7 @@ export class SqliteOutbox implements OutboxStore {
     counts: DeliveryCounts,
     sql: Sql,
   ) {
-    this.#pages = new DeliveryPages(connection, events);
+    this.#pages = new DeliveryPages(sql, events);
     this.#notified = notified;
     this.#counts = counts;
     this.#turns = new DeliveryLanes(connection);

@@ -1,16 +1,17 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
-
-import { contains } from '../../sql/contains.ts';
-import type { Parameter } from '../../sql/sql.ts';
 import { foldedText } from '../../texts/folded-text.ts';
 import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
+import { contains } from '../contains.ts';
+import type { Parameter, Sql } from '../sql.ts';
 
-export class PostgresConditions {
+export class Conditions {
   readonly parameters: Parameter[];
+  readonly #engine: Sql['engine'];
   readonly #sql: string[] = [];
 
   /** `before` are the statement's values before these conditions. */
-  constructor(before: readonly Parameter[] = []) {
+  constructor({ engine }: Pick<Sql, 'engine'>, before: readonly Parameter[] = []) {
+    this.#engine = engine;
     this.parameters = [...before];
   }
 
@@ -28,7 +29,7 @@ export class PostgresConditions {
   }
 
   /** Adds a condition that wraps others, which were begun with this object's parameters. */
-  take(others: PostgresConditions, condition: (where: string) => string): this {
+  take(others: Conditions, condition: (where: string) => string): this {
     this.parameters.splice(0, this.parameters.length, ...others.parameters);
     this.#sql.push(condition(others.where));
     return this;
@@ -36,7 +37,7 @@ export class PostgresConditions {
 
   /** Matches an id, or a part of a folded name. */
   addNamed(id: string, name: string, value: string | undefined): this {
-    if (value !== undefined) this.add(`(${id} = ? OR position(? IN ${name}) > 0)`, value, foldedText(value));
+    if (value !== undefined) this.add(`(${id} = ? OR ${this.#holds(name)})`, value, foldedText(value));
     return this;
   }
 
@@ -53,7 +54,7 @@ export class PostgresConditions {
   #addThing(id: string, name: string, value: string | undefined, isId: string): this {
     if (value === undefined) return this;
     return this.add(
-      `(${id} = ? OR (position(? IN ${name}) > 0 AND NOT EXISTS (${isId})))`,
+      `(${id} = ? OR (${this.#holds(name)} AND NOT EXISTS (${isId})))`,
       value,
       foldedText(value),
       value,
@@ -64,10 +65,10 @@ export class PostgresConditions {
     if (text === undefined) return this;
     const { inJson, signed } = searchTerm(text);
     const parts = [
-      ...folded.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
+      ...folded.map((column) => this.#holds(`coalesce(${column}, '')`)),
       ...ids.map((id) => `${id} = ?`),
-      ...whole.map((column) => contains('postgres', `coalesce(${column}, '')`)),
-      ...json.map((column) => `position(lower(?::text COLLATE "C") IN lower(${column})) > 0`),
+      ...whole.map((column) => contains(this.#engine, `coalesce(${column}, '')`)),
+      ...json.map((column) => this.#holds(`lower(${column})`, 'lower(?::text COLLATE "C")')),
     ];
     return this.add(
       `(${parts.join(' OR ')})`,
@@ -82,9 +83,18 @@ export class PostgresConditions {
     return this.add(`${column} = ANY(?::text[])`, texts);
   }
 
+  /** Matches what has one of these numbers. */
+  addNumbers(column: string, numbers: readonly number[]): this {
+    return this.add(`${column} = ANY(?::bigint[])`, numbers);
+  }
+
+  #holds(column: string, part = '?'): string {
+    return this.#engine === 'sqlite' ? `instr(${column}, ${part}) > 0` : `position(${part} IN ${column}) > 0`;
+  }
+
   /** A copy of the conditions to which others can be added. */
-  copy(): PostgresConditions {
-    const copy = new PostgresConditions(this.parameters);
+  copy(): Conditions {
+    const copy = new Conditions({ engine: this.#engine }, this.parameters);
     copy.#sql.push(...this.#sql);
     return copy;
   }

@@ -6,9 +6,9 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
-import type { SqlEvents } from '../../sql/watched/events.ts';
-import type { Statements } from '../statements.ts';
-import { PostgresConditions } from '../watched/postgres-conditions.ts';
+import type { Sql } from '../sql.ts';
+import { Conditions } from '../watched/conditions.ts';
+import type { SqlEvents } from '../watched/events.ts';
 
 interface PageRow {
   readonly body: string;
@@ -24,29 +24,32 @@ const MAX_PAGE = 1000;
 const LATEST = 5;
 const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
 
-/** Alerts, and whether somebody has acknowledged the current episode at the instant `$1`. */
-const KNOWN = `SELECT *, (state = 'firing' AND EXISTS (
-    SELECT 1 FROM silence WHERE silence.ends_us > $1 AND silence.alert_id = alert.id
-      AND silence.alert_starts_us = alert.starts_us)) AS acknowledged
+/**
+ * Alerts, and whether somebody has acknowledged the current episode at the instant `$1`. The `CASE` makes NULL false.
+ * Without it, SQLite would scan all acknowledgements for each alert without one, to tell false from NULL.
+ */
+const KNOWN = `SELECT *, CASE WHEN state = 'firing' AND (id, starts_us) IN (
+    SELECT alert_id, alert_starts_us FROM silence WHERE ends_us > $1 AND alert_id IS NOT NULL)
+    THEN 1 ELSE 0 END AS acknowledged
   FROM alert`;
 
 /** For resolved alerts only the time counts. */
 const ORDERS = {
   severest: [
     `(state <> 'firing')::integer`,
-    'acknowledged::integer',
+    'acknowledged',
     `CASE WHEN state = 'firing' THEN rank ELSE 0 END`,
     `CASE WHEN state = 'firing' THEN -starts_us ELSE -ends_us END`,
   ],
   newest: ['0', '0', '0', '-starts_us'],
 } as const;
 
-export class PostgresAlertPages {
-  readonly #statements: Statements;
+export class AlertPages {
+  readonly #sql: Sql;
   readonly #events: SqlEvents;
 
-  constructor(statements: Statements, events: SqlEvents) {
-    this.#statements = statements;
+  constructor(sql: Sql, events: SqlEvents) {
+    this.#sql = sql;
     this.#events = events;
   }
 
@@ -54,7 +57,7 @@ export class PostgresAlertPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = await this.#conditions(query);
     if (query.cause !== undefined) where.add('cause = ?', query.cause);
-    const after = new PostgresConditions(where.parameters);
+    const after = new Conditions(this.#sql, where.parameters);
     if (query.cursor !== undefined) {
       after.add(
         '(place0, place1, place2, place3, alert) > (?::integer, ?::integer, ?::integer, ?::bigint, ?::bigint)',
@@ -62,9 +65,13 @@ export class PostgresAlertPages {
       );
     }
     const places = ORDERS[query.order].map((sql, index) => `${sql} AS place${index}`).join(', ');
-    const rows = await this.#statements.composed<PageRow>(
-      `WITH known AS (${KNOWN}), placed AS (SELECT body, alert, ${places} FROM known ${where.where})
-       SELECT * FROM placed ${after.where} ORDER BY place0, place1, place2, place3, alert LIMIT ${limit + 1}`,
+    const rows = await this.#sql.composed<PageRow>(
+      // Sorted by the keys alone; the texts of a page are read afterwards.
+      `WITH known AS (${KNOWN}),
+       placed AS (SELECT alert, ${places} FROM known ${where.where}),
+       page AS MATERIALIZED (SELECT * FROM placed ${after.where}
+         ORDER BY place0, place1, place2, place3, alert LIMIT ${limit + 1})
+       SELECT page.*, body FROM page JOIN alert USING (alert) ORDER BY place0, place1, place2, place3, alert`,
       ...after.parameters,
     );
     const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);
@@ -78,7 +85,7 @@ export class PostgresAlertPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = await this.#conditions({ ...query, state: 'firing' });
     const [skipped] = query.cursor === undefined ? [0] : parseCursor(query.cursor, ['number']);
-    const rows = await this.#statements.composed<CauseRow>(
+    const rows = await this.#sql.composed<CauseRow>(
       `WITH known AS (${KNOWN})
        SELECT alertname, severity, cause, acknowledged, count(*) AS alerts,
          min(starts_us) AS first_us, max(starts_us) AS last_us
@@ -87,6 +94,8 @@ export class PostgresAlertPages {
        LIMIT ${limit + 1} OFFSET ${Math.max(0, Math.trunc(Number(skipped)))}`,
       ...where.parameters,
     );
+    // Each of the two queries scans all firing alerts and all silences.
+    await this.#sql.pause();
     const shown = rows.slice(0, limit);
     const latest = await this.#latestOf(shown, where);
     const causes = causesOf(shown, latest);
@@ -95,12 +104,12 @@ export class PostgresAlertPages {
   }
 
   /** The latest alerts of each of these causes. */
-  #latestOf(causes: readonly CauseRow[], where: PostgresConditions): Promise<CauseAlertRow[]> {
+  #latestOf(causes: readonly CauseRow[], where: Conditions): Promise<CauseAlertRow[]> {
     const among = where.copy().addOneOf(
       'cause',
       causes.map(({ cause }) => cause),
     );
-    return this.#statements.composed<CauseAlertRow>(
+    return this.#sql.composed<CauseAlertRow>(
       `WITH known AS (${KNOWN}),
        numbered AS (
          SELECT alert, alertname, severity, cause, acknowledged, row_number() OVER (
@@ -112,10 +121,10 @@ export class PostgresAlertPages {
     );
   }
 
-  async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<PostgresConditions> {
+  async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<Conditions> {
     const { region, nest, bird, flight, name, severity, text, sinceUs, untilUs, state, isAcknowledged } =
       query;
-    const where = new PostgresConditions([query.nowUs]);
+    const where = new Conditions(this.#sql, [query.nowUs]);
     if (state === undefined) where.add(`state IN ('firing', 'resolved')`);
     else where.add('state = ?', state);
     if (region !== undefined) where.add('region = ?', region);
@@ -124,15 +133,14 @@ export class PostgresAlertPages {
     if (severity !== undefined) where.add('severity = ?', severity);
     where.addNamed('id', 'words', text);
     if (flight !== undefined) {
-      where.add(
-        'alert IN (SELECT alert_event.alert FROM alert_event WHERE event = ANY(?::bigint[]))',
-        await this.#events.numbersOfFlight(flight),
-      );
+      const events = new Conditions(this.#sql, where.parameters);
+      events.addNumbers('event', await this.#events.numbersOfFlight(flight));
+      where.take(events, (sql) => `alert IN (SELECT alert_event.alert FROM alert_event ${sql})`);
     }
     // Matches alerts that fired at some instant of that time.
     if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);
     if (untilUs !== undefined) where.add('starts_us < ?', untilUs);
-    if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged);
+    if (isAcknowledged !== undefined) where.add('acknowledged = ?', Number(isAcknowledged));
     return where;
   }
 }

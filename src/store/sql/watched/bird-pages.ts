@@ -18,12 +18,12 @@ import {
   nestPlaceOf,
 } from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
-import { isFiringAlertOf } from '../../sql/watched/firing-alerts.ts';
-import type { Statements } from '../statements.ts';
-import { PostgresConditions } from './postgres-conditions.ts';
+import type { Sql } from '../sql.ts';
+import { Conditions } from './conditions.ts';
+import { isFiringAlertOf } from './firing-alerts.ts';
 
-/** Birds examined for one page. */
-const MAX_LOOKED_AT = 20_000;
+/** Birds examined for one page; SQLite takes about 40 ms, in which nothing else runs. */
+const MAX_LOOKED_AT = { sqlite: 14_000, postgres: 20_000 };
 const LATEST = 10;
 const MAX_PAGE = 1000;
 
@@ -36,13 +36,25 @@ const NEST_PLACE = ['number', 'number', 'number', 'string', 'string', 'string'] 
 const BIRD = `SELECT bird.region, bird.bird_id, bird.nest_id, nest.name AS nest, bird.name, bird.status,
     bird.trigger_type, bird.present, bird.status_since_us, bird.last_us, bird.last_flight, bird.last_status,
     bird.firing, bird.trouble
-  FROM bird LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
+  FROM bird`;
+const ITS_NEST = 'LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id';
+const BY_TROUBLE = '/* INDEXED BY bird_by_trouble */';
+
+const LATEST_OF_ONE = `SELECT status FROM flight WHERE stream = (
+    SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
+  ORDER BY started_us DESC, id DESC LIMIT ${LATEST}`;
+const LATEST_OF_MANY = `SELECT at, latest.status
+  FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS given (region, bird_id, at)
+    JOIN stream ON stream.region = given.region AND stream.feed = 'flight' AND stream.bird_id = given.bird_id
+    CROSS JOIN LATERAL (SELECT status, started_us, id FROM flight WHERE flight.stream = stream.stream
+      ORDER BY started_us DESC, id DESC LIMIT ${LATEST}) AS latest
+  ORDER BY at, latest.started_us, latest.id`;
 
 /** Conditions on a Bird and its Nest, shared by lists of Birds and of Flights. */
 export function addBird(
-  where: PostgresConditions,
+  where: Conditions,
   { nest, bird, name }: Pick<BirdQuery, 'nest' | 'bird' | 'name'>,
-): PostgresConditions {
+): Conditions {
   return where
     .addNest('bird.nest_id', 'nest.folded', nest)
     .addBird('bird.bird_id', 'bird.folded', bird)
@@ -51,13 +63,13 @@ export function addBird(
 
 /** Conditions on what is kept about a Bird (its Flights and firing alerts), shared by lists of Birds and of Nests. */
 function addKept(
-  where: PostgresConditions,
+  where: Conditions,
   { flight, severity, sinceUs = 0, untilUs }: Pick<BirdQuery, 'flight' | 'severity' | 'sinceUs' | 'untilUs'>,
-): PostgresConditions {
+): Conditions {
   if (flight !== undefined) {
     where.add(
       `(bird.region, bird.bird_id) IN (
-         SELECT stream.region, stream.bird_id FROM flight JOIN stream USING (stream) WHERE flight.id = ?)`,
+         SELECT stream.region, stream.bird_id FROM flight /* INDEXED BY flight_by_id */ JOIN stream USING (stream) WHERE flight.id = ?)`,
       foldedGuid(flight),
     );
   }
@@ -81,16 +93,16 @@ function addKept(
   return where;
 }
 
-export class PostgresBirdPages {
-  readonly #statements: Statements;
+export class BirdPages {
+  readonly #sql: Sql;
 
-  constructor(statements: Statements) {
-    this.#statements = statements;
+  constructor(sql: Sql) {
+    this.#sql = sql;
   }
 
   async find(region: string, birdId: string): Promise<BirdOverview | undefined> {
-    const rows = await this.#statements.rows<BirdOverviewRow>(
-      `${BIRD} WHERE bird.region = $1 AND bird.bird_id = $2`,
+    const rows = await this.#sql.rows<BirdOverviewRow>(
+      `${BIRD} ${ITS_NEST} WHERE bird.region = $1 AND bird.bird_id = $2`,
       region,
       birdId,
     );
@@ -99,14 +111,14 @@ export class PostgresBirdPages {
 
   async page(query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const walked = new PostgresConditions().add('bird.present = 1');
+    const walked = new Conditions(this.#sql).add('bird.present = 1');
     if (query.standing !== undefined) walked.add('bird.trouble = ?', STANDINGS.indexOf(query.standing));
     if (query.cursor !== undefined) {
       walked.add(`${BIRD_KEY} < ${BIRD_GIVEN}`, ...parseCursor(query.cursor, BIRD_PLACE));
     }
-    const [end] = await this.#statements.composed<BirdPlace>(
-      `SELECT trouble, last_us, region, bird_id FROM bird ${walked.where} ${BIRD_ORDER}
-       LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`,
+    const [end] = await this.#sql.composed<BirdPlace>(
+      `SELECT trouble, last_us, region, bird_id FROM bird ${BY_TROUBLE} ${walked.where} ${BIRD_ORDER}
+       LIMIT 1 OFFSET ${MAX_LOOKED_AT[this.#sql.engine] - 1}`,
       ...walked.parameters,
     );
     const where = walked.copy().addOneOf('bird.region', query.regions);
@@ -117,8 +129,8 @@ export class PostgresBirdPages {
       folded: ['bird.folded', 'nest.folded'],
       ids: ['bird.bird_id', 'bird.nest_id'],
     });
-    const rows = await this.#statements.composed<BirdOverviewRow>(
-      `${BIRD} ${where.where} ${BIRD_ORDER} LIMIT ${limit + 1}`,
+    const rows = await this.#sql.composed<BirdOverviewRow>(
+      `${BIRD} ${BY_TROUBLE} ${ITS_NEST} ${where.where} ${BIRD_ORDER} LIMIT ${limit + 1}`,
       ...where.parameters,
     );
     const next = rows.length > limit ? rows[limit - 1] : end;
@@ -128,47 +140,53 @@ export class PostgresBirdPages {
 
   async #overviews(rows: readonly BirdOverviewRow[]): Promise<BirdOverview[]> {
     if (rows.length === 0) return [];
-    const latest = await this.#statements.rows<{ at: number; status: string }>(
-      `SELECT at, latest.status
-       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS given (region, bird_id, at)
-         JOIN stream ON stream.region = given.region AND stream.feed = 'flight' AND stream.bird_id = given.bird_id
-         CROSS JOIN LATERAL (SELECT status, started_us, id FROM flight WHERE flight.stream = stream.stream
-           ORDER BY started_us DESC, id DESC LIMIT ${LATEST}) AS latest
-       ORDER BY at, latest.started_us, latest.id`,
+    const latest = this.#sql.engine === 'sqlite' ? await this.#latestOfEach(rows) : await this.#latest(rows);
+    return rows.map((row, index) => birdOverviewOf(row, latest[index]!));
+  }
+
+  /** The statuses of each Bird's last Flights, oldest first. */
+  async #latestOfEach(rows: readonly BirdOverviewRow[]): Promise<string[][]> {
+    const latest: string[][] = [];
+    for (const { region, bird_id } of rows) {
+      const flights = await this.#sql.rows<{ status: string }>(LATEST_OF_ONE, region, bird_id);
+      latest.push(flights.map(({ status }) => status).reverse());
+    }
+    return latest;
+  }
+
+  /** The same in one round trip. */
+  async #latest(rows: readonly BirdOverviewRow[]): Promise<string[][]> {
+    const latest = await this.#sql.rows<{ at: number; status: string }>(
+      LATEST_OF_MANY,
       rows.map(({ region }) => region),
       rows.map(({ bird_id }) => bird_id),
     );
     const statuses = Map.groupBy(latest, ({ at }) => at);
-    return rows.map((row, index) =>
-      birdOverviewOf(
-        row,
-        (statuses.get(index + 1) ?? []).map(({ status }) => status),
-      ),
-    );
+    return rows.map((_, index) => (statuses.get(index + 1) ?? []).map(({ status }) => status));
   }
 
   async nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const where = new PostgresConditions([Math.floor(query.countedSinceUs / HOUR_US)])
+    const where = new Conditions(this.#sql, [Math.floor(query.countedSinceUs / HOUR_US)])
       .add('nest.present = 1')
       .addOneOf('nest.region', query.regions);
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, { folded: ['nest.folded'], ids: ['nest.nest_id'] });
-    const birds = addKept(addBird(new PostgresConditions(where.parameters), { bird: query.bird }), query);
+    const birds = addKept(addBird(new Conditions(this.#sql, where.parameters), { bird: query.bird }), query);
     if (!birds.isEmpty) {
       birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
       where.take(birds, (ofNest) => `EXISTS (SELECT 1 FROM bird ${ofNest})`);
     }
     const order = '-alerting, -failing, -off, folded, region, nest_id';
-    const after = new PostgresConditions(where.parameters);
+    const after = new Conditions(this.#sql, where.parameters);
     if (query.cursor !== undefined) {
       after.add(
         `(${order}) > (?::bigint, ?::bigint, ?::bigint, ?::text, ?::text, ?::text)`,
         ...parseCursor(query.cursor, NEST_PLACE),
       );
     }
-    const rows = await this.#statements.composed<NestOverviewRow>(
+    const rows = await this.#sql.composed<NestOverviewRow>(
       `WITH standing AS (
          SELECT region, nest_id, count(*) AS birds, count(*) FILTER (WHERE trouble = 3) AS alerting,
            count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
@@ -176,15 +194,15 @@ export class PostgresBirdPages {
          FROM bird WHERE present = 1 GROUP BY region, nest_id),
        ended AS (
          SELECT region, nest_id, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed
-         FROM nest_hour WHERE hour >= $1 GROUP BY region, nest_id),
-       every AS (
+         FROM nest_hour /* INDEXED BY nest_hour_by_age */ WHERE hour >= $1 GROUP BY region, nest_id),
+       each_nest AS (
          SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(birds, 0) AS birds,
            coalesce(alerting, 0) AS alerting, coalesce(failing, 0) AS failing, coalesce(off, 0) AS off,
            coalesce(firing, 0) AS firing, coalesce(succeeded, 0) AS succeeded, coalesce(failed, 0) AS failed
          FROM nest LEFT JOIN standing ON standing.region = nest.region AND standing.nest_id = nest.nest_id
            LEFT JOIN ended ON ended.region = nest.region AND ended.nest_id = nest.nest_id
          ${where.where})
-       SELECT * FROM every ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
+       SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
       ...after.parameters,
     );
     const nests = rows.slice(0, limit).map(nestOverviewOf);

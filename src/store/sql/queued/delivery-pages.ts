@@ -5,37 +5,39 @@
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
 import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
-import type { SqlEvents } from '../../sql/watched/events.ts';
-import type { Statements } from '../statements.ts';
-import { PostgresConditions } from '../watched/postgres-conditions.ts';
+import type { Sql } from '../sql.ts';
+import { Conditions } from '../watched/conditions.ts';
+import type { SqlEvents } from '../watched/events.ts';
 
 const MAX_PAGE = 1000;
 const MAX_LOOKED_AT = 20_000;
 
-export class PostgresDeliveryPages {
-  readonly #statements: Statements;
+export class DeliveryPages {
+  readonly #sql: Sql;
   readonly #events: SqlEvents;
 
-  constructor(statements: Statements, events: SqlEvents) {
-    this.#statements = statements;
+  constructor(sql: Sql, events: SqlEvents) {
+    this.#sql = sql;
     this.#events = events;
   }
 
   async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
-    const where = new PostgresConditions();
+    const where = new Conditions(this.#sql);
     if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
     if (query.state !== undefined) where.add('state = ?', query.state);
     // Deliveries that were given up or wait are few and have an index; all others are found by scanning.
-    if (query.state !== undefined && query.state !== 'delivered') where.add(`state <> 'delivered'`);
-    const [last] = await this.#statements.composed<{ seq: number }>(
-      `SELECT seq FROM delivery ${where.where} ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`,
+    const isFew = query.state !== undefined && query.state !== 'delivered';
+    if (isFew) where.add(`state <> 'delivered'`);
+    const from = `FROM delivery /* ${isFew ? 'INDEXED BY delivery_undelivered' : 'NOT INDEXED'} */`;
+    const [last] = await this.#sql.composed<{ seq: number }>(
+      `SELECT seq ${from} ${where.where} ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`,
       ...where.parameters,
     );
     if (last) where.add('seq >= ?', last.seq);
     await this.#addContent(where, query);
-    const rows = await this.#statements.composed<DeliveryRow>(
-      `SELECT * FROM delivery ${where.where} ORDER BY seq DESC LIMIT ${limit + 1}`,
+    const rows = await this.#sql.composed<DeliveryRow>(
+      `SELECT * ${from} ${where.where} ORDER BY seq DESC LIMIT ${limit + 1}`,
       ...where.parameters,
     );
     const end = rows.length > limit ? rows[limit - 1] : last;
@@ -43,13 +45,13 @@ export class PostgresDeliveryPages {
     return end ? { deliveries, next: formatCursor([end.seq]) } : { deliveries };
   }
 
-  async #addContent(where: PostgresConditions, query: DeliveryQuery): Promise<void> {
+  async #addContent(where: Conditions, query: DeliveryQuery): Promise<void> {
     const { receiver, text, sinceUs, untilUs, region, nest, bird, flight, name, severity } = query;
     if (receiver !== undefined) where.add('receiver = ?', receiver);
     if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
     if (untilUs !== undefined) where.add('created_us < ?', untilUs);
     where.addText(text, { whole: ['id', 'receiver', 'integration', 'last_error'] });
-    const alert = new PostgresConditions(where.parameters);
+    const alert = new Conditions(this.#sql, where.parameters);
     if (region !== undefined) alert.add('alert.region = ?', region);
     alert.addNest('alert.nest_id', 'alert.nest', nest).addBird('alert.bird_id', 'alert.bird', bird);
     if (name !== undefined) alert.add('lower(alertname) = lower(?::text COLLATE "C")', name);
@@ -62,9 +64,11 @@ export class PostgresDeliveryPages {
       );
     }
     if (flight !== undefined) {
-      where.add(
-        `notification IN (SELECT notified_event.notification FROM notified_event WHERE event = ANY(?::bigint[]))`,
-        await this.#events.numbersOfFlight(flight),
+      const events = new Conditions(this.#sql, where.parameters);
+      events.addNumbers('event', await this.#events.numbersOfFlight(flight));
+      where.take(
+        events,
+        (sql) => `notification IN (SELECT notified_event.notification FROM notified_event ${sql})`,
       );
     }
   }
