@@ -374,7 +374,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
     },
     begin,
     async end() {
-      await statements.writeHeld();
+      await sql.writeHeld();
       await counts.write();
       await standing.write();
     },

@@ -277,7 +277,7 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       connection.held.forget();
     },
     async end() {
-      for (const write of connection.held.all()) write();
+      await sql.writeHeld();
       await counts.write();
       await standing.write();
     },
