@@ -48,6 +48,7 @@ import { createSuppressions } from '../sql/alerted/suppressions.ts';
 import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { SqlOutbox } from '../sql/queued/sql-outbox.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -68,7 +69,7 @@ import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { createPromptStore } from './prompt-store.ts';
-import { PostgresOutbox } from './queued/postgres-outbox.ts';
+import { PostgresDeliveryPages } from './queued/postgres-delivery-pages.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
@@ -365,7 +366,7 @@ function createRepositories(session: Session, clock: Clock): Repositories {
       digests: createDigests(sql),
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
-      outbox: new PostgresOutbox(statements, events, counts),
+      outbox: new SqlOutbox(sql, events, counts, new PostgresDeliveryPages(statements, events)),
       ownership: new PostgresOwnership(statements),
       faults: createFaults(sql),
       troubles: createTroubles(sql, counts),

@@ -11,6 +11,7 @@ import { createSuppressions } from '../sql/alerted/suppressions.ts';
 import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
 import { createForward } from '../sql/queued/forward.ts';
 import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { SqlOutbox } from '../sql/queued/sql-outbox.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
 import { createTroubles } from '../sql/upkeep/troubles.ts';
 import { createUpkeep } from '../sql/upkeep/upkeep.ts';
@@ -27,8 +28,7 @@ import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
-import { NotifiedEvents } from './queued/notified-events.ts';
-import { SqliteOutbox } from './queued/sqlite-outbox.ts';
+import { DeliveryPages } from './queued/delivery-pages.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
@@ -235,6 +235,10 @@ interface Repositories {
   rolledBack(): void;
 }
 
+/** `notified_event` may still contain the number of a deleted notification. */
+const LAST_NOTIFICATION = `SELECT coalesce(max(seq), 0) AS seq FROM (
+  SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`;
+
 function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
   const sql = new SqliteSql(connection, turn);
   const streams = new SqliteStreams(connection, sql);
@@ -243,8 +247,6 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
   const standing = new BirdStanding(sql);
   const groups = new SqlGroups(sql);
   const digests = createDigests(sql);
-  const notified = new NotifiedEvents(connection, events, counts, turn);
-  const outbox = new SqliteOutbox(connection, events, notified, counts, sql);
   const faults = createFaults(sql);
   return {
     all: {
@@ -262,7 +264,16 @@ function createRepositories(connection: Connection, clock: Clock, turn: () => Pr
       digests,
       forwards: createForward(sql),
       receivers: createReceiverPace(sql),
-      outbox,
+      outbox: new SqlOutbox(
+        sql,
+        {
+          numbersOf: async (all) => all.map((one) => events.numberOf(one)),
+          numberOfKey: (key) => events.numberOfKey(key),
+        },
+        counts,
+        new DeliveryPages(connection, events),
+        connection.prepare<{ seq: number }>(LAST_NOTIFICATION).get()!.seq,
+      ),
       ownership: new SqliteOwnership(connection, clock),
       faults,
       troubles: createTroubles(sql, counts),
