@@ -2,7 +2,7 @@
  * Claims due deliveries of integrations. A delivery can be claimed while it is `pending`, `retry` or `ambiguous`, its
  * instant has come, and it has its lane's turn. On PostgreSQL several processes claim at the same time.
  */
-import type { ClaimChoice, ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
+import type { ClaimChoice, ClaimedDelivery } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
 import type { Sql } from '../sql.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
@@ -13,33 +13,39 @@ export const CLAIMABLE = "delivery.turn = 1 AND delivery.state IN ('pending', 'r
 /** Claiming stops at this much text, so that large notifications do not fill the memory. */
 const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 
-/** `taken` is what is due, up to the limits. */
-const taken = (lock: string) => `WITH due AS (
-    SELECT seq, state, next_attempt_us, notification FROM delivery
+/** Finds what is due, up to the limits, and returns it as it was before it is leased. */
+const claim = (lock: string, lease: string) => `WITH due AS (
+    SELECT seq, next_attempt_us, notification FROM delivery
     WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
       AND (state = 'pending' OR ($8 AND (holder <> $5 OR next_attempt_us <= $6)))
       AND (state <> 'pending' OR next_attempt_us <= $7)
     ORDER BY next_attempt_us, seq LIMIT $4 ${lock}),
   sized AS (
-    SELECT due.seq, due.state, row_number() OVER waiting AS at, sum(octet_length(body)) OVER waiting AS bytes
+    SELECT due.seq, row_number() OVER waiting AS at, sum(octet_length(body)) OVER waiting AS bytes
     FROM due INNER JOIN notification ON notification.seq = due.notification
     WINDOW waiting AS (ORDER BY due.next_attempt_us, due.seq)),
-  taken AS (SELECT seq AS number, state AS before FROM sized WHERE at = 1 OR bytes <= ${MAX_CLAIMED_BYTES})`;
+  taken AS (SELECT seq FROM sized WHERE at = 1 OR bytes <= ${MAX_CLAIMED_BYTES}) ${lease}
+  SELECT delivery.*, notification.body,
+    (SELECT earlier.reference FROM delivery AS earlier
+     WHERE earlier.receiver = delivery.receiver AND earlier.position = delivery.position
+       AND earlier.lane = delivery.lane AND earlier.lane <> '' AND earlier.reference <> ''
+     ORDER BY earlier.seq DESC LIMIT 1) AS earlier
+  FROM taken INNER JOIN delivery ON delivery.seq = taken.seq
+    INNER JOIN notification ON notification.seq = delivery.notification`;
 
-const LEASE = "UPDATE delivery SET state = 'leased', attempts = attempts + 1";
-const LEASED = `*, (SELECT body FROM notification WHERE notification.seq = delivery.notification) AS body,
-  (SELECT earlier.reference FROM delivery AS earlier
-   WHERE earlier.receiver = delivery.receiver AND earlier.position = delivery.position
-     AND earlier.lane = delivery.lane AND earlier.lane <> '' AND earlier.reference <> ''
-   ORDER BY earlier.seq DESC LIMIT 1) AS earlier`;
+const lease = (holder: string) =>
+  `UPDATE delivery SET state = 'leased', attempts = attempts + 1, holder = ${holder}`;
 
-/** PostgreSQL claims in one round trip. */
-const CLAIM = `${taken('FOR UPDATE SKIP LOCKED')}
-  ${LEASE}, holder = $5 FROM taken WHERE delivery.seq = taken.number RETURNING ${LEASED}`;
-
-/** SQLite returns nothing of the table that an update is joined with. */
-const FIND = `${taken('')} SELECT number, before FROM taken`;
-const LEASE_FOUND = `${LEASE}, holder = $2 WHERE seq = ANY($1::bigint[]) RETURNING ${LEASED}`;
+const CLAIM = {
+  /** To be followed by `LEASE`: SQLite has no statement that both updates and tells how a row was before. */
+  sqlite: claim('', ''),
+  /** In one round trip. */
+  postgres: claim(
+    'FOR UPDATE SKIP LOCKED',
+    `, leased AS (${lease('$5')} FROM taken WHERE delivery.seq = taken.seq)`,
+  ),
+};
+const LEASE = `${lease('$2')} WHERE seq = ANY($1::bigint[])`;
 
 /** Steps from one integration to the next through the index, rather than scanning everything that waits. */
 const WAITING = {
@@ -71,13 +77,7 @@ const DUE = `SELECT receiver, position,
       AND delivery.position = waiting.position AND next_attempt_us > $1 AND ${CLAIMABLE}) AS "laterUs"
   FROM waiting`;
 
-interface Taken {
-  readonly number: number;
-  readonly before: DeliveryState;
-}
-
-interface Leased extends ClaimedRow {
-  readonly before: DeliveryState;
+interface DueRow extends ClaimedRow {
   readonly earlier: string | null;
 }
 
@@ -108,25 +108,23 @@ export class SqlClaims {
     const { triedUs = 0, freshUs = 0 } = left ?? {};
     const choice = [nowUs - triedUs, nowUs - freshUs, !isFresh] as const;
     const parameters = [receiver, position, nowUs, limit, holder, ...choice] as const;
-    const leased =
-      this.#sql.engine === 'postgres'
-        ? await this.#sql.rows<Leased>(CLAIM, ...parameters)
-        : await this.#leaseFound(await this.#sql.rows(FIND, ...parameters), holder);
-    const inOrder = leased.toSorted((a, b) => a.next_attempt_us - b.next_attempt_us || a.seq - b.seq);
-    return inOrder.map((row) => {
-      this.#counts.move(receiver, row.before, 'leased');
-      const claimed = claimedOf(row);
+    const rows = await this.#sql.rows<DueRow>(CLAIM[this.#sql.engine], ...parameters);
+    if (this.#sql.engine === 'sqlite') {
+      await this.#sql.run(
+        LEASE,
+        rows.map(({ seq }) => seq),
+        holder,
+      );
+    }
+    // Sorted here, so that SQLite copies no body for it.
+    rows.sort((a, b) => a.next_attempt_us - b.next_attempt_us || a.seq - b.seq);
+    return rows.map((row) => {
+      this.#counts.move(receiver, row.state, 'leased');
+      const claimed = claimedOf({ ...row, state: 'leased', attempts: row.attempts + 1 });
       return row.earlier
         ? { ...claimed, delivery: { ...claimed.delivery, reference: row.earlier } }
         : claimed;
     });
-  }
-
-  async #leaseFound(found: readonly Taken[], holder: number): Promise<Leased[]> {
-    if (found.length === 0) return [];
-    const before = new Map(found.map((row) => [row.number, row.before]));
-    const leased = await this.#sql.rows<Omit<Leased, 'before'>>(LEASE_FOUND, [...before.keys()], holder);
-    return leased.map((row) => ({ ...row, before: before.get(row.seq)! }));
   }
 
   async due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }> {

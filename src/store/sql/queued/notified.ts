@@ -31,8 +31,8 @@ const ALERTS: RowStatement = {
   columns: 'notification bigint, id text',
   text: (given) => `INSERT INTO notified_alert (alert, notification)
     SELECT alert, notification FROM (
-      SELECT (SELECT alert FROM alert WHERE alert.id = given.id
-        UNION SELECT alert FROM former_alert WHERE former_alert.id = given.id) AS alert, notification
+      SELECT coalesce((SELECT alert FROM alert WHERE alert.id = given.id),
+        (SELECT alert FROM former_alert WHERE former_alert.id = given.id)) AS alert, notification
       FROM ${given}) AS listed
     WHERE alert IS NOT NULL ON CONFLICT DO NOTHING`,
 };
