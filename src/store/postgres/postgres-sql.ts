@@ -54,17 +54,28 @@ export class PostgresSql implements Sql {
     return text;
   }
 
-  hold({ write, ...held }: Held<() => readonly HeldRows[]>): () => void {
+  hold({ write, ...held }: Held<() => Iterable<HeldRows>>): () => void {
     return this.#holding!.hold({
       ...held,
       write: async (statements) => {
         const own = new PostgresSql(statements);
-        for (const { statement, rows, missing } of write()) {
-          const written = await own.write(statement, rows);
-          if (missing !== undefined && written !== rows.length) throw new Error(missing);
+        for (const { statement, rows, missing, returned } of write()) {
+          if (returned) returned(await own.returning(statement, rows));
+          else {
+            const written = await own.write(statement, rows);
+            if (missing !== undefined && written !== rows.length) throw new Error(missing);
+          }
         }
       },
     });
+  }
+
+  forgetHeld(): void {
+    this.#holding!.forgetHeld();
+  }
+
+  writeHeld(): Promise<void> {
+    return this.#holding!.writeHeld();
   }
 
   pause(): Promise<void> {

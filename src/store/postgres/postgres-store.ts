@@ -36,28 +36,8 @@ import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../time/clock.ts';
 import { createStoreClock } from '../../time/store-clock.ts';
 import type { OwnershipStore } from '../ownership-store.ts';
-import { createAlerts } from '../sql/alerted/alerts.ts';
-import { createDigests } from '../sql/alerted/digests.ts';
-import { SqlGroups } from '../sql/alerted/groups.ts';
-import { createSilences } from '../sql/alerted/silences.ts';
-import { createSuppressions } from '../sql/alerted/suppressions.ts';
-import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
-import { createForward } from '../sql/queued/forward.ts';
-import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
+import { createRepositories } from '../sql/repositories.ts';
 import { createTransactions, type Repositories } from '../sql/transactions.ts';
-import { createOwnership } from '../sql/upkeep/duties.ts';
-import { createFaults } from '../sql/upkeep/noted-faults.ts';
-import { createTroubles } from '../sql/upkeep/troubles.ts';
-import { createUpkeep } from '../sql/upkeep/upkeep.ts';
-import { createWrites } from '../sql/upkeep/writes.ts';
-import { createAudits } from '../sql/watched/audits.ts';
-import { BirdStanding } from '../sql/watched/bird-standing.ts';
-import { createBirds } from '../sql/watched/birds.ts';
-import { SqlEvents } from '../sql/watched/events.ts';
-import { SqlStreams } from '../sql/watched/feed-streams.ts';
-import { createFlights } from '../sql/watched/flights.ts';
-import { createOverdue } from '../sql/watched/judged-times.ts';
-import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
 import { HoldingStatements } from './holding-statements.ts';
@@ -68,7 +48,6 @@ import { createPostgresQueue, type PostgresQueue } from './postgres-queue.ts';
 import { PostgresSql } from './postgres-sql.ts';
 import { openPostgresWakes } from './postgres-wakes.ts';
 import { createPromptStore } from './prompt-store.ts';
-import { PostgresOutbox } from './queued/postgres-outbox.ts';
 import { Session } from './session.ts';
 import type { Statements } from './statements.ts';
 
@@ -116,7 +95,7 @@ export async function openPostgresStore({
   });
   try {
     await session.ready();
-    const repositories = createRepositories(session, clock);
+    const repositories = repositoriesOf(session, clock);
     forget = repositories.rolledBack;
     const inner = createStore(session, clock, repositories, isShared);
     const askedMs = clock.monotonicMs();
@@ -176,7 +155,7 @@ function checkTables({ schema, shown }: PostgresPlace, steps: PostgresStoreOptio
 function openTurns({ place, clock, steps }: PostgresStoreOptions): Turns & Pick<Store, 'close'> {
   const again = checkTables(place, steps);
   const session = new Session({ place, clock, isShared: true, prepare: again, again });
-  const repositories = createRepositories(session, clock);
+  const repositories = repositoriesOf(session, clock);
   const { transaction, close } = createStore(session, clock, repositories, false);
   let last: Promise<unknown> = Promise.resolve();
   function inTurn<T>(ask: () => Promise<T>): Promise<T> {
@@ -260,53 +239,7 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
   };
 }
 
-function createRepositories(session: Session, clock: Clock): Repositories {
+function repositoriesOf(session: Session, clock: Clock): Repositories {
   const statements = new HoldingStatements(session);
-  const sql = new PostgresSql(statements, statements);
-  const streams = new SqlStreams(sql);
-  const events = new SqlEvents(sql, streams);
-  const counts = new DeliveryCounts(sql, () => session.slot);
-  const standing = new BirdStanding(sql);
-  const groups = new SqlGroups(sql);
-  const begin = () => {
-    events.forget();
-    counts.forget();
-    standing.forget();
-    groups.forget();
-    statements.forgetHeld();
-  };
-  return {
-    all: {
-      inventory: createInventory(sql, clock),
-      streams,
-      events,
-      flights: createFlights(sql, standing),
-      audits: createAudits(sql),
-      birds: createBirds(sql, events),
-      overdue: createOverdue(sql),
-      alerts: createAlerts(sql, { events, standing, groups }),
-      groups,
-      silences: createSilences(sql),
-      suppressions: createSuppressions(sql, events),
-      digests: createDigests(sql),
-      forwards: createForward(sql),
-      receivers: createReceiverPace(sql),
-      outbox: new PostgresOutbox(statements, events, counts),
-      ownership: createOwnership(sql),
-      faults: createFaults(sql),
-      troubles: createTroubles(sql, counts),
-      writes: createWrites(sql),
-      upkeep: createUpkeep(sql, counts),
-    },
-    begin,
-    async end() {
-      await statements.writeHeld();
-      await counts.write();
-      await standing.write();
-    },
-    rolledBack() {
-      begin();
-      streams.forget();
-    },
-  };
+  return createRepositories(new PostgresSql(statements, statements), clock, () => session.slot);
 }

@@ -17,11 +17,14 @@ export interface RowStatement {
   readonly text: (given: string) => string;
 }
 
-/** What a repository has held back. `missing` is the error if not every row is written. */
+/** What a repository has held back. */
 export interface HeldRows {
   readonly statement: RowStatement;
   readonly rows: readonly Row[];
+  /** The error if not every row is written. */
   readonly missing?: string;
+  /** Called with the rows that the statement returns, before the next of `HeldRows` is asked for. */
+  readonly returned?: (rows: readonly unknown[]) => void;
 }
 
 export interface Sql {
@@ -41,7 +44,11 @@ export interface Sql {
    * Registers what a repository may hold back: `write` takes all of it. The repository calls the returned function when
    * it holds something.
    */
-  hold(held: Held<() => readonly HeldRows[]>): () => void;
+  hold(held: Held<() => Iterable<HeldRows>>): () => void;
+  /** Writes everything that repositories hold back. */
+  writeHeld(): Promise<void>;
+  /** Discards everything that repositories hold back, because the transaction was rolled back. */
+  forgetHeld(): void;
   /** Lets other work run. */
   pause(): Promise<void>;
 }

@@ -46,21 +46,36 @@ export class SqliteSql implements Sql {
   }
 
   async returning<R>(statement: RowStatement, rows: readonly SqlRow[]): Promise<R[]> {
-    const found: R[] = [];
-    this.#inChunks(statement, rows, (chunk, values) => found.push(...(chunk.all(...values) as R[])));
-    return found;
+    return this.#returning<R>(statement, rows);
   }
 
-  hold({ write, ...held }: Held<() => readonly HeldRows[]>): () => void {
+  hold({ write, ...held }: Held<() => Iterable<HeldRows>>): () => void {
     return this.#connection.held.add({
       ...held,
       write: () => {
-        for (const { statement, rows, missing } of write()) {
-          const written = this.#write(statement, rows);
-          if (missing !== undefined && written !== rows.length) throw new Error(missing);
+        for (const { statement, rows, missing, returned } of write()) {
+          if (returned) returned(this.#returning(statement, rows));
+          else {
+            const written = this.#write(statement, rows);
+            if (missing !== undefined && written !== rows.length) throw new Error(missing);
+          }
         }
       },
     });
+  }
+
+  forgetHeld(): void {
+    this.#connection.held.forget();
+  }
+
+  async writeHeld(): Promise<void> {
+    for (const write of this.#connection.held.all()) write();
+  }
+
+  #returning<R>(statement: RowStatement, rows: readonly SqlRow[]): R[] {
+    const found: R[] = [];
+    this.#inChunks(statement, rows, (chunk, values) => found.push(...(chunk.all(...values) as R[])));
+    return found;
   }
 
   #write(statement: RowStatement, rows: readonly SqlRow[]): number {

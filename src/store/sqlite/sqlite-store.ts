@@ -2,36 +2,15 @@ import { statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { availableMemory } from 'node:process';
 import type { Clock } from '../../time/clock.ts';
-import { createAlerts } from '../sql/alerted/alerts.ts';
-import { createDigests } from '../sql/alerted/digests.ts';
-import { SqlGroups } from '../sql/alerted/groups.ts';
-import { createSilences } from '../sql/alerted/silences.ts';
-import { createSuppressions } from '../sql/alerted/suppressions.ts';
-import { DeliveryCounts } from '../sql/queued/delivery-counts.ts';
-import { createForward } from '../sql/queued/forward.ts';
-import { createReceiverPace } from '../sql/queued/receiver-pace.ts';
-import { createTransactions, type Repositories } from '../sql/transactions.ts';
-import { createOwnership } from '../sql/upkeep/duties.ts';
+import { createRepositories } from '../sql/repositories.ts';
+import { createTransactions } from '../sql/transactions.ts';
 import { createFaults } from '../sql/upkeep/noted-faults.ts';
-import { createTroubles } from '../sql/upkeep/troubles.ts';
-import { createUpkeep } from '../sql/upkeep/upkeep.ts';
-import { createWrites } from '../sql/upkeep/writes.ts';
-import { createAudits } from '../sql/watched/audits.ts';
-import { BirdStanding } from '../sql/watched/bird-standing.ts';
-import { createBirds } from '../sql/watched/birds.ts';
-import { SqlEvents } from '../sql/watched/events.ts';
-import { SqlStreams } from '../sql/watched/feed-streams.ts';
-import { createFlights } from '../sql/watched/flights.ts';
-import { createOverdue } from '../sql/watched/judged-times.ts';
-import { createInventory } from '../sql/watched/nests-and-birds.ts';
 import type { Store, StoreSpace } from '../store.ts';
 import type { Step } from '../versions/steps.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
 import { trueName } from './private-files.ts';
-import { NotifiedEvents } from './queued/notified-events.ts';
-import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { SqliteSql } from './sqlite-sql.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { type LockPatience, whenFree } from './when-free.ts';
@@ -131,7 +110,8 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
   // In memory nothing takes long, and code on a virtual clock must not wait for turns of the event loop.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
-  const repositories = createRepositories(connection, clock, turn);
+  connection.define('now_us', () => BigInt(clock.nowUs()));
+  const repositories = createRepositories(new SqliteSql(connection, turn), clock, () => 0);
   const queue = createTransactionQueue({
     connection,
     clock,
@@ -160,64 +140,6 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
         }
       });
       return closed;
-    },
-  };
-}
-
-function createRepositories(connection: Connection, clock: Clock, turn: () => Promise<void>): Repositories {
-  connection.define('now_us', () => BigInt(clock.nowUs()));
-  const sql = new SqliteSql(connection, turn);
-  const streams = new SqlStreams(sql);
-  const events = new SqlEvents(sql, streams);
-  const counts = new DeliveryCounts(sql, () => 0);
-  const standing = new BirdStanding(sql);
-  const groups = new SqlGroups(sql);
-  const digests = createDigests(sql);
-  const notified = new NotifiedEvents(connection, events, counts, turn);
-  const outbox = new SqliteOutbox(connection, events, notified, counts, sql);
-  const faults = createFaults(sql);
-  return {
-    all: {
-      inventory: createInventory(sql, clock),
-      streams,
-      events,
-      flights: createFlights(sql, standing),
-      audits: createAudits(sql),
-      birds: createBirds(sql, events),
-      overdue: createOverdue(sql),
-      alerts: createAlerts(sql, { events, standing, groups }),
-      groups,
-      silences: createSilences(sql),
-      suppressions: createSuppressions(sql, events),
-      digests,
-      forwards: createForward(sql),
-      receivers: createReceiverPace(sql),
-      outbox,
-      ownership: createOwnership(sql),
-      faults,
-      troubles: createTroubles(sql, counts),
-      writes: createWrites(sql),
-      upkeep: createUpkeep(sql, counts),
-    },
-    begin() {
-      events.forget();
-      counts.forget();
-      standing.forget();
-      groups.forget();
-      connection.held.forget();
-    },
-    async end() {
-      for (const write of connection.held.all()) write();
-      await counts.write();
-      await standing.write();
-    },
-    rolledBack() {
-      streams.forget();
-      events.forget();
-      counts.forget();
-      standing.forget();
-      groups.forget();
-      connection.held.forget();
     },
   };
 }

@@ -1,11 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { DeliveryCounts } from '../../../src/store/sql/queued/delivery-counts.ts';
+import { SqlOutbox } from '../../../src/store/sql/queued/sql-outbox.ts';
 import { SqlEvents } from '../../../src/store/sql/watched/events.ts';
 import { SqlStreams } from '../../../src/store/sql/watched/feed-streams.ts';
-import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import { type Connection, openConnection, type Value } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
-import { NotifiedEvents } from '../../../src/store/sqlite/queued/notified-events.ts';
-import { SqliteOutbox } from '../../../src/store/sqlite/queued/sqlite-outbox.ts';
 import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
 import { delivery, event } from '../contract/sample-records.ts';
 
@@ -23,27 +22,29 @@ test('the parts of a large notification are not all held to be written at once',
     ...inner,
     prepare<Row>(sql: string) {
       const statement = inner.prepare<Row>(sql);
+      const count = (values: readonly Value[]) => {
+        const characters = values.reduce<number>((sum, one) => sum + String(one).length, 0);
+        most = Math.max(most, characters);
+        all += characters;
+      };
       return {
-        ...statement,
+        get: statement.get,
+        all(...values) {
+          count(values);
+          return statement.all(...values);
+        },
         run(...values) {
-          const characters = values.reduce<number>((sum, one) => sum + String(one).length, 0);
-          most = Math.max(most, characters);
-          all += characters;
+          count(values);
           return statement.run(...values);
         },
       };
     },
   };
   const sql = new SqliteSql(counting, async () => {});
-  const events = new SqlEvents(sql, new SqlStreams(sql));
-  const counts = new DeliveryCounts(sql, () => 0);
-  const notified = new NotifiedEvents(counting, events, counts, async () => {});
-  const outbox = new SqliteOutbox(
-    counting,
-    events,
-    notified,
-    counts,
-    new SqliteSql(counting, async () => {}),
+  const outbox = new SqlOutbox(
+    sql,
+    new SqlEvents(sql, new SqlStreams(sql)),
+    new DeliveryCounts(sql, () => 0),
   );
   for (let part = 1; part <= PARTS; part += 1) {
     const message = 'x'.repeat(PART_CHARACTERS);

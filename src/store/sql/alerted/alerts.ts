@@ -10,6 +10,7 @@ import {
   type LabelsRow,
   labelsPage,
 } from '../../rows/alert-row.ts';
+import { createNumbering } from '../numbering.ts';
 import { lastOfEach, namesOf, type Parameter, type RowStatement, type Sql } from '../sql.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -48,7 +49,7 @@ const put = (engine: Sql['engine']): RowStatement => {
 };
 
 /** Numbers of deleted alerts are not reused. */
-const LAST_NUMBER = `SELECT max(alert) AS alert FROM (
+const LAST_NUMBER = `SELECT max(alert) AS last FROM (
   SELECT max(alert) AS alert FROM alert UNION ALL SELECT max(alert) FROM former_alert)`;
 
 const PUT_EPISODES: RowStatement = {
@@ -117,22 +118,10 @@ export function createAlerts(
   const linked = new AlertEvents(sql, events);
   const pages = new AlertPages(sql, events);
   const putAlerts = put(sql.engine);
-  /** The last number this process gave. */
-  let lastNumber: number | undefined;
+  const takeNumbers = createNumbering(sql, LAST_NUMBER);
 
   const alerts = async (text: string, ...parameters: readonly Parameter[]) =>
     (await sql.rows<AlertRow>(text, ...parameters)).map(alertOf);
-
-  /** The first of as many numbers; a server gives its own. */
-  async function takeNumbers(count: number): Promise<number> {
-    if (sql.engine === 'postgres') return 0;
-    if (lastNumber === undefined) {
-      const newest = await sql.first<{ alert: number | null }>(LAST_NUMBER);
-      lastNumber ??= newest!.alert ?? 0;
-    }
-    lastNumber += count;
-    return lastNumber - count + 1;
-  }
 
   async function columnValues(changed: readonly Alert[]) {
     const first = await takeNumbers(changed.length);

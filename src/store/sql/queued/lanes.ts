@@ -6,14 +6,22 @@
  * of its recipients have not accepted it, so that one full mailbox does not delay what is next for the others, and
  * when it fails alone (`delivery/isolated-failure.ts`).
  */
-import type { Lane } from '../../outbox-store.ts';
+import type { DeliveryState, Lane } from '../../outbox-store.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 
 /** The condition of the partial index `delivery_lane`; SQLite uses the index only if the text is identical. */
 const UNSETTLED = "delivery.lane <> '' AND delivery.state IN ('pending', 'leased', 'retry', 'ambiguous')";
 const IN_LANE = `delivery.receiver = given.receiver AND delivery.position = given.position AND delivery.lane = given.lane
   AND ${UNSETTLED}`;
+const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
 const COLUMNS = 'receiver text, position integer, lane text';
+
+/**
+ * True if nothing waits in the lane of a given delivery. PostgreSQL looks up each lane by itself, since the answer is
+ * compared: with `NOT EXISTS` it might read the lanes of all that waits, and then conflict with whatever is settled
+ * meanwhile.
+ */
+export const LANE_IS_FREE = `(SELECT 1 FROM delivery WHERE ${IN_LANE} LIMIT 1) IS NULL`;
 
 /** Whose turn it is: the leased delivery's, or else the oldest one's. */
 const next = (given: string) => `WITH next AS MATERIALIZED (SELECT given.*, coalesce(
@@ -41,6 +49,21 @@ const TAKEN: RowStatement = {
   text: (given) =>
     `SELECT receiver, position, lane FROM ${given} WHERE EXISTS (SELECT 1 FROM delivery WHERE ${IN_LANE})`,
 };
+
+/**
+ * For each of these new deliveries, in their order, whether it is in no lane, or nothing waits in its lane before it
+ * among these. If the lane is also free in the store (`LANE_IS_FREE`), it has its turn at once.
+ */
+export function firstInLanes(deliveries: readonly (Lane & { readonly state: DeliveryState })[]): boolean[] {
+  const taken = new Set<string>();
+  return deliveries.map((delivery) => {
+    if (delivery.lane === '') return true;
+    const name = nameOf(delivery);
+    const isFirst = !taken.has(name);
+    if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
+    return isFirst;
+  });
+}
 
 export class SqlLanes {
   readonly #sql: Sql;

@@ -9,10 +9,8 @@ import {
 } from '../../outbox-store.ts';
 import { outcomeToRecord } from '../../rows/late-attempt.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
+import { CLAIMABLE } from './claims.ts';
 import type { SqlLanes } from './lanes.ts';
-
-/** The condition of the partial index `delivery_waiting`; SQLite uses the index only if the text is identical. */
-const CLAIMABLE = "delivery.turn = 1 AND delivery.state IN ('pending', 'retry', 'ambiguous')";
 
 /** A delivery before it settles. */
 interface Before extends Lane {

@@ -4,6 +4,7 @@ import { foldedGuid } from '../../../text/guid.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
 import { nestHours } from '../../rows/nest-hours.ts';
+import { createNumbering } from '../numbering.ts';
 import { namesOf, type RowStatement, type Sql } from '../sql.ts';
 import { EventPages } from './event-pages.ts';
 import type { SqlStreams } from './feed-streams.ts';
@@ -39,7 +40,7 @@ const INSERT_RETURNING: RowStatement = {
 };
 
 /** Digests may still refer to the numbers of deleted events, which must not be reused. */
-const LAST_NUMBER = `SELECT max(event) AS event FROM (
+const LAST_NUMBER = `SELECT max(event) AS last FROM (
   SELECT max(event) AS event FROM event UNION ALL SELECT max(body ->> '$.lastEvent') FROM digest)`;
 
 const ADD_HOURS: RowStatement = {
@@ -112,14 +113,14 @@ export class SqlEvents implements EventStore {
   readonly #sql: Sql;
   readonly #streams: SqlStreams;
   readonly #pages: EventPages;
-  /** The last number this process gave. Numbers used by a transaction that was rolled back are skipped. */
-  #lastNumber: number | undefined;
+  readonly #takeNumbers: (count: number) => Promise<number>;
   /** What this transaction inserted, so that it need not be looked up. */
   readonly #inserted = new Map<Event, number>();
 
   constructor(sql: Sql, streams: SqlStreams) {
     this.#sql = sql;
     this.#streams = streams;
+    this.#takeNumbers = createNumbering(sql, LAST_NUMBER);
     this.#pages = new EventPages(sql, (flightId) => this.numbersOfFlight(flightId));
   }
 
@@ -148,23 +149,17 @@ export class SqlEvents implements EventStore {
   }
 
   async #insertNumbered(stream: number, events: readonly Event[]): Promise<Event[]> {
-    if (this.#lastNumber === undefined) {
-      const newest = await this.#sql.first<{ event: number | null }>(LAST_NUMBER);
-      this.#lastNumber ??= newest!.event ?? 0;
-    }
-    const last = this.#lastNumber;
-    this.#lastNumber += events.length;
-    const written = await this.#sql.write(INSERT_NUMBERED, rowsOf(stream, events, last + 1));
-    const numbers = events.map((_, index) => last + 1 + index);
+    const first = await this.#takeNumbers(events.length);
+    const written = await this.#sql.write(INSERT_NUMBERED, rowsOf(stream, events, first));
     let isNew = (_number: number) => true;
     if (written < events.length) {
-      const rows = await this.#sql.rows<Found>('SELECT event FROM event WHERE event > $1', last);
+      const rows = await this.#sql.rows<Found>('SELECT event FROM event WHERE event >= $1', first);
       const found = new Set(rows.map(({ event }) => event));
       isNew = (number) => found.has(number);
     }
     return events.filter((event, index) => {
-      if (!isNew(numbers[index]!)) return false;
-      this.#inserted.set(event, numbers[index]!);
+      if (!isNew(first + index)) return false;
+      this.#inserted.set(event, first + index);
       return true;
     });
   }

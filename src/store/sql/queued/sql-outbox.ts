@@ -1,0 +1,276 @@
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type {
+  ClaimChoice,
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  FailingIntegration,
+  Lane,
+  LinkedSpan,
+  OutboxStore,
+  SentNotification,
+  Settlement,
+} from '../../outbox-store.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { createNumbering } from '../numbering.ts';
+import { type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
+import type { SqlEvents } from '../watched/events.ts';
+import { SqlClaims } from './claims.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { DeliveryPages } from './delivery-pages.ts';
+import { firstInLanes, LANE_IS_FREE, SqlLanes } from './lanes.ts';
+import { type Covered, SqlNotified } from './notified.ts';
+import { SqlSettlements } from './settlements.ts';
+
+/** A notification with its deliveries, about to be written. */
+interface Queued {
+  readonly number: number;
+  readonly body: string;
+  readonly deliveries: readonly Delivery[];
+  readonly covered: Covered;
+}
+
+/** The most notification text held back: parts of a large one must neither fill the memory nor make one long write. */
+const MAX_HELD_CHARACTERS = 4 * 1024 * 1024;
+
+const NOTIFICATION = 'number bigint, body text';
+const NOTIFICATIONS: { readonly [engine in Sql['engine']]: RowStatement } = {
+  sqlite: {
+    columns: NOTIFICATION,
+    text: (given) =>
+      `INSERT INTO notification (seq, body) SELECT number, body FROM ${given} WHERE true RETURNING seq`,
+  },
+  postgres: {
+    columns: NOTIFICATION,
+    text: (given) => `INSERT INTO notification (body) SELECT body FROM ${given} RETURNING seq`,
+  },
+};
+
+const DELIVERY = `notification bigint, id text, notification_id text, receiver text, integration text,
+  position integer, lane text, state text, attempts integer, created_us bigint, next_attempt_us bigint,
+  settled_us bigint, last_error text, fallback_us bigint`;
+const NAMES = namesOf(DELIVERY).join(', ');
+const DELIVERIES: RowStatement = {
+  columns: `${DELIVERY}, is_first integer`,
+  text: (given) => `INSERT INTO delivery (${NAMES}, turn)
+    SELECT ${NAMES}, CASE WHEN is_first = 1 AND ${LANE_IS_FREE} THEN 1 ELSE 0 END FROM ${given} WHERE true`,
+};
+
+/** Most deliveries are delivered, so these are found by scanning backwards; the others have an index. */
+const NEWEST = `SELECT * FROM delivery WHERE ($1::text IS NULL OR receiver = $1) AND ($2::text IS NULL OR state = $2)
+  ORDER BY seq DESC LIMIT $3`;
+const NEWEST_UNDELIVERED = `SELECT * FROM delivery /* INDEXED BY delivery_undelivered */
+  WHERE ($1::text IS NULL OR receiver = $1) AND state = $2 AND state <> 'delivered' ORDER BY seq DESC LIMIT $3`;
+
+/** `notified_event` may still contain the number of a deleted notification. */
+const LAST_NUMBER = `SELECT max(seq) AS last FROM (
+  SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`;
+
+/** The outbox, composed of lanes, claims, settlements and pages. */
+export class SqlOutbox implements OutboxStore {
+  readonly #sql: Sql;
+  readonly #counts: DeliveryCounts;
+  readonly #notified: SqlNotified;
+  readonly #lanes: SqlLanes;
+  readonly #claims: SqlClaims;
+  readonly #settlements: SqlSettlements;
+  readonly #pages: DeliveryPages;
+  readonly #takeNumbers: (count: number) => Promise<number>;
+  readonly #holds: () => void;
+  #held: Queued[] = [];
+  #heldCharacters = 0;
+
+  constructor(sql: Sql, events: SqlEvents, counts: DeliveryCounts) {
+    this.#sql = sql;
+    this.#counts = counts;
+    this.#notified = new SqlNotified(sql, events, counts);
+    this.#lanes = new SqlLanes(sql);
+    this.#claims = new SqlClaims(sql, counts);
+    this.#settlements = new SqlSettlements(sql, this.#lanes, counts);
+    this.#pages = new DeliveryPages(sql, events);
+    this.#takeNumbers = createNumbering(sql, LAST_NUMBER);
+    this.#holds = sql.hold({
+      writes: ['notification', 'delivery', 'notified_alert', 'notified_event', 'forwarded_batch'],
+      reads: ['alert', 'former_alert', 'alert_event'],
+      write: () => this.#taken(),
+      forget: () => this.#forget(),
+    });
+  }
+
+  async enqueue(
+    notification: Notification,
+    deliveries: readonly Delivery[],
+    covers?: readonly LinkedSpan[],
+  ): Promise<void> {
+    if (deliveries.length === 0) return;
+    const covered = await this.#notified.coveredBy(notification, covers);
+    for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
+    const body = JSON.stringify(notification);
+    const number = await this.#takeNumbers(1);
+    this.#held.push({ number, body, deliveries, covered });
+    this.#heldCharacters += body.length;
+    this.#holds();
+    if (this.#heldCharacters > MAX_HELD_CHARACTERS) await this.#sql.writeHeld();
+  }
+
+  *#taken(): Iterable<HeldRows> {
+    const queued = this.#held;
+    this.#forget();
+    let numbers: number[] = [];
+    yield {
+      statement: NOTIFICATIONS[this.#sql.engine],
+      rows: queued.map(({ number, body }) => [number, body]),
+      returned(rows) {
+        numbers = (rows as { seq: number }[]).map(({ seq }) => seq).toSorted((a, b) => a - b);
+      },
+    };
+    const deliveries = queued.flatMap((one) => one.deliveries);
+    const isFirst = firstInLanes(deliveries);
+    const notifications = queued.flatMap((one, at) => one.deliveries.map(() => numbers[at]!));
+    yield {
+      statement: DELIVERIES,
+      rows: deliveries.map((one, at) => [
+        notifications[at]!,
+        one.id,
+        one.notificationId,
+        one.receiver,
+        one.integration,
+        one.position,
+        one.lane,
+        one.state,
+        one.attempts,
+        one.createdAtUs,
+        one.nextAttemptAtUs,
+        one.settledAtUs,
+        one.lastError,
+        one.fallbackAtUs ?? null,
+        isFirst[at] ? 1 : 0,
+      ]),
+    };
+    yield* this.#notified.note(queued.map(({ covered }, at) => ({ ...covered, seq: numbers[at]! })));
+  }
+
+  #forget(): void {
+    this.#held = [];
+    this.#heldCharacters = 0;
+  }
+
+  unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
+    return this.#lanes.unsettled(lanes, alertIds);
+  }
+
+  joinLanes(lanes: readonly Lane[], into: string): Promise<void> {
+    return this.#lanes.join(lanes, into);
+  }
+
+  notificationsOfEvent(key: string) {
+    return this.#notified.ofEvent(key);
+  }
+
+  notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]> {
+    return this.#notified.ofAlert(alertId, limit);
+  }
+
+  claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder = 0,
+    choice: ClaimChoice = {},
+  ): Promise<ClaimedDelivery[]> {
+    return this.#claims.claim(receiver, position, nowUs, limit, holder, choice);
+  }
+
+  due(nowUs: number) {
+    return this.#claims.due(nowUs);
+  }
+
+  settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
+    return this.#settlements.settle(settlements, nowUs);
+  }
+
+  async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
+    const revived = await this.#sql.rows<Lane & { readonly id: string }>(
+      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = $2, next_attempt_us = $2,
+         not_before_us = 0, settled_us = 0, last_error = '', refusals = 0, refused_by = ''
+       WHERE id = ANY($1::text[]) AND state = 'dead' RETURNING id, receiver, position, lane`,
+      ids,
+      nowUs,
+    );
+    for (const { receiver } of revived) this.#counts.move(receiver, 'dead', 'pending');
+    await this.#lanes.giveTurns(revived);
+    const known = new Set(revived.map(({ id }) => id));
+    return [...new Set(ids)].filter((id) => known.has(id));
+  }
+
+  async takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
+    const rows = await this.#sql.rows<ClaimedRow>(
+      `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+       WHERE fallback_us <= $1 ORDER BY fallback_us, delivery.seq LIMIT $2`,
+      nowUs,
+      limit,
+    );
+    await this.#sql.run(
+      'UPDATE delivery SET fallback_us = NULL WHERE seq = ANY($1::bigint[])',
+      rows.map(({ seq }) => seq),
+    );
+    return rows.map((row) => claimedOf({ ...row, fallback_us: null }));
+  }
+
+  async fallBackAt(id: string, atUs: number): Promise<void> {
+    await this.#sql.run('UPDATE delivery SET fallback_us = $2 WHERE id = $1', id, atUs);
+  }
+
+  failingIntegrations(): Promise<FailingIntegration[]> {
+    return this.#settlements.failing();
+  }
+
+  async recoverLeases(nowUs: number, living: readonly number[] = []): Promise<number> {
+    const recovered = await this.#sql.rows<Lane>(
+      `UPDATE delivery /* INDEXED BY delivery_undelivered */
+       SET state = 'ambiguous', next_attempt_us = $1, cut_off = cut_off + 1
+       WHERE state = 'leased' AND state <> 'delivered' AND NOT holder = ANY($2::bigint[])
+       RETURNING receiver, position, lane`,
+      nowUs,
+      living,
+    );
+    for (const { receiver } of recovered) this.#counts.move(receiver, 'leased', 'ambiguous');
+    await this.#lanes.giveTurns(recovered);
+    return recovered.length;
+  }
+
+  async list({ state, receiver, limit }: DeliveryQuery): Promise<Delivery[]> {
+    const isUndelivered = state !== undefined && state !== 'delivered';
+    const rows = await this.#sql.rows<DeliveryRow>(
+      isUndelivered ? NEWEST_UNDELIVERED : NEWEST,
+      receiver ?? null,
+      state ?? null,
+      limit,
+    );
+    return rows.map(deliveryOf);
+  }
+
+  async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
+    return this.#pages.page(query);
+  }
+
+  async find(id: string): Promise<ClaimedDelivery | undefined> {
+    const row = await this.#sql.first<ClaimedRow>(
+      `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+       WHERE id = $1`,
+      id,
+    );
+    return row && claimedOf(row);
+  }
+
+  async hasIdsOf(prefix: string): Promise<boolean> {
+    // The character after the hyphen is the full stop.
+    const sql = 'SELECT seq FROM delivery WHERE id >= $1 AND id < $2 LIMIT 1';
+    return (await this.#sql.first(sql, `${prefix}-`, `${prefix}.`)) !== undefined;
+  }
+
+  count() {
+    return this.#counts.all();
+  }
+}

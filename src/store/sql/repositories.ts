@@ -1,0 +1,72 @@
+import type { Clock } from '../../time/clock.ts';
+import { createAlerts } from './alerted/alerts.ts';
+import { createDigests } from './alerted/digests.ts';
+import { SqlGroups } from './alerted/groups.ts';
+import { createSilences } from './alerted/silences.ts';
+import { createSuppressions } from './alerted/suppressions.ts';
+import { DeliveryCounts } from './queued/delivery-counts.ts';
+import { createForward } from './queued/forward.ts';
+import { createReceiverPace } from './queued/receiver-pace.ts';
+import { SqlOutbox } from './queued/sql-outbox.ts';
+import type { Sql } from './sql.ts';
+import type { Repositories } from './transactions.ts';
+import { createOwnership } from './upkeep/duties.ts';
+import { createFaults } from './upkeep/noted-faults.ts';
+import { createTroubles } from './upkeep/troubles.ts';
+import { createUpkeep } from './upkeep/upkeep.ts';
+import { createWrites } from './upkeep/writes.ts';
+import { createAudits } from './watched/audits.ts';
+import { BirdStanding } from './watched/bird-standing.ts';
+import { createBirds } from './watched/birds.ts';
+import { SqlEvents } from './watched/events.ts';
+import { SqlStreams } from './watched/feed-streams.ts';
+import { createFlights } from './watched/flights.ts';
+import { createOverdue } from './watched/judged-times.ts';
+import { createInventory } from './watched/nests-and-birds.ts';
+
+/** All repositories on one connection. `slot` is the number of the process among those that count deliveries. */
+export function createRepositories(sql: Sql, clock: Clock, slot: () => number): Repositories {
+  const streams = new SqlStreams(sql);
+  const events = new SqlEvents(sql, streams);
+  const counts = new DeliveryCounts(sql, slot);
+  const standing = new BirdStanding(sql);
+  const groups = new SqlGroups(sql);
+  const begin = () => {
+    for (const one of [events, counts, standing, groups]) one.forget();
+    sql.forgetHeld();
+  };
+  return {
+    all: {
+      inventory: createInventory(sql, clock),
+      streams,
+      events,
+      flights: createFlights(sql, standing),
+      audits: createAudits(sql),
+      birds: createBirds(sql, events),
+      overdue: createOverdue(sql),
+      alerts: createAlerts(sql, { events, standing, groups }),
+      groups,
+      silences: createSilences(sql),
+      suppressions: createSuppressions(sql, events),
+      digests: createDigests(sql),
+      forwards: createForward(sql),
+      receivers: createReceiverPace(sql),
+      outbox: new SqlOutbox(sql, events, counts),
+      ownership: createOwnership(sql),
+      faults: createFaults(sql),
+      troubles: createTroubles(sql, counts),
+      writes: createWrites(sql),
+      upkeep: createUpkeep(sql, counts),
+    },
+    begin,
+    async end() {
+      await sql.writeHeld();
+      await counts.write();
+      await standing.write();
+    },
+    rolledBack() {
+      begin();
+      streams.forget();
+    },
+  };
+}
