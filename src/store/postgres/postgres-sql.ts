@@ -1,64 +1,67 @@
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
-import type { Held } from '../rows/held-writes.ts';
+import { type Held, HeldWrites } from '../rows/held-writes.ts';
 import type { HeldRows, Parameter, Row, RowStatement, Sql } from '../sql/sql.ts';
-import type { HoldingStatements } from './holding-statements.ts';
 import { columnsOf, given, type Statements } from './statements.ts';
 
-/** Runs the texts that both engines share on PostgreSQL: many rows are sent as one list per column. */
+/** The texts of statements that write rows, by engine the same for all connections. */
+const TEXTS = new WeakMap<RowStatement, string>();
+
+/**
+ * Runs the texts that both engines share on PostgreSQL, each after those held writes that it could see. Many rows are
+ * sent as one list per column.
+ */
 export class PostgresSql implements Sql {
   readonly engine = 'postgres';
   readonly #statements: Statements;
-  readonly #holding: HoldingStatements | undefined;
-  readonly #texts = new Map<RowStatement, string>();
+  readonly #held = new HeldWrites<() => Promise<void>>();
+  readonly #before = new Map<string, () => Iterable<() => Promise<void>>>();
+  /**
+   * The held writes under way. All statements wait for them, and all fail if they fail: something that the transaction
+   * believes written is missing.
+   */
+  #writing: Promise<void> = Promise.resolve();
 
-  constructor(statements: Statements, holding?: HoldingStatements) {
+  constructor(statements: Statements) {
     this.#statements = statements;
-    this.#holding = holding;
   }
 
-  rows<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+  async rows<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+    await this.#writeBefore(sql);
     return this.#statements.rows(sql, ...parameters);
   }
 
-  first<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R | undefined> {
+  async first<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R | undefined> {
+    await this.#writeBefore(sql);
     return this.#statements.first(sql, ...parameters);
   }
 
-  composed<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+  async composed<R>(sql: string, ...parameters: readonly Parameter[]): Promise<R[]> {
+    // Such texts vary without end, so nothing is remembered of them.
+    await this.#write(this.#held.before(sql));
     return this.#statements.composed(sql, ...parameters);
   }
 
-  run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
+  async run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
+    await this.#writeBefore(sql);
     return this.#statements.run(sql, ...parameters);
   }
 
   async write(statement: RowStatement, rows: readonly Row[]): Promise<number> {
     if (rows.length === 0) return 0;
-    return this.#statements.run(
-      this.#textOf(statement),
-      ...columnsOf(statement.columns.split(',').length, rows),
-    );
+    return this.run(textOf(statement), ...listsOf(statement, rows));
   }
 
   async returning<R>(statement: RowStatement, rows: readonly Row[]): Promise<R[]> {
     if (rows.length === 0) return [];
-    return this.#statements.rows(
-      this.#textOf(statement),
-      ...columnsOf(statement.columns.split(',').length, rows),
-    );
-  }
-
-  #textOf(statement: RowStatement): string {
-    const text = this.#texts.get(statement) ?? statement.text(given(statement.columns));
-    this.#texts.set(statement, text);
-    return text;
+    return this.rows(textOf(statement), ...listsOf(statement, rows));
   }
 
   hold({ write, ...held }: Held<() => Iterable<HeldRows>>): () => void {
-    return this.#holding!.hold({
+    return this.#held.add({
       ...held,
-      write: async (statements) => {
-        const own = new PostgresSql(statements);
+      write: async () => {
+        // By statements that wait for no held write, as they would for this one.
+        const own = new PostgresSql(this.#statements);
         for (const { statement, rows, missing, returned } of write()) {
           if (returned) returned(await own.returning(statement, rows));
           else {
@@ -70,15 +73,40 @@ export class PostgresSql implements Sql {
     });
   }
 
-  forgetHeld(): void {
-    this.#holding!.forgetHeld();
+  writeHeld(): Promise<void> {
+    return this.#write(() => this.#held.all());
   }
 
-  writeHeld(): Promise<void> {
-    return this.#holding!.writeHeld();
+  forgetHeld(): void {
+    this.#held.forget();
+    this.#writing = Promise.resolve();
   }
 
   pause(): Promise<void> {
     return turnOfEventLoop();
   }
+
+  #writeBefore(sql: string): Promise<void> {
+    const before = this.#before.get(sql) ?? this.#held.before(sql);
+    this.#before.set(sql, before);
+    return this.#write(before);
+  }
+
+  /** Statements may be concurrent, so what is to be written is taken only when the writes under way are over. */
+  #write(taken: () => Iterable<() => Promise<void>>): Promise<void> {
+    this.#writing = this.#writing.then(async () => {
+      for (const write of taken()) await write();
+    });
+    return this.#writing;
+  }
+}
+
+function textOf(statement: RowStatement): string {
+  const text = TEXTS.get(statement) ?? statement.text(given(statement.columns));
+  TEXTS.set(statement, text);
+  return text;
+}
+
+function listsOf({ columns }: RowStatement, rows: readonly Row[]): Parameter[] {
+  return columnsOf(columns.split(',').length, rows);
 }

@@ -28,9 +28,8 @@
  *   prompt-store.ts    a server that falls silent while people wait for an answer
  *   postgres-queue.ts  transactions in order, several in one commit, retried on conflicts
  *   migrate.ts         runs the steps of `../versions/steps.ts` that are missing, the first of which is in tables.ts
- *   statements.ts      what a session runs; many rows are sent as one list per column. holding-statements.ts first
- *                      runs the writes held back that a statement could see
- *   postgres-sql.ts    what the repositories (`../sql`) run
+ *   statements.ts      what a session runs; many rows are sent as one list per column
+ *   postgres-sql.ts    what the repositories (`../sql`) run, after the writes held back that a statement could see
  */
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Clock } from '../../time/clock.ts';
@@ -40,7 +39,6 @@ import { createRepositories } from '../sql/repositories.ts';
 import { createTransactions, type Repositories } from '../sql/transactions.ts';
 import type { OpenStore, Store, StoreSpace, Turns } from '../store.ts';
 import type { Step, TableChange } from '../versions/steps.ts';
-import { HoldingStatements } from './holding-statements.ts';
 import { doneSteps, migrate } from './migrate.ts';
 import type { PostgresPlace } from './postgres-client.ts';
 import { isWorthAnotherTry } from './postgres-failure.ts';
@@ -240,6 +238,5 @@ function createSpace(session: Session, run: PostgresQueue['run'], clock: Clock):
 }
 
 function repositoriesOf(session: Session, clock: Clock): Repositories {
-  const statements = new HoldingStatements(session);
-  return createRepositories(new PostgresSql(statements, statements), clock, () => session.slot);
+  return createRepositories(new PostgresSql(session), clock, () => session.slot);
 }
