@@ -6,7 +6,7 @@ import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
@@ -17,35 +17,21 @@ export type AlertsEntry =
   | { readonly cause: Cause; readonly latest: readonly Omit<ShownAlert, 'lastEvent'>[] }
   | { readonly alert: ShownAlert };
 
-export interface AlertsView {
-  /** The parameters of the address. */
-  readonly given: URLSearchParams;
-  readonly regions: readonly string[];
-  readonly entries: readonly AlertsEntry[];
-  readonly next: string | undefined;
-  /** The number of all firing alerts, whatever the filters. */
-  readonly firingTotal: number;
-  readonly problem: string;
-}
-
-export function renderAlertsPage(page: Page, view: AlertsView): Html {
+/** `firingTotal`: the number of all firing alerts, whatever the filters. */
+export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, firingTotal: number): Html {
   const { words } = page;
-  const { given, entries, problem, firingTotal } = view;
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  if (!query.has('state')) query.set('state', 'firing');
-  const list =
-    entries.length > 0
-      ? html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
-      : html`<p class="sheet empty">${firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing}</p>`;
-  return listPage(page, {
+  const { given } = view;
+  return listPage(page, view, {
     ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
-    json: `api/v1/alerts?${query}`,
-    ...{ given, problem, list, next: view.next, fields: fieldsOf(page, view) },
+    ...{ json: 'api/v1/alerts', usual: { state: 'firing' } },
+    fields: fieldsOf(page, view.regions),
+    list: (entries) =>
+      html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`,
+    none: firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing,
   });
 }
 
-function fieldsOf(page: Page, { regions }: AlertsView): FilterField[] {
+function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
   const { words } = page;
   const yesOrNo = [
     { value: 'true', text: words.list.yes },

@@ -3,31 +3,21 @@ import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
-import type { EventStore } from '../../../store/event-store.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { readEventQuery } from '../../requests/read-events.ts';
-import { problemOf } from '../frame/form.ts';
+import { listEvents } from '../../requests/read-lists.ts';
+import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';
 import { renderEventPage, renderUnknownEventPage } from './event-page.ts';
 import { renderEventsPage } from './events-page.ts';
 
+const LISTED = 100;
+
 export function addEvents(pages: Hono, options: PagesOptions): void {
   const { store, status, alerting, recurrences, messages, clock } = options;
   const regionsOf = () => status().regions.map(({ region }) => region);
 
-  pages.get('/events', async (c) => {
-    const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
-    const regions = regionsOf();
-    let found: Awaited<ReturnType<EventStore['page']>> = { events: [] };
-    const problem = await problemOf(c.get('words'), async () => {
-      const query = readEventQuery(given, regions, page.nowUs);
-      found = await store.transaction((tx) => tx.events.page(query));
-    });
-    const view = { given, regions, events: found.events, next: found.next, problem };
-    return c.html(renderEventsPage(page, view), problem ? 400 : 200);
-  });
+  addListPage(pages, options, '/events', { limit: LISTED, read: listEvents, render: renderEventsPage });
 
   pages.get('/events/*', async (c) => {
     const page = pageOf(c, clock);
