@@ -14,8 +14,8 @@ import { formatInstant } from '../../time/instant.ts';
 import type { NameOf } from '../delivery-messages.ts';
 import { refuse } from '../requests/query.ts';
 import { listContext, readAlertQuery } from '../requests/read-lists.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
-import type { ApiOptions } from './api-options.ts';
 import { DEFAULT_LIMIT } from './lists-api.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];

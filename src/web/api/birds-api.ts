@@ -3,7 +3,7 @@ import type { Hono } from 'hono';
 import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
 import { oneOf, readQuery } from '../requests/query.ts';
-import type { ApiOptions } from './api-options.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { birdReportJson, flightLogJson, flightReportJson } from './bird-json.ts';
 
 export function addBird(api: Hono, options: ApiOptions): void {

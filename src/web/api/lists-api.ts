@@ -13,8 +13,8 @@ import {
   listWrites,
   type ReadList,
 } from '../requests/read-lists.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { deliveryJson } from './alert-json.ts';
-import type { ApiOptions } from './api-options.ts';
 import { birdJson, flightJson, nestJson } from './bird-json.ts';
 
 export const DEFAULT_LIMIT = 100;

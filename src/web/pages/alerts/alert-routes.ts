@@ -9,12 +9,13 @@ import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
-import { renderAlertPage, renderUnknownAlertPage } from './alert-page.ts';
+import { renderAlertPage } from './alert-page.ts';
 import { renderAlertsPage } from './alerts-page.ts';
 import { listEntries } from './alerts-view.ts';
 import { renderResolvePage } from './resolve-page.ts';
@@ -46,6 +47,7 @@ function addList(pages: Hono, options: PagesOptions): void {
 function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: PagesOptions): void {
   pages.get('/alerts/*', async (c) => {
     const page = pageOf(c, clock);
+    const { unknown, unknownLead } = page.words.alert;
     const { pathname } = new URL(c.req.url);
     const id = idOfPath(pathname.slice('/alerts/'.length));
     const record =
@@ -57,7 +59,7 @@ function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: 
           });
     return record
       ? c.html(renderAlertPage(page, record, messages.nameOf))
-      : c.html(renderUnknownAlertPage(page), 404);
+      : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
   });
 }
 

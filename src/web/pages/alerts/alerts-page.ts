@@ -4,12 +4,12 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
-import { plainText } from '../../../text/plain-text.ts';
 import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
+import { messageLine } from '../frame/items.ts';
 import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
 import { alertItem, lasting, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or a single alert. */
@@ -79,7 +79,7 @@ ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mu
 <div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
 ${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
 <span class="small soft">${lasting(page, cause.firstStartsAtUs)}</span></div>
-<p class="message"><bdi>${plainText(cause.cause, MESSAGE_LENGTH)}</bdi></p>
+${messageLine(cause.cause)}
 <ul class="places">${places}</ul>
 <p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>
 </li>`;

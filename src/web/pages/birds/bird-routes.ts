@@ -1,7 +1,6 @@
 /** Serves the pages of Birds, Flights and Nests. */
 
 import type { Context, Hono } from 'hono';
-import { html } from 'hono/html';
 import { isPublicNest } from '../../../config/sections/web-section.ts';
 import { idOfPath } from '../../../http/page-path.ts';
 import { showBirds } from '../../../operator/acknowledged-birds.ts';
@@ -9,10 +8,10 @@ import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
 import { listBirds, listNests } from '../../requests/read-lists.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { addListPage } from '../frame/list-page.ts';
-import { type Page, pageOf } from '../frame/page.ts';
-import { frame, type Html, heading } from '../frame/page-frame.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
+import { pageOf } from '../frame/page.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderBirdPage } from './bird-page.ts';
 import { renderBirdsPage, renderNestsPage } from './birds-page.ts';
 import { renderFlightPage } from './flight-page.ts';
@@ -46,14 +45,16 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
 
   pages.get('/birds/*', async (c) => {
     const page = pageOf(c, clock);
+    const { unknown, unknownLead } = page.words.birds;
     const thing = thingOf(c, 'birds', regionsOf());
     const report = thing && (await readBirdReport(store, thing.region, thing.id, page.nowUs));
     if (report) return c.html(renderBirdPage(page, report, serviceLinks(birdPlace(report.bird)).bird));
-    return c.html(unknown(page, page.words.birds.unknown, page.words.birds.unknownLead), 404);
+    return c.html(unknownPage(page, 'birds', unknown, unknownLead), 404);
   });
 
   pages.get('/flights/*', async (c) => {
     const page = pageOf(c, clock);
+    const { unknown, unknownLead } = page.words.flight;
     const thing = thingOf(c, 'flights', regionsOf());
     const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
     const isAsked = report !== undefined && c.req.query('log') !== undefined;
@@ -66,7 +67,7 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
           nameOf: messages.nameOf,
         }),
       );
-    return c.html(unknown(page, page.words.flight.unknown, page.words.flight.unknownLead), 404);
+    return c.html(unknownPage(page, 'birds', unknown, unknownLead), 404);
   });
 }
 
@@ -79,15 +80,4 @@ function thingOf(
   const [, region, path] = /^([^/]+)\/(.+)$/.exec(new URL(c.req.url).pathname.slice(folder.length + 2)) ?? [];
   const id = path === undefined ? undefined : idOfPath(path);
   return region !== undefined && regions.includes(region) && id ? { region, id } : undefined;
-}
-
-function unknown(page: Page, title: string, lead: string): Html {
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone: 'quiet',
-    page,
-    section: 'birds',
-    body: html`${heading(page, { title, lead })}
-<main id="main"><p><a class="button" href="${page.root}birds">${page.words.frame.birds}</a></p></main>`,
-  });
 }

@@ -5,10 +5,10 @@ import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
 import { manyLines } from '../../../text/plain-text.ts';
 import { listWrites } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
 import { frame, heading } from '../frame/page-frame.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
 import { renderWritesPage } from './writes-page.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */

@@ -5,10 +5,11 @@ import { DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
+import { deliveryPill } from '../frame/items.ts';
 import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
+import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 /** `receivers`: those that notify somebody. */
 export function renderDeliveriesPage(
@@ -36,7 +37,7 @@ function columnsOf(page: Page): Column<Delivery>[] {
         html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
     },
     { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
-    { title: words.deliveries.state, cell: ({ state }) => statePill(page, state) },
+    { title: words.deliveries.state, cell: ({ state }) => deliveryPill(page, state) },
     {
       title: words.deliveries.queued,
       cell: ({ createdAtUs }) => when(page, createdAtUs),
@@ -47,10 +48,6 @@ function columnsOf(page: Page): Column<Delivery>[] {
       cell: ({ lastError }) => (lastError ? html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>` : ''),
     },
   ];
-}
-
-export function statePill({ words }: Page, state: Delivery['state']): Html {
-  return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`;
 }
 
 function fieldsOf(page: Page, regions: readonly string[], receivers: readonly string[]): FilterField[] {

@@ -3,12 +3,13 @@ import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import { refuse } from '../../requests/query.ts';
 import { listDeliveries } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { fieldsOf } from '../frame/form.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderDeliveriesPage } from './deliveries-page.ts';
-import { renderDeliveryPage, renderUnknownDeliveryPage } from './delivery-page.ts';
+import { renderDeliveryPage } from './delivery-page.ts';
 
 const LISTED = 100;
 
@@ -32,8 +33,9 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
   pages.get('/deliveries/*', async (c) => {
     const page = pageOf(c, clock);
     const id = idOfPath(new URL(c.req.url).pathname.slice('/deliveries/'.length)) ?? '';
+    const { unknown, unknownLead } = page.words.delivery;
     const found = await store.transaction((tx) => tx.outbox.find(id));
-    if (!found) return c.html(renderUnknownDeliveryPage(page), 404);
+    if (!found) return c.html(unknownPage(page, 'deliveries', unknown, unknownLead), 404);
     const delivery = { ...found.delivery, integration: messages.nameOf(found.delivery) };
     return c.html(renderDeliveryPage(page, { ...found, delivery, message: messages.messageOf(found) }));
   });

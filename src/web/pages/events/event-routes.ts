@@ -5,10 +5,11 @@ import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import { listEvents } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
-import { renderEventPage, renderUnknownEventPage } from './event-page.ts';
+import { unknownPage } from '../frame/page-frame.ts';
+import { renderEventPage } from './event-page.ts';
 import { renderEventsPage } from './events-page.ts';
 
 const LISTED = 100;
@@ -22,6 +23,7 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
   pages.get('/events/*', async (c) => {
     const page = pageOf(c, clock);
     const id = idOfPath(new URL(c.req.url).pathname.slice('/events/'.length)) ?? '';
+    const { unknown, unknownLead } = page.words.event;
     const explanation = await store.transaction(async (tx): Promise<Explanation | undefined> => {
       const meant = await findReference(tx, id, regionsOf());
       const key = meant && (await newestEventOf(tx, meant));
@@ -30,6 +32,6 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
     });
     return explanation
       ? c.html(renderEventPage(page, explanation, messages.nameOf))
-      : c.html(renderUnknownEventPage(page), 404);
+      : c.html(unknownPage(page, 'events', unknown, unknownLead), 404);
   });
 }

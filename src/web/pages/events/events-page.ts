@@ -2,8 +2,8 @@
 import { html } from 'hono/html';
 import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
-import { eventItem } from '../frame/event-item.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
+import { eventItem } from '../frame/items.ts';
 import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';

@@ -2,12 +2,12 @@
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterForm } from './filter-form.ts';
 import { problemOf } from './form.ts';
 import { type Page, pageOf } from './page.ts';
 import { frame, type Html, heading, type Section } from './page-frame.ts';
 import { pager } from './pager.ts';
-import type { PagesOptions } from './pages-options.ts';
 
 /** What the address of a list asks for, and what was found. */
 export interface ListView<Item> extends Listed<Item> {

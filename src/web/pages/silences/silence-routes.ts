@@ -8,9 +8,9 @@ import { loadMuting } from '../../../store/load-muting.ts';
 import { readQuery, refuse } from '../../requests/query.ts';
 import { readFilter } from '../../requests/read-filter.ts';
 import { select } from '../../select-alerts.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
 import {
   firstHidingUs,
   matchersFor,
