@@ -23,6 +23,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'intake/inventory',
     'observe',
+    'operator',
     'service',
     'simulator',
     'store',
@@ -30,7 +31,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'templates',
   ],
   'cli/commands': ['daemon'],
-  'cli/upkeep': ['cli/commands', 'intake/backfill', 'operator'],
+  'cli/upkeep': ['cli/commands', 'intake/backfill'],
   'cli/guided': ['cli/commands'],
   'cli/demo': ['web/pages'],
   app: [

@@ -1,4 +1,4 @@
-/** Defines the commands that ask the running daemon for its status and for what it sent. */
+/** Defines the commands that ask the running daemon for its status, and what became of an event. */
 import { Option } from 'commander';
 import {
   type CommandLine,
@@ -7,7 +7,6 @@ import {
   daemonOptionsOf,
   type Given,
   jsonOption,
-  text,
 } from './command-options.ts';
 
 export function addStatus({ program, edge, finish }: CommandLine): void {
@@ -33,47 +32,6 @@ export function addHealthcheck({ program, edge, finish }: CommandLine): void {
     .action(async (options: Given) => {
       const { healthcheck } = await import('./commands/healthcheck-command.ts');
       finish(await healthcheck(edge, daemonOptionsOf(options)));
-    });
-}
-
-export function addDeliveries({ program, edge, finish }: CommandLine): void {
-  const deliveries = program
-    .command('deliveries')
-    .description('list, show and retry deliveries: what was sent, to whom, when, and why not');
-  daemonOptions(deliveries.command('list', { isDefault: true }).description('the newest first'))
-    .argument('[filter...]', 'words, or nest=, bird=, region=, flight=, severity=, since=, until=')
-    .option('--dead', 'those that were given up')
-    .option('--state <state>', 'pending, leased, delivered, retry, ambiguous, dead or suppressed')
-    .option('--receiver <name>', 'only those to this receiver')
-    .option('--limit <n>', 'default: 100, at most 1000')
-    .addOption(jsonOption())
-    .action(async (filters: string[], given: Given) => {
-      const { deliveries: list } = await import('./commands/deliveries-command.ts');
-      finish(
-        await list(edge, {
-          ...daemonOptionsOf(given),
-          filters,
-          state: given.dead === true ? 'dead' : text(given.state),
-          receiver: text(given.receiver),
-          limit: text(given.limit),
-        }),
-      );
-    });
-  daemonOptions(
-    deliveries.command('show').description('show one delivery: its state and its message as sent'),
-  )
-    .argument('<id>')
-    .addOption(jsonOption())
-    .action(async (id: string, given: Given) => {
-      const { deliveriesShow } = await import('./commands/deliveries-command.ts');
-      finish(await deliveriesShow(edge, id, daemonOptionsOf(given)));
-    });
-  daemonOptions(deliveries.command('retry').description('send deliveries again that were given up'))
-    .argument('<id...>')
-    .addOption(jsonOption())
-    .action(async (ids: string[], given: Given) => {
-      const { deliveriesRetry } = await import('./commands/deliveries-command.ts');
-      finish(await deliveriesRetry(edge, ids, daemonOptionsOf(given)));
     });
 }
 

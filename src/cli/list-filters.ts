@@ -1,13 +1,17 @@
 import { NestwatchError } from '../errors.ts';
+import { LISTS, type ListName } from '../operator/lists.ts';
 
-/** The filters that every list has. */
-export const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'];
+/** What a list can be narrowed down by. Instants in arguments without an offset are in UTC. */
+export function filterNames(list: ListName): readonly string[] {
+  return LISTS[list].filter((name) => name !== 'zone');
+}
 
 /**
  * Reads the filters of a list as parameters of an address: `nest=Marketing`, `since=2h`. Words without an equals sign
  * are searched for in the text. Throws `usage` for an unknown name.
  */
-export function filterArguments(args: readonly string[], names: readonly string[]): URLSearchParams {
+export function filterArguments(args: readonly string[], list: ListName): URLSearchParams {
+  const names = filterNames(list);
   const query = new URLSearchParams();
   const words: string[] = [];
   for (const arg of args) {
@@ -32,7 +36,3 @@ export function filterArguments(args: readonly string[], names: readonly string[
   if (words.length > 0) query.set('text', words.join(' '));
   return query;
 }
-
-/** Printed to stderr if an answer has a `next`: the first for lists ordered by time, the second for others. */
-export const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
-export const MORE_ONES = 'There are more: give --limit or a filter.\n';

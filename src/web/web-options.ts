@@ -2,15 +2,19 @@
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
+import type { Recurrences } from '../domain/muting/silence.ts';
 import type { HealthAnswer } from '../health/health.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
+import type { SilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
+import type { AlertResolver } from '../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../operator/routed-alert.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Scrape } from './answer-scrape.ts';
 import type { DeliveryMessages } from './delivery-messages.ts';
+import type { Push } from './push.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {
@@ -41,6 +45,25 @@ export interface WebOptions {
   readonly reload: () => Promise<Reloaded>;
   readonly clock: Clock;
   readonly report: Report;
+}
+
+/** What the APIs need: what the process gives, and what is made of it for one configuration. */
+export interface ApiOptions
+  extends Pick<
+    WebOptions,
+    | ('store' | 'status' | 'impairments' | 'alerting' | 'serviceLinks' | 'messages')
+    | ('flightLog' | 'changed' | 'clock' | 'report')
+  > {
+  readonly externalUrl: string;
+  readonly recurrences: Recurrences;
+  readonly silenceEditor: SilenceEditor;
+  readonly alertResolver: AlertResolver;
+  readonly push: Push;
+}
+
+export interface PagesOptions extends Omit<ApiOptions, 'push' | 'externalUrl'> {
+  readonly config: WebConfig;
+  readonly links: AcknowledgeLinks;
 }
 
 export interface Health {

@@ -142,8 +142,8 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
     }));
     const ofCauses = changed(tx, { alerts: { causes: async () => ({ causes }) } });
     const asked = { ...page, order: 'severest', state: 'firing', isSilenced: undefined } as const;
-    const { entries } = await readEntries(ofCauses, await muting(tx), asked);
-    expect(entries).toHaveLength(ALERTS);
+    const { items } = await readEntries(ofCauses, await muting(tx), asked);
+    expect(items).toHaveLength(ALERTS);
   },
   'the silences of a Flight are looked for': async (tx) =>
     silencesThatMeet(tx, await muting(tx), [], { flight: 'f1' }, NOW_US),

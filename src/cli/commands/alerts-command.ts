@@ -1,9 +1,9 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { FILTERS, filterArguments } from '../list-filters.ts';
+import { filterArguments } from '../list-filters.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
-import { table } from '../table.ts';
+import { type Columns, table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 
 interface AlertsOptions extends DaemonOptions {
@@ -53,7 +53,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
 
 /** The ids of the alerts that match the filters. */
 async function idsOf(edge: Edge, options: DaemonOptions, filters: readonly string[]): Promise<Set<string>> {
-  const query = filterArguments(filters, FILTERS);
+  const query = filterArguments(filters, 'silences');
   query.set('state', 'firing');
   query.set('limit', ASKED);
   const shape = z.object({ alerts: z.array(z.object({ id: z.string() })), next: z.string().optional() });
@@ -80,17 +80,19 @@ export async function matchingAlerts(
   return daemonJson(edge, options, { method: 'GET', path: `/api/v2/alerts?${filter}` }, alertsShape);
 }
 
+const COLUMNS: Columns<DaemonAlert> = {
+  ALERTNAME: ({ labels }) => shown(labels.alertname ?? ''),
+  SEVERITY: ({ labels }) => shown(labels.severity ?? ''),
+  REGION: ({ labels }) => shown(labels.region ?? ''),
+  STARTED: ({ startsAt }) => shownTime(startsAt),
+  STATE: ({ status }) => status.state,
+  SUMMARY: ({ annotations }) => shown(annotations.summary ?? ''),
+};
+
 export function alertTable(list: readonly DaemonAlert[]): string {
   if (list.length === 0) return 'No alerts.\n';
-  const rows = list
-    .toSorted((a, b) => (a.startsAt < b.startsAt ? -1 : 1))
-    .map(({ labels, annotations, startsAt, status }) => [
-      shown(labels.alertname ?? ''),
-      shown(labels.severity ?? ''),
-      shown(labels.region ?? ''),
-      shownTime(startsAt),
-      status.state,
-      shown(annotations.summary ?? ''),
-    ]);
-  return table([['ALERTNAME', 'SEVERITY', 'REGION', 'STARTED', 'STATE', 'SUMMARY'], ...rows]);
+  return table(
+    COLUMNS,
+    list.toSorted((a, b) => (a.startsAt < b.startsAt ? -1 : 1)),
+  );
 }

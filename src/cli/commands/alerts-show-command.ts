@@ -2,8 +2,7 @@ import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
-import { deliveryShape, shownIntegration } from './deliveries-command.ts';
-import { eventShape, eventTable } from './events-command.ts';
+import { DELIVERIES, EVENTS, listText, shownIntegration } from './printed-lists.ts';
 
 const recordShape = z.object({
   id: z.string(),
@@ -17,14 +16,14 @@ const recordShape = z.object({
   inhibited_by: z.array(z.string()),
   receivers: z.array(z.string()),
   events_total: z.number(),
-  events: z.array(eventShape),
+  events: z.array(EVENTS.item),
   episodes: z.array(z.object({ startsAt: z.string(), endsAt: z.string(), ending: z.string().nullable() })),
   notifications: z.array(
     z.object({
       receiver: z.string(),
       reason: z.string(),
       created_at: z.string(),
-      deliveries: z.array(deliveryShape),
+      deliveries: z.array(DELIVERIES.item),
     }),
   ),
 });
@@ -39,7 +38,7 @@ export async function alertsShow(
   const path = `/api/v1/alerts/${encodeURIComponent(id)}`;
   const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, recordShape);
   edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
-  if (!options.json && data.events.length > 0) edge.stdout.write(`\n${eventTable(data.events)}`);
+  if (!options.json && data.events.length > 0) edge.stdout.write(`\n${listText(EVENTS, data.events)}`);
   return 0;
 }
 

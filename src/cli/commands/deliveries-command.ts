@@ -1,71 +1,12 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { FILTERS, filterArguments, OLDER_ONES } from '../list-filters.ts';
-import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownList, shownTime } from '../terminal-text.ts';
+import { DELIVERIES, shownIntegration } from './printed-lists.ts';
 
 const FAILED = 1;
 
-interface DeliveriesOptions extends DaemonOptions {
-  /** Filters such as `nest=…`, or words. */
-  readonly filters: readonly string[];
-  /** Only deliveries in this state. */
-  readonly state: string | undefined;
-  readonly receiver: string | undefined;
-  readonly limit: string | undefined;
-  readonly json: boolean;
-}
-
-export const deliveryShape = z.object({
-  id: z.string(),
-  receiver: z.string(),
-  integration: z.string(),
-  integration_name: z.string().optional(),
-  state: z.string(),
-  attempts: z.number(),
-  created_at: z.string(),
-  next_attempt_at: z.string().nullish(),
-  settled_at: z.string().nullish(),
-  last_error: z.string().default(''),
-});
-
-/** Lists what was or will be sent, newest first. */
-/** The integration, told from others of its kind of the same receiver. */
-export function shownIntegration(one: z.output<typeof deliveryShape>): string {
-  return shown(one.integration_name ?? one.integration);
-}
-
-export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
-  const query = filterArguments(options.filters, FILTERS);
-  for (const name of ['state', 'receiver', 'limit'] as const) {
-    const value = options[name];
-    if (value !== undefined) query.set(name, value);
-  }
-  const { json, data } = await daemonJson(
-    edge,
-    options,
-    { method: 'GET', path: `/api/v1/deliveries?${query}` },
-    z.object({ deliveries: z.array(deliveryShape), next: z.string().optional() }),
-  );
-  const rows = data.deliveries.map((one) => [
-    shown(one.id),
-    shown(one.receiver),
-    shownIntegration(one),
-    one.state,
-    String(one.attempts),
-    shownTime(one.created_at),
-    shownTime(one.settled_at ?? one.next_attempt_at),
-    shown(one.last_error) || '-',
-  ]);
-  const head = ['ID', 'RECEIVER', 'BY', 'STATE', 'TRIES', 'CREATED', 'SETTLED OR NEXT', 'LAST ERROR'];
-  const text = rows.length === 0 ? 'No deliveries.\n' : table([head, ...rows]);
-  edge.stdout.write(options.json ? jsonText(json) : text);
-  if (data.next !== undefined && !options.json) edge.stderr.write(OLDER_ONES);
-  return 0;
-}
-
-const shownShape = deliveryShape.extend({
+const shownShape = DELIVERIES.item.extend({
   kind: z.string(),
   alerts: z.array(z.string()),
   events: z.array(z.string()),

@@ -8,8 +8,9 @@ import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import { alertsShow } from './alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
-import { deliveriesShow, deliveryShape, shownIntegration } from './deliveries-command.ts';
+import { deliveriesShow } from './deliveries-command.ts';
 import { flightsShow } from './flights-command.ts';
+import { DELIVERIES, shownIntegration } from './printed-lists.ts';
 
 const explanationShape = z.object({
   event: z.object({
@@ -62,7 +63,7 @@ const explanationShape = z.object({
       reason: z.string(),
       created_at: z.string(),
       listed: z.boolean(),
-      deliveries: z.array(deliveryShape),
+      deliveries: z.array(DELIVERIES.item),
     }),
   ),
   suppressions: z.array(
@@ -76,7 +77,7 @@ const explanationShape = z.object({
     }),
   ),
   forwards: z.array(
-    z.object({ receiver: z.string(), state: z.string(), deliveries: z.array(deliveryShape) }),
+    z.object({ receiver: z.string(), state: z.string(), deliveries: z.array(DELIVERIES.item) }),
   ),
 });
 type Explanation = z.output<typeof explanationShape>;
@@ -96,7 +97,7 @@ const noEventShape = z.object({
     .optional(),
 });
 type NoEvent = z.output<typeof noEventShape>;
-type Delivery = z.output<typeof deliveryShape>;
+type Delivery = z.output<typeof DELIVERIES.item>;
 
 interface ExplainOptions extends DaemonOptions {
   readonly json: boolean;

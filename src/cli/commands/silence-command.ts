@@ -9,9 +9,9 @@ import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instantOf, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { FILTERS, filterArguments } from '../list-filters.ts';
+import { filterArguments } from '../list-filters.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
-import { table } from '../table.ts';
+import { type Columns, table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
@@ -141,7 +141,7 @@ export async function silenceList(
   const query = filterParameters(readMatcherArguments(args.filter((arg) => !FILTER.test(arg))));
   const filters = filterArguments(
     args.filter((arg) => FILTER.test(arg)),
-    FILTERS,
+    'silences',
   );
   for (const [name, value] of filters) query.set(name, value);
   for (const state of ['active', 'pending']) query.set(state, String(!options.expired));
@@ -154,7 +154,7 @@ export async function silenceList(
   );
   const isMeant = isMeantBy(options);
   const list = data.filter(isMeant);
-  const text = options.quiet ? list.map(({ id }) => `${shown(id)}\n`).join('') : silenceTable(list);
+  const text = options.quiet ? list.map(({ id }) => `${shown(id)}\n`).join('') : silencesText(list);
   edge.stdout.write(
     options.json ? jsonText((json as unknown[]).filter((_, at) => isMeant(data[at]!))) : text,
   );
@@ -180,20 +180,18 @@ export async function silenceExpire(
   return 0;
 }
 
-function silenceTable(list: readonly DaemonSilence[]): string {
-  if (list.length === 0) return 'No silences.\n';
-  const rows = list.map((silence) => [
-    shown(silence.id),
-    silence.status.state,
-    shown(silence.alertId === undefined ? matcherText(silence) : `acknowledged: ${silence.alertId}`),
-    silence.alertId === undefined ? shownTime(silence.endsAt) : 'when resolved',
-    silence.recurrence
-      ? shown(`${silence.recurrence.duration} at ${silence.recurrence.cron} ${silence.recurrence.timezone}`)
-      : '-',
-    shown(silence.createdBy),
-    shown(silence.comment),
-  ]);
-  return table([['ID', 'STATE', 'MATCHERS', 'ENDS', 'RECURS', 'CREATED BY', 'COMMENT'], ...rows]);
+const COLUMNS: Columns<DaemonSilence> = {
+  ID: ({ id }) => shown(id),
+  STATE: ({ status }) => status.state,
+  MATCHERS: (one) => shown(one.alertId === undefined ? matcherText(one) : `acknowledged: ${one.alertId}`),
+  ENDS: ({ alertId, endsAt }) => (alertId === undefined ? shownTime(endsAt) : 'when resolved'),
+  RECURS: ({ recurrence: one }) => (one ? shown(`${one.duration} at ${one.cron} ${one.timezone}`) : ''),
+  'CREATED BY': ({ createdBy }) => shown(createdBy),
+  COMMENT: ({ comment }) => shown(comment),
+};
+
+function silencesText(list: readonly DaemonSilence[]): string {
+  return list.length === 0 ? 'No silences.\n' : table(COLUMNS, list);
 }
 
 function matcherText({ matchers }: DaemonSilence): string {

@@ -83,6 +83,7 @@ const statusShape = z.object({
   deliveries: z.record(z.string(), z.record(z.string(), z.number())).default({}),
 });
 type Status = z.output<typeof statusShape>;
+type Region = Status['regions'][number];
 
 /** A daemon of an earlier version does not report its health, which is not a failure. */
 export async function status(edge: Edge, options: StatusOptions): Promise<number> {
@@ -117,68 +118,81 @@ function healthText({ health }: Status, since: (text: string | null | undefined)
 
 function statusText(view: Status, clock: Clock): string {
   const since = (text: string | null | undefined) => age(text, clock);
-  const regions = view.regions.map((one) => [
-    shown(one.region),
-    shown(one.health),
-    since(one.since),
-    count(one.nests),
-    count(one.birds),
-    one.requests_per_second?.toFixed(1) ?? '-',
-    one.health === 'up' ? '' : shown(one.reason),
-  ]);
-  const feeds = view.regions.flatMap((one) =>
-    one.feeds.map((feed) => [
-      shown(one.region),
-      shown(feed.feed),
-      count(feed.streams),
-      count(one.reads.find((reads) => reads.feed === feed.feed)?.overdue),
-      since(one.reads.find((reads) => reads.feed === feed.feed)?.oldest_read),
-      since(feed.cursor),
-      since(feed.verified_until),
-      feed.feed === 'flight' ? count(feed.open_flights) : '',
-    ]),
+  const feeds = view.regions.flatMap(({ region, feeds: all, reads }) =>
+    all.map((feed) => ({ region, ...feed, reads: reads.find((one) => one.feed === feed.feed) })),
   );
   const firing = view.alerts.filter(({ state }) => state === 'firing');
-  const alerts = firing.map((one) => [shown(one.alertname), shown(one.severity), String(one.count)]);
-  const deliveries = Object.entries(view.deliveries).map(([receiver, states]) => [
-    shown(receiver),
-    Object.entries(states)
-      .map(([state, total]) => `${total} ${shown(state)}`)
-      .join(', '),
-  ]);
+  const deliveries = Object.entries(view.deliveries);
   return [
     `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}${configurationText(view, clock)}`,
-    table([['REGION', 'STATE', 'SINCE', 'NESTS', 'BIRDS', 'REQUESTS/S', 'REASON'], ...regions]),
-    table([
-      [
-        'REGION',
-        'FEED',
-        'STREAMS',
-        'OVERDUE',
-        'OLDEST READING',
-        'READ UP TO',
-        'COMPLETE TO',
-        'ACTIVE FLIGHTS',
-      ],
-      ...feeds,
-    ]),
+    table<Region>(
+      {
+        REGION: ({ region }) => shown(region),
+        STATE: ({ health }) => shown(health),
+        SINCE: (one) => since(one.since),
+        NESTS: ({ nests }) => count(nests),
+        BIRDS: ({ birds }) => count(birds),
+        'REQUESTS/S': (one) => one.requests_per_second?.toFixed(1) ?? '-',
+        REASON: ({ health, reason }) => (health === 'up' ? '' : shown(reason)),
+      },
+      view.regions,
+      '',
+    ),
+    table<(typeof feeds)[number]>(
+      {
+        REGION: ({ region }) => shown(region),
+        FEED: ({ feed }) => shown(feed),
+        STREAMS: ({ streams }) => count(streams),
+        OVERDUE: ({ reads }) => count(reads?.overdue),
+        'OLDEST READING': ({ reads }) => since(reads?.oldest_read),
+        'READ UP TO': ({ cursor }) => since(cursor),
+        'COMPLETE TO': (one) => since(one.verified_until),
+        'ACTIVE FLIGHTS': (one) => (one.feed === 'flight' ? count(one.open_flights) : ''),
+      },
+      feeds,
+      '',
+    ),
     ...(view.replicas.length > 0 ? [replicasText(view, since)] : []),
-    alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',
-    deliveries.length > 0 ? table([['RECEIVER', 'DELIVERIES'], ...deliveries]) : 'No deliveries yet.\n',
+    firing.length > 0
+      ? table<Status['alerts'][number]>(
+          {
+            ALERT: ({ alertname }) => shown(alertname),
+            SEVERITY: ({ severity }) => shown(severity),
+            FIRING: (one) => String(one.count),
+          },
+          firing,
+        )
+      : 'No active alerts.\n',
+    deliveries.length > 0
+      ? table<(typeof deliveries)[number]>(
+          {
+            RECEIVER: ([receiver]) => shown(receiver),
+            DELIVERIES: ([, states]) =>
+              Object.entries(states)
+                .map(([state, total]) => `${total} ${shown(state)}`)
+                .join(', '),
+          },
+          deliveries,
+        )
+      : 'No deliveries yet.\n',
   ].join('\n');
 }
 
 /** The epoch of a region grows each time that it moves from one replica to another. */
 function replicasText({ replicas }: Status, since: (text: string | null | undefined) => string): string {
-  const rows = replicas.map((one) => [
-    shown(one.name),
-    shown(one.version),
-    since(one.started_at),
-    `${shown(one.state)}${one.own ? ', this one' : ''}`,
-    one.regions.map(({ region, epoch }) => `${shown(region)} (${count(epoch)})`).join(', ') || '-',
-    one.alerting ? 'yes' : '',
-  ]);
-  return table([['REPLICA', 'VERSION', 'STARTED', 'STATE', 'READS (EPOCH)', 'ALERTING'], ...rows]);
+  return table<Status['replicas'][number]>(
+    {
+      REPLICA: ({ name }) => shown(name),
+      VERSION: ({ version }) => shown(version),
+      STARTED: (one) => since(one.started_at),
+      STATE: ({ state, own }) => `${shown(state)}${own ? ', this one' : ''}`,
+      'READS (EPOCH)': ({ regions }) =>
+        regions.map(({ region, epoch }) => `${shown(region)} (${count(epoch)})`).join(', ') || '-',
+      ALERTING: ({ alerting }) => (alerting ? 'yes' : ''),
+    },
+    replicas,
+    '',
+  );
 }
 
 /** Empty if the configuration in force is that of the file. */

@@ -10,29 +10,21 @@ import { formatMatcher, type Matcher, matchesAll, parseFilters } from '../../dom
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
-import {
-  type Recurrences,
-  type Silence,
-  type SilenceState,
-  silenceState,
-} from '../../domain/muting/silence.ts';
+import { type Silence, type SilenceState, silenceState } from '../../domain/muting/silence.ts';
 import type { SilenceChange } from '../../domain/muting/silence-change.ts';
 import { groupKey, groupLabels, type Route, routesFor } from '../../domain/routing/route.ts';
-import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { readingWork, silencesThatMeet } from '../../operator/find-silences.ts';
+import { FILTERS } from '../../operator/lists.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
-import type { Report } from '../../report.ts';
 import type { Filter } from '../../store/filter.ts';
 import { loadMuting } from '../../store/load-muting.ts';
-import type { Store } from '../../store/store.ts';
-import type { Clock } from '../../time/clock.ts';
 import { pausing } from '../../time/pause-after.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
-import { FILTERS, readFilter } from '../requests/read-filter.ts';
+import { readFilter } from '../requests/read-filter.ts';
 import { readSilence } from '../requests/silence-request.ts';
 import { select } from '../select-alerts.ts';
-import type { StatusView } from '../status-view.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { alertmanagerYaml } from './alertmanager-config.ts';
 import {
   type AlertGroupJson,
@@ -46,18 +38,7 @@ import { JsonInSlices } from './json-in-slices.ts';
 
 type Receiver = AlertingConfig['receivers'][number];
 
-interface AlertmanagerApiOptions {
-  readonly store: Store;
-  readonly status: () => StatusView;
-  readonly alerting: AlertingConfig;
-  readonly recurrences: Recurrences;
-  readonly silenceEditor: SilenceEditor;
-  readonly clock: Clock;
-  readonly report: Report;
-  readonly externalUrl: string;
-}
-
-export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
+export function createAlertmanagerApi(options: ApiOptions): Hono {
   const { store, status, alerting, recurrences, silenceEditor, clock, externalUrl } = options;
   const api = new Hono();
 

@@ -12,10 +12,11 @@ import { loadMuting } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { NameOf } from '../delivery-messages.ts';
-import { flag, limit, oneOf, readQuery, refuse } from '../requests/query.ts';
-import { FILTERS, readFilter } from '../requests/read-filter.ts';
+import { refuse } from '../requests/query.ts';
+import { listContext, readAlertQuery } from '../requests/read-lists.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
-import type { ApiOptions } from './api-options.ts';
+import { DEFAULT_LIMIT } from './lists-api.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
@@ -26,26 +27,12 @@ const MAX_EVENTS_IN_ALL = 200;
 export function addAlerts(api: Hono, options: ApiOptions): void {
   const { store, status, alerting, recurrences, messages, clock, externalUrl } = options;
   api.get('/alerts', async (c) => {
-    const { state, acknowledged, silenced, cause, cursor, ...given } = readQuery(
-      new URL(c.req.url).searchParams,
-      [...FILTERS, 'state', 'acknowledged', 'silenced', 'cause', 'limit', 'cursor'],
-    );
-    const nowUs = clock.nowUs();
-    const regions = status().regions.map(({ region }) => region);
-    const query = {
-      ...readFilter(given, regions, nowUs),
-      state: oneOf('state', state, ALERT_STATES),
-      isAcknowledged: flag('acknowledged', acknowledged),
-      cause,
-      order: 'newest' as const,
-      nowUs,
-      limit: limit(given.limit),
-      cursor,
-    };
-    const isSilenced = flag('silenced', silenced);
+    const context = listContext(options, DEFAULT_LIMIT);
+    const asked = { states: ALERT_STATES, order: 'newest' } as const;
+    const query = readAlertQuery(new URL(c.req.url).searchParams, context, asked);
     const { alerts, next, events } = await store.transaction(async (tx) => {
-      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
-      const page = await readAlerts(tx, muting, query, isSilenced);
+      const muting = await loadMuting(tx, alerting, recurrences, query.nowUs);
+      const page = await readAlerts(tx, muting, query, query.isSilenced);
       return { ...page, events: await newestEvents(tx, page.alerts) };
     });
     const list = alerts.map(({ alert, silencedBy, isInhibited }) => ({

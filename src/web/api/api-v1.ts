@@ -5,7 +5,7 @@
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { Event } from '../../domain/alert/event.ts';
-import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import { wireText } from '../../domain/alert/event-json.ts';
 import type { Notification } from '../../domain/grouping/notification.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { countFiring } from '../../operator/count-firing.ts';
@@ -18,17 +18,15 @@ import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
-import { readDeliveryQuery } from '../requests/read-deliveries.ts';
-import { readEventQuery } from '../requests/read-events.ts';
-import { readWriteQuery } from '../requests/read-writes.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
 import { type ConfigurationView, type RegionView, reasonOf, stateOf } from '../status-view.ts';
+import type { ApiOptions } from '../web-options.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
-import type { ApiOptions } from './api-options.ts';
-import { addBirds, addFlights, addNests } from './birds-api.ts';
+import { addBird, addFlight } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
 import { healthJson } from './health-json.ts';
+import { addLists } from './lists-api.ts';
 
 export function createApi(options: ApiOptions): Hono {
   const api = new Hono();
@@ -112,15 +110,6 @@ async function unlessFailing<T>(
   }
 }
 
-function addEvents(api: Hono, { store, status, clock }: ApiOptions): void {
-  api.get('/events', async (c) => {
-    const regions = status().regions.map(({ region }) => region);
-    const query = readEventQuery(search(c.req.url), regions, clock.nowUs());
-    const { events, next } = await store.transaction((tx) => tx.events.page(query));
-    return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
-  });
-}
-
 /** Each alert separately, so that one that has ended meanwhile does not affect the others. */
 function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
   api.post('/alerts/acknowledge', async (c) => {
@@ -152,23 +141,7 @@ function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   });
 }
 
-function addWrites(api: Hono, { store, clock }: ApiOptions): void {
-  api.get('/writes', async (c) => {
-    const query = readWriteQuery(search(c.req.url), clock.nowUs());
-    const { writes, next } = await store.transaction((tx) => tx.writes.page(query));
-    const shown = writes.map(({ atUs, ...write }) => ({ at: formatInstant(atUs), ...write }));
-    return c.json({ writes: shown, ...(next !== undefined && { next }) });
-  });
-}
-
-function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions): void {
-  api.get('/deliveries', async (c) => {
-    const regions = status().regions.map(({ region }) => region);
-    const query = readDeliveryQuery(search(c.req.url), regions, clock.nowUs());
-    const { deliveries, next } = await store.transaction((tx) => tx.outbox.page(query));
-    const named = deliveries.map((one) => deliveryJson(one, messages.nameOf));
-    return c.json({ deliveries: named, ...(next !== undefined && { next }) });
-  });
+function addDelivery(api: Hono, { store, messages }: ApiOptions): void {
   api.get('/deliveries/:id', async (c) => {
     readQuery(search(c.req.url), []);
     const id = c.req.param('id');
@@ -239,15 +212,13 @@ const ROUTES = [
   addHealth,
   addStream,
   addStatus,
-  addEvents,
+  addLists,
   addAlerts,
   addAcknowledge,
   addResolve,
-  addBirds,
-  addFlights,
-  addNests,
-  addWrites,
-  addDeliveries,
+  addBird,
+  addFlight,
+  addDelivery,
   addRetry,
   addExplain,
 ];

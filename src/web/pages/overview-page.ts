@@ -18,13 +18,12 @@ import {
 } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
-import { eventItem } from './frame/event-item.ts';
+import { deliveryPill, eventItem, messageLine } from './frame/items.ts';
 import type { Page } from './frame/page.ts';
 import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_TONES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   REGION_TONES,
@@ -266,9 +265,9 @@ function deliveryItem(page: Page, delivery: Delivery): Html {
     ? ` ${isDue ? words.overview.now : words.time.within((nextAttemptAtUs - nowUs) / 1000)}`
     : '';
   return html`<li><div class="row"><div><a class="what" href="${deliveryPath(delivery.id)}">${plainText(delivery.receiver, NAME_LENGTH)}</a> <span class="soft">${words.overview.by} ${delivery.integration}</span>
-<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}${next}</span></div>
+${deliveryPill(page, state, next)}</div>
 <span class="small soft">${attempts > 1 ? `${words.overview.tries(attempts)}, ` : ''}${when(page, settledAtUs || createdAtUs)}</span></div>
-${lastError ? html`<p class="message"><bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi></p>` : ''}</li>`;
+${messageLine(lastError)}</li>`;
 }
 
 function list(items: readonly Html[], empty: string): Html {

@@ -2,13 +2,13 @@
 import { Hono } from 'hono';
 import { isOpenToAll } from '../../config/sections/web-section.ts';
 import { isStoreFailure } from '../../errors.ts';
+import type { PagesOptions } from '../web-options.ts';
 import { addAlerts } from './alerts/alert-routes.ts';
 import { addBirdPages } from './birds/bird-routes.ts';
 import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
 import { pageOf, withWords } from './frame/page.ts';
-import type { PagesOptions } from './frame/pages-options.ts';
 import { ENGLISH, type Words } from './frame/words.ts';
 import { readPageView, storelessView } from './overview.ts';
 import { renderPage } from './overview-page.ts';

@@ -2,7 +2,6 @@
 import { NestwatchError } from '../../errors.ts';
 import { parseInstant } from '../../time/instant.ts';
 
-const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
 export const MAX_VALUE_LENGTH = 500;
 
@@ -52,8 +51,7 @@ export function instant(name: string, value: string | undefined): number | undef
   return parsed.us;
 }
 
-export function limit(value: string | undefined): number {
-  if (value === undefined) return DEFAULT_LIMIT;
+export function limit(value: string): number {
   const number = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (number < 1 || number > MAX_LIMIT) throw refuse(`limit: must be a whole number from 1 to ${MAX_LIMIT}`);
   return number;

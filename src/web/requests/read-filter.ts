@@ -1,23 +1,10 @@
 /** Reads the filters that pages and API share. */
+import type { FilterName } from '../../operator/lists.ts';
 import type { Filter } from '../../store/filter.ts';
 import { isZone } from '../../text/zone-time.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { parseWallTime } from '../../time/zone-format.ts';
 import { instant, oneOf, QueryError } from './query.ts';
-
-export const FILTERS = [
-  'region',
-  'nest',
-  'bird',
-  'flight',
-  'name',
-  'severity',
-  'text',
-  'since',
-  'until',
-  'zone',
-] as const;
-export type FilterName = (typeof FILTERS)[number];
 
 /**
  * `zone` is the time zone of instants without an offset; UTC if it is not given.

@@ -6,7 +6,7 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
-import { alertMessage } from '../frame/alert-message.ts';
+import { alertMessage } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, timed, when, where } from '../frame/page-frame.ts';
 import {
@@ -23,7 +23,6 @@ export function alertItem(page: Page, shown: ShownAlert): Html {
   const { words } = page;
   const { labels } = alert;
   const severity = labels.severity ?? '';
-  const message = alertMessage(alert, lastEvent?.message);
   const [silence] = silencedBy;
   const isOver = alert.state !== 'firing';
   const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
@@ -33,7 +32,7 @@ ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
 <div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
-${message ? html`<p class="message">${message}</p>` : ''}
+${alertMessage(alert, lastEvent?.message)}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
 ${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}

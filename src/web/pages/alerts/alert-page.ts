@@ -3,26 +3,22 @@
 import { html } from 'hono/html';
 import type { Labels } from '../../../domain/alert/alert.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
-import { deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
+import { deliveryLinks, ownEventItem, withheldList } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_TONES,
-  eventTitle,
-  eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   severityTone,
   severityWord,
   silenceWords,
-  suppressionWords,
 } from '../frame/page-words.ts';
 import { alertActions, lasting, mutePills } from './alert-item.ts';
 
@@ -67,19 +63,6 @@ ${episodeSection(page, record)}
   });
 }
 
-/** For an unknown id. */
-export function renderUnknownAlertPage(page: Page): Html {
-  const { words } = page;
-  return frame({
-    title: `nestwatch: ${words.alert.unknown}`,
-    tone: 'quiet',
-    page,
-    section: 'alerts',
-    body: html`${heading(page, { title: words.alert.unknown, lead: words.alert.unknownLead })}
-<main id="main"><p><a class="button" href="${page.root}alerts">${words.frame.alerts}</a></p></main>`,
-  });
-}
-
 function standing(page: Page, { alert, isKept }: AlertRecord): Html {
   const { words } = page;
   const { startsAtUs, endsAtUs, state } = alert;
@@ -92,13 +75,8 @@ function standing(page: Page, { alert, isKept }: AlertRecord): Html {
 }
 
 function eventSection(page: Page, { alert, events }: AlertRecord): Html {
-  const { root, words } = page;
-  const items = events.map(({ event }) => {
-    const message = plainText(event.message, MESSAGE_LENGTH);
-    return html`<li><div class="row"><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
-<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
-  });
+  const { words } = page;
+  const items = events.map(({ event }) => ownEventItem(page, event));
   const more = alert.eventsTotal - events.length;
   return html`<h2>${words.alert.events}</h2>
 ${
@@ -119,12 +97,8 @@ function notifiedSection(
     { title: words.alert.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
     { title: words.alert.reason, cell: (one) => plainText(words.alert.why(one.reason), NAME_LENGTH) },
     { title: words.alert.at, cell: (one) => when(page, one.createdAtUs) },
-    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one, nameOf) },
+    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one.deliveries, nameOf) },
   ];
-  const withheld = suppressions.map(
-    (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
-<span class="soft"><bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}</span></li>`,
-  );
   return html`<h2>${words.alert.notified}</h2>
 ${
   notifications.length > 0
@@ -132,14 +106,7 @@ ${
     : html`<p class="sheet empty">${words.alert.nobodyYet}</p>`
 }
 <p class="small soft after">${names ? words.alert.receivers(names) : words.alert.noReceiver}</p>
-${withheld.length > 0 ? html`<h3 class="after">${words.alert.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
-}
-
-function deliveryLinks({ root, words }: Page, { deliveries }: SentNotification, nameOf: NameOf): Html {
-  return html`${deliveries.map((one) => {
-    const { id, state } = one;
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(nameOf(one), NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> `;
-  })}`;
+${withheldList(page, words.alert.withheld, suppressions)}`;
 }
 
 function namesSection(title: string, names: Labels): Html | string {

@@ -9,13 +9,15 @@ import { loadMuting } from '../../../store/load-muting.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { refuse } from '../../requests/query.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
+import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
-import { renderAlertPage, renderUnknownAlertPage } from './alert-page.ts';
-import { type AlertsView, renderAlertsPage } from './alerts-page.ts';
-import { readAlertsQuery, readEntries } from './alerts-view.ts';
+import { renderAlertPage } from './alert-page.ts';
+import { renderAlertsPage } from './alerts-page.ts';
+import { listEntries } from './alerts-view.ts';
 import { renderResolvePage } from './resolve-page.ts';
 
 export function addAlerts(pages: Hono, options: PagesOptions): void {
@@ -25,30 +27,27 @@ export function addAlerts(pages: Hono, options: PagesOptions): void {
   addResolving(pages, options);
 }
 
+const LISTED = 50;
+
 function addList(pages: Hono, options: PagesOptions): void {
-  const { store, status, alerting, recurrences, clock } = options;
-  pages.get('/alerts', async (c) => {
-    const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
-    const regions = status().regions.map(({ region }) => region);
-    let entries: Awaited<ReturnType<typeof readEntries>> = { entries: [], next: undefined };
-    const problem = await problemOf(c.get('words'), async () => {
-      const query = readAlertsQuery(given, regions, page.nowUs);
-      entries = await store.transaction(async (tx) =>
-        readEntries(tx, await loadMuting(tx, alerting, recurrences, page.nowUs), query),
-      );
-    });
-    const counts = await store.transaction((tx) => tx.alerts.count());
-    const firing = counts.filter(({ state }) => state === 'firing');
-    const firingTotal = firing.reduce((total, { count }) => total + count, 0);
-    const view: AlertsView = { given, regions, ...entries, firingTotal, problem };
-    return c.html(renderAlertsPage(page, view), problem ? 400 : 200);
+  const { store, alerting, recurrences } = options;
+  addListPage(pages, options, '/alerts', {
+    limit: LISTED,
+    read: (search, context) =>
+      listEntries(search, context, (tx, nowUs) => loadMuting(tx, alerting, recurrences, nowUs)),
+    render: async (page, view) => {
+      const counts = await store.transaction((tx) => tx.alerts.count());
+      const firing = counts.filter(({ state }) => state === 'firing');
+      const total = firing.reduce((sum, { count }) => sum + count, 0);
+      return renderAlertsPage(page, view, total);
+    },
   });
 }
 
 function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: PagesOptions): void {
   pages.get('/alerts/*', async (c) => {
     const page = pageOf(c, clock);
+    const { unknown, unknownLead } = page.words.alert;
     const { pathname } = new URL(c.req.url);
     const id = idOfPath(pathname.slice('/alerts/'.length));
     const record =
@@ -60,7 +59,7 @@ function addOne(pages: Hono, { store, alerting, recurrences, messages, clock }: 
           });
     return record
       ? c.html(renderAlertPage(page, record, messages.nameOf))
-      : c.html(renderUnknownAlertPage(page), 404);
+      : c.html(unknownPage(page, 'alerts', unknown, unknownLead), 404);
   });
 }
 

@@ -4,7 +4,7 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../requests/silence-request.ts';
-import { alertMessage } from '../frame/alert-message.ts';
+import { alertMessage } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
@@ -23,12 +23,11 @@ export function alertSheet(
   const { words } = page;
   const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';
-  const message = alertMessage({ annotations }, lastEvent?.message);
   return html`<ul class="sheet"><li class="alert ${tone}">
 <div class="row stack"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
 <span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>
 <div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
-${message ? html`<p class="message">${message}</p>` : ''}
+${alertMessage({ annotations }, lastEvent?.message)}
 </li></ul>`;
 }
 

@@ -4,12 +4,12 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
-import { plainText } from '../../../text/plain-text.ts';
 import { alertFields, type FilterField, filterField, isNarrowed, regionField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { messageLine } from '../frame/items.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, severityTone, severityWord } from '../frame/page-words.ts';
 import { alertItem, lasting, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or a single alert. */
@@ -17,35 +17,21 @@ export type AlertsEntry =
   | { readonly cause: Cause; readonly latest: readonly Omit<ShownAlert, 'lastEvent'>[] }
   | { readonly alert: ShownAlert };
 
-export interface AlertsView {
-  /** The parameters of the address. */
-  readonly given: URLSearchParams;
-  readonly regions: readonly string[];
-  readonly entries: readonly AlertsEntry[];
-  readonly next: string | undefined;
-  /** The number of all firing alerts, whatever the filters. */
-  readonly firingTotal: number;
-  readonly problem: string;
-}
-
-export function renderAlertsPage(page: Page, view: AlertsView): Html {
+/** `firingTotal`: the number of all firing alerts, whatever the filters. */
+export function renderAlertsPage(page: Page, view: ListView<AlertsEntry>, firingTotal: number): Html {
   const { words } = page;
-  const { given, entries, problem, firingTotal } = view;
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  if (!query.has('state')) query.set('state', 'firing');
-  const list =
-    entries.length > 0
-      ? html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
-      : html`<p class="sheet empty">${firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing}</p>`;
-  return listPage(page, {
+  const { given } = view;
+  return listPage(page, view, {
     ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
-    json: `api/v1/alerts?${query}`,
-    ...{ given, problem, list, next: view.next, fields: fieldsOf(page, view) },
+    ...{ json: 'api/v1/alerts', usual: { state: 'firing' } },
+    fields: fieldsOf(page, view.regions),
+    list: (entries) =>
+      html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`,
+    none: firingTotal === 0 && !isNarrowed(given) ? words.alerts.none : words.list.nothing,
   });
 }
 
-function fieldsOf(page: Page, { regions }: AlertsView): FilterField[] {
+function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
   const { words } = page;
   const yesOrNo = [
     { value: 'true', text: words.list.yes },
@@ -93,7 +79,7 @@ ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mu
 <div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
 ${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
 <span class="small soft">${lasting(page, cause.firstStartsAtUs)}</span></div>
-<p class="message"><bdi>${plainText(cause.cause, MESSAGE_LENGTH)}</bdi></p>
+${messageLine(cause.cause)}
 <ul class="places">${places}</ul>
 <p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>
 </li>`;

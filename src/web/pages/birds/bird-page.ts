@@ -6,15 +6,14 @@ import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { alertMessage } from '../frame/alert-message.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { flightBars, sparkline } from '../frame/flight-chart.ts';
+import { alertMessage, messageLine, ownEventItem } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { exactly, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   eventTitle,
-  eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
@@ -94,11 +93,14 @@ function facts(page: Page, report: BirdReport): Html {
 
 function switchedOffWords(page: Page, event: Event): Html {
   const { root, words } = page;
-  const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
-  const message = plainText(event.message, MESSAGE_LENGTH);
   return html`<a href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
-${initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : ''} <span class="small soft">${when(page, event.occurredAtUs)}</span>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}`;
+${initiatorOf(page, event)} <span class="small soft">${when(page, event.occurredAtUs)}</span>
+${messageLine(event.message)}`;
+}
+
+function initiatorOf({ words }: Page, event: Event): Html | string {
+  const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
+  return initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : '';
 }
 
 function durationWords(
@@ -182,11 +184,10 @@ function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
   const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
     const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
-    const message = alertMessage({ annotations });
     return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
 <span class="pill ${isFiring && !bird.isAcknowledged ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
 <span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>
-${message ? html`<p class="message">${message}</p>` : ''}</li>`;
+${alertMessage({ annotations })}</li>`;
   });
   return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
 }
@@ -196,13 +197,5 @@ function logSection(page: Page, { bird, log }: BirdReport): Html {
   const all = `events?${new URLSearchParams({ region: bird.region, bird: bird.birdId })}`;
   const title = html`<h2>${words.birds.log} <a href="${root}${all}">${words.birds.allEvents}</a></h2>`;
   if (log.length === 0) return html`${title}<p class="sheet empty">${words.birds.noLog}</p>`;
-  const items = log.map((event) => {
-    const message = plainText(event.message, MESSAGE_LENGTH);
-    const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
-    return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
-${initiator ? html`<bdi class="soft">${words.birds.by(initiator)}</bdi>` : ''}</div>
-<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
-  });
-  return html`${title}<ul class="sheet">${items}</ul>`;
+  return html`${title}<ul class="sheet">${log.map((event) => ownEventItem(page, event, html`<span class="soft">${initiatorOf(page, event)}</span>`))}</ul>`;
 }

@@ -6,7 +6,7 @@ import type { ShownBird } from '../../../operator/acknowledged-birds.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { filterField, regionField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
 import { regionWord } from '../frame/page-words.ts';
@@ -19,17 +19,6 @@ import {
   percent,
   standingPill,
 } from './standing-words.ts';
-
-export interface ListView<Item> {
-  /** The parameters of the address. */
-  readonly given: URLSearchParams;
-  /** The watched regions. */
-  readonly regions: readonly string[];
-  readonly items: readonly Item[];
-  readonly next: string | undefined;
-  /** What is wrong with the filters; empty for nothing. */
-  readonly problem: string;
-}
 
 /** The statuses of a Bird at the service. */
 const STATUSES = ['active', 'unpublished', 'suspended'];
@@ -56,9 +45,11 @@ export function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
     { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
     { title: words.birds.last, cell: (one) => lastCell(page, one) },
   ];
-  return listPage(page, {
-    ...{ section: 'birds', lead: words.birds.lead, json: 'api/v1/birds', fields },
-    ...table(view, words.frame.birds, columns, words.birds.none),
+  return listPage(page, view, {
+    ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
+    fields,
+    list: (birds) => dataTable(words.frame.birds, columns, birds),
+    none: words.birds.none,
   });
 }
 
@@ -87,23 +78,12 @@ export function renderNestsPage(
     count(words.birds.flights, (one) => one.succeeded + one.failed),
     { title: words.birds.success, isNumber: true, cell: (one) => percent(words, successRatio(one)) },
   ];
-  return listPage(page, {
-    ...{ section: 'nests', lead: words.birds.nestsLead, json: 'api/v1/nests' },
+  return listPage(page, view, {
+    ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
     fields: [regionField(page, view.regions), filterField(page, 'nest')],
-    ...table(view, words.frame.nests, columns, words.birds.noNests),
+    list: (nests) => dataTable(words.frame.nests, columns, nests),
+    none: words.birds.noNests,
   });
-}
-
-/** The table of a page. */
-function table<Item>(
-  { given, items, next, problem }: ListView<Item>,
-  title: string,
-  columns: readonly Column<Item>[],
-  nothing: string,
-) {
-  const list =
-    items.length > 0 ? dataTable(title, columns, items) : html`<p class="sheet empty">${nothing}</p>`;
-  return { title, given, next, problem, list };
 }
 
 function place(page: Page, one: BirdOverview | NestOverview): Html {

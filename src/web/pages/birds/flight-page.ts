@@ -10,17 +10,16 @@ import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
+import { deliveryPill, withheldList } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
-  DELIVERY_TONES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   regionWord,
   severityTone,
   severityWord,
-  suppressionWords,
 } from '../frame/page-words.ts';
 import { birdTitle, flightTitle, flightTone, inService, nestLink } from './standing-words.ts';
 
@@ -164,19 +163,14 @@ function notifiedSection(
     },
     {
       title: words.flight.state,
-      cell: ({ state }) =>
-        html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`,
+      cell: ({ state }) => deliveryPill(page, state),
     },
     {
       title: words.flight.at,
       cell: (one) => when(page, one.settledAtUs || one.createdAtUs),
     },
   ];
-  const withheld = suppressions.map(
-    (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
-<span class="soft"><bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}</span></li>`,
-  );
   return html`<h2>${words.flight.notified}</h2>
 ${deliveries.length > 0 ? dataTable(words.flight.notified, columns, deliveries) : html`<p class="sheet empty">${words.flight.nobody}</p>`}
-${withheld.length > 0 ? html`<h3 class="after">${words.flight.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
+${withheldList(page, words.flight.withheld, suppressions)}`;
 }

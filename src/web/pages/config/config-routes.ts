@@ -3,33 +3,25 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
-import type { WriteStore } from '../../../store/write-store.ts';
 import { manyLines } from '../../../text/plain-text.ts';
-import { readWriteQuery } from '../../requests/read-writes.ts';
-import { problemOf } from '../frame/form.ts';
+import { listWrites } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
+import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
 import { frame, heading } from '../frame/page-frame.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
 import { renderWritesPage } from './writes-page.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */
 const TEXT_LENGTH = 200_000;
 
-export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions): void {
+const LISTED = 100;
+
+export function addConfig(pages: Hono, options: PagesOptions): void {
+  const { alerting, clock } = options;
   // Rendering thousands of receivers takes long, and the result is the same while a configuration is in force.
   let text: string | undefined;
 
-  pages.get('/writes', async (c) => {
-    const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
-    let found: Awaited<ReturnType<WriteStore['page']>> = { writes: [] };
-    const problem = await problemOf(c.get('words'), async () => {
-      const query = readWriteQuery(given, page.nowUs);
-      found = await store.transaction((tx) => tx.writes.page(query));
-    });
-    const view = { given, writes: found.writes, next: found.next, problem };
-    return c.html(renderWritesPage(page, view), problem ? 400 : 200);
-  });
+  addListPage(pages, options, '/writes', { limit: LISTED, read: listWrites, render: renderWritesPage });
 
   pages.get('/config', (c) => {
     const page = pageOf(c, clock);

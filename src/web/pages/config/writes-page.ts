@@ -4,36 +4,23 @@ import type { WriteRecord } from '../../../report.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { dataTable } from '../frame/data-table.ts';
 import { filterField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
-interface WritesView {
-  readonly given: URLSearchParams;
-  readonly writes: readonly WriteRecord[];
-  readonly next: string | undefined;
-  readonly problem: string;
-}
-
-export function renderWritesPage(page: Page, { given, writes, next, problem }: WritesView): Html {
+export function renderWritesPage(page: Page, view: ListView<WriteRecord>): Html {
   const { words } = page;
   const said = words.writes;
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  return listPage(page, {
-    ...{ section: 'config', title: said.title, lead: said.lead },
-    json: `api/v1/writes?${query}`,
-    ...{ given, problem, next },
+  return listPage(page, view, {
+    ...{ section: 'config', title: said.title, lead: said.lead, json: 'api/v1/writes' },
     fields: [
       { name: 'who', label: said.who },
-      ...(['text', 'since', 'until'] as const).map((name) => ({
-        ...filterField(page, name),
-        ...(name === 'text' && { hint: said.textHint }),
-      })),
+      { ...filterField(page, 'text'), hint: said.textHint },
+      ...(['since', 'until'] as const).map((name) => filterField(page, name)),
     ],
-    list:
-      writes.length > 0 ? writeTable(page, writes) : html`<p class="sheet empty">${words.list.nothing}</p>`,
+    list: (writes) => writeTable(page, writes),
+    none: words.list.nothing,
   });
 }
 

@@ -5,34 +5,26 @@ import { DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { deliveryPill } from '../frame/items.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
+import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
-interface DeliveriesView {
-  readonly given: URLSearchParams;
-  readonly regions: readonly string[];
-  readonly receivers: readonly string[];
-  readonly deliveries: readonly Delivery[];
-  readonly next: string | undefined;
-  readonly problem: string;
-}
-
-export function renderDeliveriesPage(page: Page, view: DeliveriesView): Html {
+/** `receivers`: those that notify somebody. */
+export function renderDeliveriesPage(
+  page: Page,
+  view: ListView<Delivery>,
+  receivers: readonly string[],
+): Html {
   const { words } = page;
-  const { given, deliveries, next, problem } = view;
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  return listPage(page, {
+  return listPage(page, view, {
     ...{ section: 'deliveries', title: words.frame.deliveries, lead: words.deliveries.lead },
-    json: `api/v1/deliveries?${query}`,
-    ...{ given, problem, next, fields: fieldsOf(page, view) },
-    list:
-      deliveries.length > 0
-        ? dataTable(words.frame.deliveries, columnsOf(page), deliveries)
-        : html`<p class="sheet empty">${words.deliveries.none}</p>`,
-    below: testForm(page, view.receivers),
+    json: 'api/v1/deliveries',
+    fields: fieldsOf(page, view.regions, receivers),
+    list: (deliveries) => dataTable(words.frame.deliveries, columnsOf(page), deliveries),
+    none: words.deliveries.none,
+    below: testForm(page, receivers),
   });
 }
 
@@ -45,7 +37,7 @@ function columnsOf(page: Page): Column<Delivery>[] {
         html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
     },
     { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
-    { title: words.deliveries.state, cell: ({ state }) => statePill(page, state) },
+    { title: words.deliveries.state, cell: ({ state }) => deliveryPill(page, state) },
     {
       title: words.deliveries.queued,
       cell: ({ createdAtUs }) => when(page, createdAtUs),
@@ -58,11 +50,7 @@ function columnsOf(page: Page): Column<Delivery>[] {
   ];
 }
 
-export function statePill({ words }: Page, state: Delivery['state']): Html {
-  return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`;
-}
-
-function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterField[] {
+function fieldsOf(page: Page, regions: readonly string[], receivers: readonly string[]): FilterField[] {
   const { words } = page;
   return [
     {

@@ -7,6 +7,7 @@ import type { Notification } from '../../../domain/grouping/notification.ts';
 import { alertPath, eventPath } from '../../../http/page-path.ts';
 import type { ClaimedDelivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { deliveryPill } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, exactly, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
@@ -18,7 +19,6 @@ import {
   NAME_LENGTH,
   placeName,
 } from '../frame/page-words.ts';
-import { statePill } from './deliveries-page.ts';
 
 const TEXT_LENGTH = 40_000;
 const SHOWN = 50;
@@ -45,7 +45,7 @@ export function renderDeliveryPage(page: Page, { delivery, notification, message
     body: html`${heading(page, { title, json: `api/v1/deliveries/${encodeURIComponent(id)}` })}
 <main id="main">
 <dl class="sheet after">
-${row(words.deliveries.state, statePill(page, state))}
+${row(words.deliveries.state, deliveryPill(page, state))}
 ${row(words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
 ${settledAtUs > 0 ? row(words.delivery.settled, html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
 ${isWaiting ? row(words.delivery.nextTry, when(page, delivery.nextAttemptAtUs)) : ''}
@@ -66,18 +66,6 @@ ${text ? html`<p class="small soft">${words.delivery.asNow}</p><div class="sheet
 <h2>${words.delivery.about}</h2>
 ${aboutList(page, notification)}
 </main>`,
-  });
-}
-
-export function renderUnknownDeliveryPage(page: Page): Html {
-  const { words } = page;
-  return frame({
-    title: `nestwatch: ${words.delivery.unknown}`,
-    tone: 'quiet',
-    page,
-    section: 'deliveries',
-    body: html`${heading(page, { title: words.delivery.unknown, lead: words.delivery.unknownLead })}
-<main id="main"><p><a class="button" href="${page.root}deliveries">${words.frame.deliveries}</a></p></main>`,
   });
 }
 

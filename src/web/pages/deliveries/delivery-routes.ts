@@ -1,40 +1,41 @@
 /** Serves the pages of deliveries. They can retry dead deliveries and test a receiver. */
 import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
-import type { OutboxStore } from '../../../store/outbox-store.ts';
 import { refuse } from '../../requests/query.ts';
-import { readDeliveryQuery } from '../../requests/read-deliveries.ts';
-import { fieldsOf, problemOf } from '../frame/form.ts';
+import { listDeliveries } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
+import { fieldsOf } from '../frame/form.ts';
+import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
+import { unknownPage } from '../frame/page-frame.ts';
 import { renderDeliveriesPage } from './deliveries-page.ts';
-import { renderDeliveryPage, renderUnknownDeliveryPage } from './delivery-page.ts';
+import { renderDeliveryPage } from './delivery-page.ts';
+
+const LISTED = 100;
 
 export function addDeliveries(pages: Hono, options: PagesOptions): void {
-  const { store, status, alerting, messages, clock, changed } = options;
+  const { store, alerting, messages, clock, changed } = options;
 
-  pages.get('/deliveries', async (c) => {
-    const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
-    const regions = status().regions.map(({ region }) => region);
-    let found: Awaited<ReturnType<OutboxStore['page']>> = { deliveries: [] };
-    const problem = await problemOf(c.get('words'), async () => {
-      const query = readDeliveryQuery(given, regions, page.nowUs);
-      found = await store.transaction((tx) => tx.outbox.page(query));
-    });
-    const receivers = alerting.receivers
-      .filter(({ integrations }) => integrations.length > 0)
-      .map(({ name }) => name);
-    const deliveries = found.deliveries.map((one) => ({ ...one, integration: messages.nameOf(one) }));
-    const view = { given, regions, receivers, deliveries, next: found.next, problem };
-    return c.html(renderDeliveriesPage(page, view), problem ? 400 : 200);
+  addListPage(pages, options, '/deliveries', {
+    limit: LISTED,
+    read: listDeliveries,
+    render: (page, view) => {
+      const receivers = alerting.receivers.filter(({ integrations }) => integrations.length > 0);
+      const items = view.items.map((one) => ({ ...one, integration: messages.nameOf(one) }));
+      return renderDeliveriesPage(
+        page,
+        { ...view, items },
+        receivers.map(({ name }) => name),
+      );
+    },
   });
 
   pages.get('/deliveries/*', async (c) => {
     const page = pageOf(c, clock);
     const id = idOfPath(new URL(c.req.url).pathname.slice('/deliveries/'.length)) ?? '';
+    const { unknown, unknownLead } = page.words.delivery;
     const found = await store.transaction((tx) => tx.outbox.find(id));
-    if (!found) return c.html(renderUnknownDeliveryPage(page), 404);
+    if (!found) return c.html(unknownPage(page, 'deliveries', unknown, unknownLead), 404);
     const delivery = { ...found.delivery, integration: messages.nameOf(found.delivery) };
     return c.html(renderDeliveryPage(page, { ...found, delivery, message: messages.messageOf(found) }));
   });

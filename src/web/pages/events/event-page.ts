@@ -2,17 +2,16 @@
 
 import { html } from 'hono/html';
 import { shortId } from '../../../domain/alert/short-id.ts';
-import { alertPath, birdPath, deliveryPath, flightPath } from '../../../http/page-path.ts';
+import { alertPath, birdPath, flightPath } from '../../../http/page-path.ts';
 import type { Explanation } from '../../../operator/explain.ts';
-import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { NameOf } from '../../delivery-messages.ts';
+import { deliveryLinks } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { at, exactly, frame, type Html, heading, marked, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_TONES,
   eventTitle,
   eventTone,
   MESSAGE_LENGTH,
@@ -47,19 +46,6 @@ ${message ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${m
 <ol class="sheet way">${stepsOf(page, explanation, nameOf).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
 ${detailSection(page, explanation)}
 </main>`,
-  });
-}
-
-/** For a key, short id or other id without a stored event. */
-export function renderUnknownEventPage(page: Page): Html {
-  const { words } = page;
-  return frame({
-    title: `nestwatch: ${words.event.unknown}`,
-    tone: 'quiet',
-    page,
-    section: 'events',
-    body: html`${heading(page, { title: words.event.unknown, lead: words.event.unknownLead })}
-<main id="main"><p><a class="button" href="${page.root}events">${words.frame.events}</a></p></main>`,
   });
 }
 
@@ -110,7 +96,7 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
     ...notifications.map(
       ({ notification, isListed, deliveries }): Step => [
         way.notified,
-        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries, nameOf)}`,
+        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries, nameOf, true)}`,
       ],
     ),
     ...suppressions.map(
@@ -122,21 +108,10 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
     ...forwards.map(
       (one): Step => [
         way.forwarded,
-        html`${receiver(one.receiver)} ${one.deliveries.length > 0 ? deliveryLinks(page, one.deliveries, nameOf) : one.isWaiting ? way.waits : way.notSent}`,
+        html`${receiver(one.receiver)} ${one.deliveries.length > 0 ? deliveryLinks(page, one.deliveries, nameOf, true) : one.isWaiting ? way.waits : way.notSent}`,
       ],
     ),
   ];
-}
-
-/** A mail's names each recipient whom it does not reach. */
-const REASON_LENGTH = 10_000;
-
-function deliveryLinks({ root, words }: Page, deliveries: readonly Delivery[], nameOf: NameOf): Html {
-  return html`${deliveries.map((one) => {
-    const { id, state, lastError } = one;
-    const error = plainText(lastError, REASON_LENGTH);
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(nameOf(one), NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
-  })}`;
 }
 
 function detailSection({ root, words }: Page, { event }: Explanation): Html {

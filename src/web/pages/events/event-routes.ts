@@ -3,35 +3,27 @@ import type { Hono } from 'hono';
 import { idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
-import type { EventStore } from '../../../store/event-store.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
-import { readEventQuery } from '../../requests/read-events.ts';
-import { problemOf } from '../frame/form.ts';
+import { listEvents } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
+import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
-import { renderEventPage, renderUnknownEventPage } from './event-page.ts';
+import { unknownPage } from '../frame/page-frame.ts';
+import { renderEventPage } from './event-page.ts';
 import { renderEventsPage } from './events-page.ts';
+
+const LISTED = 100;
 
 export function addEvents(pages: Hono, options: PagesOptions): void {
   const { store, status, alerting, recurrences, messages, clock } = options;
   const regionsOf = () => status().regions.map(({ region }) => region);
 
-  pages.get('/events', async (c) => {
-    const page = pageOf(c, clock);
-    const given = new URL(c.req.url).searchParams;
-    const regions = regionsOf();
-    let found: Awaited<ReturnType<EventStore['page']>> = { events: [] };
-    const problem = await problemOf(c.get('words'), async () => {
-      const query = readEventQuery(given, regions, page.nowUs);
-      found = await store.transaction((tx) => tx.events.page(query));
-    });
-    const view = { given, regions, events: found.events, next: found.next, problem };
-    return c.html(renderEventsPage(page, view), problem ? 400 : 200);
-  });
+  addListPage(pages, options, '/events', { limit: LISTED, read: listEvents, render: renderEventsPage });
 
   pages.get('/events/*', async (c) => {
     const page = pageOf(c, clock);
     const id = idOfPath(new URL(c.req.url).pathname.slice('/events/'.length)) ?? '';
+    const { unknown, unknownLead } = page.words.event;
     const explanation = await store.transaction(async (tx): Promise<Explanation | undefined> => {
       const meant = await findReference(tx, id, regionsOf());
       const key = meant && (await newestEventOf(tx, meant));
@@ -40,6 +32,6 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
     });
     return explanation
       ? c.html(renderEventPage(page, explanation, messages.nameOf))
-      : c.html(renderUnknownEventPage(page), 404);
+      : c.html(unknownPage(page, 'events', unknown, unknownLead), 404);
   });
 }

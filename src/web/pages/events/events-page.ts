@@ -2,34 +2,21 @@
 import { html } from 'hono/html';
 import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
-import { eventItem } from '../frame/event-item.ts';
 import { type FilterField, filterField, regionField } from '../frame/filter-form.ts';
-import { listPage } from '../frame/list-page.ts';
+import { eventItem } from '../frame/items.ts';
+import { type ListView, listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
 import { eventTitle } from '../frame/page-words.ts';
 
-interface EventsView {
-  readonly given: URLSearchParams;
-  readonly regions: readonly string[];
-  readonly events: readonly Event[];
-  readonly next: string | undefined;
-  readonly problem: string;
-}
-
-export function renderEventsPage(page: Page, { given, regions, events, next, problem }: EventsView): Html {
+export function renderEventsPage(page: Page, view: ListView<Event>): Html {
   const { words } = page;
-  const query = new URLSearchParams(given);
-  query.delete('cursor');
-  const nothing = next === undefined ? words.list.nothing : words.events.lookFurther;
-  return listPage(page, {
-    ...{ section: 'events', title: words.frame.events, lead: words.events.lead },
-    json: `api/v1/events?${query}`,
-    ...{ given, problem, next, fields: fieldsOf(page, regions) },
-    list:
-      events.length > 0
-        ? html`<ul class="sheet">${events.map((event) => eventItem(page, event, stampOf(page, event)))}</ul>`
-        : html`<p class="sheet empty">${nothing}</p>`,
+  return listPage(page, view, {
+    ...{ section: 'events', title: words.frame.events, lead: words.events.lead, json: 'api/v1/events' },
+    fields: fieldsOf(page, view.regions),
+    list: (events) =>
+      html`<ul class="sheet">${events.map((event) => eventItem(page, event, stampOf(page, event)))}</ul>`,
+    none: view.next === undefined ? words.list.nothing : words.events.lookFurther,
   });
 }
 

@@ -1,10 +1,10 @@
 /** Renders the filter form of every list, with the fields that apply to it. */
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
+import { FILTERS, type FilterName } from '../../../operator/lists.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { isZone } from '../../../text/zone-time.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
-import { FILTERS, type FilterName } from '../../requests/read-filter.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';
 import { alertTitle, regionWord, severityWord } from './page-words.ts';

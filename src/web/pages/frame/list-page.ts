@@ -1,42 +1,85 @@
-/** Renders a page that lists something: filters, list, and links to further pages. */
+/** Serves and renders pages that list something: filters, list, and links to further pages. */
+import type { Hono } from 'hono';
 import { html } from 'hono/html';
+import { type ListContext, type Listed, listContext, type ReadList } from '../../requests/read-lists.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { type FilterField, filterForm } from './filter-form.ts';
-import type { Page } from './page.ts';
+import { problemOf } from './form.ts';
+import { type Page, pageOf } from './page.ts';
 import { frame, type Html, heading, type Section } from './page-frame.ts';
 import { pager } from './pager.ts';
 
-interface ListPage {
+/** What the address of a list asks for, and what was found. */
+export interface ListView<Item> extends Listed<Item> {
+  /** The parameters of the address. */
+  readonly given: URLSearchParams;
+  /** The watched regions. */
+  readonly regions: readonly string[];
+  /** What is wrong with the filters; empty for nothing. If it is set, no list is shown. */
+  readonly problem: string;
+}
+
+/** `limit`: how many are listed if the address does not say. */
+export function addListPage<Item>(
+  pages: Hono,
+  options: Pick<PagesOptions, 'store' | 'status' | 'clock'>,
+  path: string,
+  { limit, read, render }: ServedList<Item>,
+): void {
+  pages.get(path, async (c) => {
+    const page = pageOf(c, options.clock);
+    const given = new URL(c.req.url).searchParams;
+    const context: ListContext = { ...listContext(options, limit), nowUs: page.nowUs };
+    let found: Listed<Item> = { items: [] };
+    const problem = await problemOf(page.words, async () => {
+      found = await options.store.transaction(read(given, context));
+    });
+    const view = { given, regions: context.regions, ...found, problem };
+    return c.html(await render(page, view), problem ? 400 : 200);
+  });
+}
+
+interface ServedList<Item> {
+  readonly limit: number;
+  readonly read: ReadList<Item>;
+  readonly render: (page: Page, view: ListView<Item>) => Html | Promise<Html>;
+}
+
+interface ListPage<Item> {
   readonly section: Section;
   readonly title: string;
   readonly lead: string;
-  /** The address of the same list as JSON. */
+  /** The address of the same list as JSON, without its parameters. */
   readonly json: string;
-  /** The parameters of the address. */
-  readonly given: URLSearchParams;
+  /** Parameters of `json` that the page takes for granted. */
+  readonly usual?: Readonly<Record<string, string>>;
   readonly fields: readonly FilterField[];
-  /** What is wrong with the filters; empty for nothing. If it is set, no list is shown. */
-  readonly problem: string;
-  /** The list, or a sentence that it is empty. */
-  readonly list: Html;
-  readonly next: string | undefined;
+  readonly list: (items: readonly Item[]) => Html;
+  /** Said in place of an empty list, unless `list` does. */
+  readonly none?: string;
   /** Comes below the list. */
   readonly below?: Html | string;
 }
 
-export function listPage(page: Page, given: ListPage): Html {
-  const { section, title, lead, json, problem, fields, list, next, below } = given;
+export function listPage<Item>(page: Page, view: ListView<Item>, shown: ListPage<Item>): Html {
+  const { given, items, next, problem } = view;
+  const { section, title, lead, json, usual, fields, list, none, below = '' } = shown;
+  const query = new URLSearchParams({ ...usual, ...Object.fromEntries(given) });
+  query.delete('cursor');
+  const isEmpty = items.length === 0 && none !== undefined;
+  const listed = isEmpty ? html`<p class="sheet empty">${none}</p>` : list(items);
   return frame({
     title: `nestwatch: ${title}`,
     tone: 'quiet',
     page,
     section,
     isLive: !problem,
-    body: html`${heading(page, { title, lead, json, problem })}
+    body: html`${heading(page, { title, lead, json: `${json}?${query}`, problem })}
 <main id="main">
-${filterForm(page, fields, given.given)}
-${problem ? '' : list}
-${pager(page, given.given, next)}
-${below ?? ''}
+${filterForm(page, fields, given)}
+${problem ? '' : listed}
+${pager(page, given, next)}
+${below}
 </main>`,
   });
 }

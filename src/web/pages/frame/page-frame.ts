@@ -101,6 +101,18 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>`;
 }
 
+/** A page that says that there is no such thing, with a link to the list of its section. */
+export function unknownPage(page: Page, section: Section, title: string, lead: string): Html {
+  return frame({
+    title: `nestwatch: ${title}`,
+    tone: 'quiet',
+    page,
+    section,
+    body: html`${heading(page, { title, lead })}
+<main id="main"><p><a class="button" href="${page.root}${section}">${page.words.frame[section]}</a></p></main>`,
+  });
+}
+
 /** The end of a page, with the time zone of its times. */
 function foot({ words, zone }: Page, footing: Html | string, isLive: boolean): Html {
   // The script shows the button, which is useless without it.

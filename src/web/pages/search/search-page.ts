@@ -5,6 +5,7 @@ import type { Event } from '../../../domain/alert/event.ts';
 import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { messageLine } from '../frame/items.ts';
 import type { Page } from '../frame/page.ts';
 import { frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
@@ -53,7 +54,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       found.flights.map(
         (flight) =>
           html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
-<p class="message"><bdi>${plainText(flight.message, MESSAGE_LENGTH)}</bdi></p>`,
+${messageLine(flight.message)}`,
       ),
     ),
     section(
@@ -63,7 +64,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       found.events.map(
         (event) =>
           html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))} <span class="small soft">${when(page, event.occurredAtUs)}</span>
-<p class="message"><bdi>${plainText(event.message, MESSAGE_LENGTH)}</bdi></p>`,
+${messageLine(event.message)}`,
       ),
     ),
   ];

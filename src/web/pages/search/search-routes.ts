@@ -6,8 +6,8 @@ import type { Hono } from 'hono';
 import { alertPath, birdPath, deliveryPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { findReference, type Reference } from '../../../operator/find-reference.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
 import { type Found, renderSearchPage } from './search-page.ts';
 
 /** The most results of each sort. */

@@ -1,15 +1,16 @@
 import type { Context, Hono } from 'hono';
 import { type Matcher, matchesAll } from '../../../domain/matchers/matcher.ts';
 import { silencesThatMeet } from '../../../operator/find-silences.ts';
+import { FILTERS } from '../../../operator/lists.ts';
 import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
 import type { Filter } from '../../../store/filter.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import { readQuery, refuse } from '../../requests/query.ts';
-import { FILTERS, readFilter } from '../../requests/read-filter.ts';
+import { readFilter } from '../../requests/read-filter.ts';
 import { select } from '../../select-alerts.ts';
+import type { PagesOptions } from '../../web-options.ts';
 import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
-import type { PagesOptions } from '../frame/pages-options.ts';
 import {
   firstHidingUs,
   matchersFor,

@@ -41,23 +41,27 @@ interface SilencesView {
 
 export function renderSilencesPage(page: Page, view: SilencesView): Html {
   const { words } = page;
-  const { expired, given, problem } = view;
+  const { expired, given } = view;
   const { shown, total } = view.silences;
   const more = total - shown.length;
-  return listPage(page, {
-    ...{ section: 'silences', title: words.frame.silences, lead: words.silences.lead },
-    ...{ json: `api/v2/silences?${given}`, given, problem, fields: fieldsOf(page, view), next: undefined },
-    list: html`<h2>${words.silences.now}</h2>
+  const list = () => html`<h2>${words.silences.now}</h2>
 ${
   shown.length > 0
     ? html`<ul class="sheet" id="silences">${shown.map((one) => silenceItem(page, one))}</ul>`
     : html`<p class="sheet empty">${isNarrowed(given) ? words.list.nothing : words.silences.none}</p>`
 }
 ${more > 0 ? html`<p class="small soft after">${marked(words.silences.more(more))}</p>` : ''}
-${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}`,
-    below: html`<h2>${words.silences.make}</h2>
+${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}`;
+  return listPage(
+    page,
+    { ...view, items: shown },
+    {
+      ...{ section: 'silences', title: words.frame.silences, lead: words.silences.lead },
+      ...{ json: 'api/v2/silences', fields: fieldsOf(page, view), list },
+      below: html`<h2>${words.silences.make}</h2>
 ${choiceForm(page, view)}`,
-  });
+    },
+  );
 }
 
 function fieldsOf(page: Page, { regions }: SilencesView): FilterField[] {

@@ -1,0 +1,225 @@
+/** What the commands print of each thing that the daemon lists: the fields of its answer, and the columns of a table. */
+import * as z from 'zod';
+import type { ListName } from '../../operator/lists.ts';
+import type { Edge } from '../../process-io.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { filterArguments } from '../list-filters.ts';
+import { type Columns, table } from '../table.ts';
+import { jsonText, shown, shownTime } from '../terminal-text.ts';
+
+export interface ListOptions extends DaemonOptions {
+  readonly limit: string | undefined;
+  readonly json: boolean;
+}
+
+interface List<Shape extends z.ZodType> {
+  readonly name: ListName;
+  readonly item: Shape;
+  readonly columns: Columns<z.output<Shape>>;
+  /** Printed for an empty list. */
+  readonly none: string;
+  /** Printed to stderr if there is a further page. */
+  readonly more: string;
+  /** The default of `--limit`, where it is not the API's. */
+  readonly limit?: string;
+}
+
+const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
+const MORE_ONES = 'There are more: give --limit or a filter.\n';
+
+export const BIRDS = listOf({
+  name: 'birds',
+  item: z.object({
+    region: z.string(),
+    nest: z.string(),
+    bird_id: z.string(),
+    bird: z.string(),
+    status: z.string(),
+    status_since: z.string().nullable(),
+    trigger_type: z.string(),
+    standing: z.string(),
+    alerts_firing: z.number(),
+    last_flight: z
+      .object({ flight_id: z.string(), started_at: z.string().nullable(), status: z.string() })
+      .nullable(),
+  }),
+  columns: {
+    STANDING: (one) => one.standing,
+    STATUS: (one) => shown(one.status),
+    REGION: (one) => shown(one.region),
+    NEST: (one) => shown(one.nest),
+    BIRD: (one) => shown(one.bird),
+    ID: (one) => shown(one.bird_id),
+    TRIGGER: (one) => shown(one.trigger_type),
+    'LAST FLIGHT': (one) => shownTime(one.last_flight?.started_at),
+    'ENDED AS': (one) => shown(one.last_flight?.status ?? ''),
+  },
+  none: 'No Birds.\n',
+  more: MORE_ONES,
+  limit: '100',
+});
+
+export const FLIGHTS = listOf({
+  name: 'flights',
+  item: z.object({
+    region: z.string(),
+    nest: z.string(),
+    bird: z.string(),
+    bird_id: z.string(),
+    flight_id: z.string(),
+    status: z.string(),
+    started_at: z.string().nullable(),
+    ended_at: z.string().nullable(),
+    duration_seconds: z.number().nullable(),
+    step_id: z.string().nullable(),
+    message: z.string(),
+  }),
+  columns: {
+    STARTED: (one) => shownTime(one.started_at),
+    STATUS: (one) => shown(one.status),
+    TOOK: took,
+    REGION: (one) => shown(one.region),
+    NEST: (one) => shown(one.nest),
+    BIRD: (one) => shown(one.bird || one.bird_id),
+    FLIGHT: (one) => shown(one.flight_id),
+    STEP: (one) => shown(one.step_id ?? ''),
+    MESSAGE: (one) => shown(one.message),
+  },
+  none: 'No Flights.\n',
+  more: MORE_ONES,
+});
+
+export function took({ duration_seconds: seconds }: { readonly duration_seconds: number | null }): string {
+  return seconds === null ? '-' : durationWords(seconds * 1000, 'two units');
+}
+
+export const EVENTS = listOf({
+  name: 'events',
+  item: z.object({
+    key: z.string(),
+    short_id: z.string(),
+    type: z.string(),
+    region: z.string(),
+    nest: z.string(),
+    bird: z.string(),
+    occurred_at: z.string(),
+    message: z.string(),
+    attributes: z.record(z.string(), z.unknown()),
+  }),
+  columns: {
+    OCCURRED: (one) => shownTime(one.occurred_at),
+    ID: (one) => one.short_id,
+    TYPE: (one) => shown(one.type),
+    REGION: (one) => shown(one.region),
+    NEST: (one) => shown(one.nest),
+    BIRD: (one) => shown(one.bird),
+    MESSAGE: (one) => shown(one.message),
+  },
+  none: 'No events.\n',
+  more: OLDER_ONES,
+});
+
+export const DELIVERIES = listOf({
+  name: 'deliveries',
+  item: z.object({
+    id: z.string(),
+    receiver: z.string(),
+    integration: z.string(),
+    integration_name: z.string().optional(),
+    state: z.string(),
+    attempts: z.number(),
+    created_at: z.string(),
+    next_attempt_at: z.string().nullish(),
+    settled_at: z.string().nullish(),
+    last_error: z.string().default(''),
+  }),
+  columns: {
+    ID: (one) => shown(one.id),
+    RECEIVER: (one) => shown(one.receiver),
+    BY: shownIntegration,
+    STATE: (one) => one.state,
+    TRIES: (one) => String(one.attempts),
+    CREATED: (one) => shownTime(one.created_at),
+    'SETTLED OR NEXT': (one) => shownTime(one.settled_at ?? one.next_attempt_at),
+    'LAST ERROR': (one) => shown(one.last_error),
+  },
+  none: 'No deliveries.\n',
+  more: OLDER_ONES,
+});
+
+/** The integration, told from others of its kind of the same receiver. */
+export function shownIntegration(one: {
+  readonly integration: string;
+  readonly integration_name?: string | undefined;
+}): string {
+  return shown(one.integration_name ?? one.integration);
+}
+
+export const WRITES = listOf({
+  name: 'writes',
+  item: z.object({
+    at: z.string(),
+    who: z.string(),
+    by: z.string(),
+    from: z.string(),
+    action: z.string(),
+    asked: z.string(),
+    status: z.number(),
+  }),
+  columns: {
+    AT: (one) => shownTime(one.at),
+    WHO: (one) => shown(one.who),
+    BY: (one) => shown(one.by),
+    FROM: (one) => shown(one.from),
+    STATUS: (one) => String(one.status),
+    ACTION: (one) => shown(one.action),
+    ASKED: (one) => shown(one.asked),
+  },
+  none: 'No writes.\n',
+  more: OLDER_ONES,
+});
+
+/** Lets the compiler derive the type of the columns from that of the items. */
+function listOf<Shape extends z.ZodType>(list: List<Shape>): List<Shape> {
+  return list;
+}
+
+const LISTS = { birds: BIRDS, flights: FLIGHTS, events: EVENTS, deliveries: DELIVERIES, writes: WRITES };
+
+/** Prints a list as a table, or as the API answers it. */
+export async function printList(
+  edge: Edge,
+  name: keyof typeof LISTS,
+  args: readonly string[],
+  options: ListOptions,
+): Promise<number> {
+  const list = LISTS[name] as List<z.ZodType>;
+  const { json, items, next } = await readList(edge, list, args, options);
+  if (options.json) edge.stdout.write(jsonText(json));
+  else edge.stdout.write(listText(list, items));
+  if (next !== undefined && !options.json) edge.stderr.write(list.more);
+  return 0;
+}
+
+export function listText<Shape extends z.ZodType>(
+  { columns, none }: List<Shape>,
+  items: readonly z.output<Shape>[],
+): string {
+  return items.length === 0 ? none : table(columns, items);
+}
+
+export async function readList<Shape extends z.ZodType>(
+  edge: Edge,
+  { name, item, limit }: List<Shape>,
+  args: readonly string[],
+  options: ListOptions,
+) {
+  const query = filterArguments(args, name);
+  const most = options.limit ?? limit;
+  if (most !== undefined) query.set('limit', most);
+  const request = { method: 'GET', path: `/api/v1/${name}?${query}` } as const;
+  const shape = z.object({ [name]: z.array(item), next: z.string().optional() });
+  const { json, data } = await daemonJson(edge, options, request, shape);
+  return { json, items: data[name] as z.output<Shape>[], next: data.next as string | undefined };
+}

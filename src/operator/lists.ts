@@ -1,0 +1,28 @@
+/** The lists that page, API and command show, and by what each can be narrowed down. */
+
+/** The filters of every list of what the service has and does. `zone` is that of instants without an offset. */
+export const FILTERS = [
+  'region',
+  'nest',
+  'bird',
+  'flight',
+  'name',
+  'severity',
+  'text',
+  'since',
+  'until',
+  'zone',
+] as const;
+export type FilterName = (typeof FILTERS)[number];
+
+export const LISTS = {
+  birds: [...FILTERS, 'status', 'standing'],
+  nests: FILTERS,
+  flights: [...FILTERS, 'status'],
+  events: [...FILTERS, 'feed', 'type'],
+  alerts: [...FILTERS, 'state', 'acknowledged', 'silenced', 'cause'],
+  silences: FILTERS,
+  deliveries: [...FILTERS, 'state', 'receiver'],
+  writes: ['who', 'text', 'since', 'until', 'zone'],
+} as const satisfies Readonly<Record<string, readonly string[]>>;
+export type ListName = keyof typeof LISTS;

@@ -1,0 +1,146 @@
+/** Reads what a request asks of a list, and then the list itself: the same for page and API. */
+import type { AlertState } from '../../domain/alert/alert.ts';
+import { type Event, FEEDS } from '../../domain/alert/event.ts';
+import { type FilterName, LISTS, type ListName } from '../../operator/lists.ts';
+import type { WriteRecord } from '../../report.ts';
+import type { AlertQuery } from '../../store/alert-store.ts';
+import {
+  type BirdOverview,
+  type FlightOverview,
+  type NestOverview,
+  STANDINGS,
+} from '../../store/bird-store.ts';
+import { DELIVERY_STATES, type Delivery } from '../../store/outbox-store.ts';
+import type { Transaction } from '../../store/store.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { StatusView } from '../status-view.ts';
+import { flag, limit, oneOf, readQuery } from './query.ts';
+import { readFilter } from './read-filter.ts';
+
+export interface ListContext {
+  /** The watched regions. */
+  readonly regions: readonly string[];
+  readonly nowUs: number;
+  readonly limit: number;
+}
+
+/** `limit`: how many are listed if the request does not say. */
+export function listContext({ status, clock }: Known, limit: number): ListContext {
+  return { regions: status().regions.map(({ region }) => region), nowUs: clock.nowUs(), limit };
+}
+
+interface Known {
+  readonly status: () => Pick<StatusView, 'regions'>;
+  readonly clock: Clock;
+}
+
+export interface Listed<Item> {
+  readonly items: readonly Item[];
+  /** The cursor of the next page. */
+  readonly next?: string | undefined;
+}
+
+/** Throws `usage` for invalid values; the result reads the list. */
+export type ReadList<Item> = (
+  search: URLSearchParams,
+  context: ListContext,
+) => (tx: Transaction) => Promise<Listed<Item>>;
+
+const DAY_US = 86_400_000_000;
+
+export const listBirds: ReadList<BirdOverview> = (search, context) => {
+  const { given, query } = read('birds', search, context);
+  const standing = oneOf('standing', given.standing, STANDINGS);
+  const asked = { ...ofRegions(query, context), status: given.status, standing };
+  return async (tx) => {
+    const { birds, next } = await tx.birds.page(asked);
+    return { items: birds, next };
+  };
+};
+
+export const listFlights: ReadList<FlightOverview> = (search, context) => {
+  const { given, query } = read('flights', search, context);
+  const asked = { ...ofRegions(query, context), status: given.status };
+  return async (tx) => {
+    const { flights, next } = await tx.birds.flightPage(asked);
+    return { items: flights, next };
+  };
+};
+
+/** Flights are counted over the last 24 hours. */
+export const listNests: ReadList<NestOverview> = (search, context) => {
+  const { query } = read('nests', search, context);
+  const asked = { ...ofRegions(query, context), countedSinceUs: context.nowUs - DAY_US };
+  return async (tx) => {
+    const { nests, next } = await tx.birds.nestPage(asked);
+    return { items: nests, next };
+  };
+};
+
+export const listEvents: ReadList<Event> = (search, context) => {
+  const { given, query } = read('events', search, context);
+  const asked = { ...query, feed: oneOf('feed', given.feed, FEEDS), type: given.type };
+  return async (tx) => {
+    const { events, next } = await tx.events.page(asked);
+    return { items: events, next };
+  };
+};
+
+export const listDeliveries: ReadList<Delivery> = (search, context) => {
+  const { given, query } = read('deliveries', search, context);
+  const asked = { ...query, state: oneOf('state', given.state, DELIVERY_STATES), receiver: given.receiver };
+  return async (tx) => {
+    const { deliveries, next } = await tx.outbox.page(asked);
+    return { items: deliveries, next };
+  };
+};
+
+export const listWrites: ReadList<WriteRecord> = (search, context) => {
+  const { given, query } = read('writes', search, context);
+  const { text, sinceUs, untilUs, cursor, limit } = query;
+  return async (tx) => {
+    const { writes, next } = await tx.writes.page({ who: given.who, text, sinceUs, untilUs, cursor, limit });
+    return { items: writes, next };
+  };
+};
+
+export interface AskedAlerts extends AlertQuery {
+  readonly isSilenced: boolean | undefined;
+}
+
+/** The state and order of alerts differ between page and API. */
+export function readAlertQuery(
+  search: URLSearchParams,
+  context: ListContext,
+  { states, order }: { readonly states: readonly AlertState[]; readonly order: AlertQuery['order'] },
+): AskedAlerts {
+  const { given, query } = read('alerts', search, context);
+  return {
+    ...query,
+    state: oneOf('state', given.state, states),
+    isAcknowledged: flag('acknowledged', given.acknowledged),
+    isSilenced: flag('silenced', given.silenced),
+    cause: given.cause,
+    order,
+    nowUs: context.nowUs,
+  };
+}
+
+function read<Name extends ListName>(name: Name, search: URLSearchParams, context: ListContext) {
+  const names: readonly (Own<Name> | 'limit' | 'cursor')[] = [...LISTS[name], 'limit', 'cursor'];
+  const given: Given<Own<Name>> & Given<FilterName | 'limit' | 'cursor'> = readQuery(search, names);
+  const filter = readFilter(given, context.regions, context.nowUs);
+  const most = given.limit === undefined ? context.limit : limit(given.limit);
+  return { given, query: { ...filter, limit: most, cursor: given.cursor } };
+}
+
+type Own<Name extends ListName> = (typeof LISTS)[Name][number];
+type Given<Name extends string> = { readonly [Each in Name]?: string };
+
+/** Birds, Flights and Nests of regions that are no longer watched are not listed. */
+function ofRegions<Query extends { readonly region?: string | undefined }>(
+  { region, ...query }: Query,
+  { regions }: ListContext,
+) {
+  return { ...query, regions: region === undefined ? regions : [region] };
+}
