@@ -230,6 +230,19 @@ export function describeOutboxEvents(subject: () => Subject, run: Run): void {
       expect(await run((tx) => tx.alerts.ofEvent('none'))).toEqual([]);
     });
 
+    test('are never later ones, after those that covered it were deleted', async () => {
+      const settled = { state: 'delivered', settledAtUs: NOW_US } as const;
+      await run(async (tx) => {
+        await keep(tx);
+        await tx.outbox.enqueue(groupNotification('n1', [events[4]!]), [delivery('n1-0', settled)]);
+      });
+      await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
+      expect(await run((tx) => notificationsOf(tx, 4))).toEqual([]);
+      const store = (await subject().reopen?.()) ?? subject().store;
+      await store.transaction((tx) => queue(tx, groupNotification('n2')));
+      expect(await store.transaction((tx) => notificationsOf(tx, 4))).toEqual([]);
+    });
+
     test('are deleted with the event when it is old', async () => {
       await run(async (tx) => {
         await keep(tx);
