@@ -123,7 +123,8 @@ export async function daemonJson<Shape extends z.ZodType>(
   if (status === 401) {
     throw new DaemonError(
       'unauthorized',
-      'the daemon asks for its token: give --token-file or --config.file',
+      // The token of a configuration is not sent to a `--url`.
+      `the daemon asks for its token: give --token-file${options.url === undefined ? ' or --config.file' : ''}`,
     );
   }
   const isAnswer = status === 200 || status === request.alsoAnswers;

@@ -152,6 +152,11 @@ describe('status', () => {
       exit: 1,
       stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
     });
+    const withToken = config(', auth: { bearer_token: b3arer-token }');
+    expect(await status('--config.file', withToken, '--url', web.url)).toMatchObject({
+      exit: 1,
+      stderr: expect.stringMatching(/the daemon asks for its token: give --token-file$/m),
+    });
   });
 
   test('over TLS it accepts only the certificate of the configuration, and uses the token with the most rights', async () => {
