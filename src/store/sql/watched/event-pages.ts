@@ -55,7 +55,7 @@ export class EventPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_EVENTS);
     const within = withinTime(this.#sql, query);
     if (query.flight !== undefined) {
-      within.addNumbers('event', await this.#ofFlight(query.flight));
+      within.add('event = ANY(?::bigint[])', await this.#ofFlight(query.flight));
       return this.#given(await this.#places({ from: 'event', where: within }, query, limit), limit);
     }
     const sources = await this.#sources(within, query);
@@ -74,7 +74,8 @@ export class EventPages {
   async #sources(within: Conditions, query: EventQuery): Promise<Source[]> {
     const streams = await this.#birdStreams(query);
     if (this.#sql.engine === 'postgres') {
-      return [{ from: 'event', where: streams ? within.addNumbers('stream', streams) : within }];
+      if (streams) within.add('stream = ANY(?::bigint[])', streams);
+      return [{ from: 'event', where: within }];
     }
     if (streams === undefined || streams.length > FEW_STREAMS) {
       return [{ from: 'event /* INDEXED BY event_by_age */', where: within, streams }];
@@ -121,7 +122,7 @@ export class EventPages {
     const where = looked.copy();
     if (last) where.add(`(occurred_us, stream, event) >= ${PLACE_GIVEN}`, ...placeOf(last));
     const ofStream = OF_STREAM[this.#sql.engine];
-    if (streams) where.addNumbers(ofStream, streams);
+    if (streams) where.add(`${ofStream} = ANY(?::bigint[])`, streams);
     addKind(where, ofStream, query);
     return this.#sql.composed<Place & { readonly bytes: number }>(
       `SELECT occurred_us, stream, event, ${BYTES} AS bytes FROM ${from} ${where.where} ${ORDER} LIMIT ${limit + 1}`,
