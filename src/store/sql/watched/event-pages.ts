@@ -66,7 +66,7 @@ export class EventPages {
     }
     // Each source is examined as far back as the newest place at which one of them stopped.
     const last = lasts.sort(newestFirst)[0];
-    const places: (Place & { readonly bytes: number })[] = [];
+    const places: Place[] = [];
     for (const source of sources) places.push(...(await this.#places(source, query, limit, last)));
     return this.#given(sources.length > 1 ? places.sort(newestFirst) : places, limit, last);
   }
@@ -124,25 +124,30 @@ export class EventPages {
     const ofStream = OF_STREAM[this.#sql.engine];
     if (streams) where.add(`${ofStream} = ANY(?::bigint[])`, streams);
     addKind(where, ofStream, query);
-    return this.#sql.composed<Place & { readonly bytes: number }>(
-      `SELECT occurred_us, stream, event, ${BYTES} AS bytes FROM ${from} ${where.where} ${ORDER} LIMIT ${limit + 1}`,
+    return this.#sql.composed<Place>(
+      `SELECT occurred_us, stream, event FROM ${from} ${where.where} ${ORDER} LIMIT ${limit + 1}`,
       ...where.parameters,
     );
   }
 
   /** The rows at these places, up to `limit` and `MAX_BYTES`. `last` is how far the search went. */
-  async #given(places: readonly (Place & { readonly bytes: number })[], limit: number, last?: Place) {
+  async #given(places: readonly Place[], limit: number, last?: Place) {
+    // Only now, since of many sources most places are not in the page, and an index has no sizes.
+    const sizes = await this.#sql.rows<{ readonly event: number; readonly bytes: number }>(
+      `SELECT event, ${BYTES} AS bytes FROM event WHERE event = ANY($1::bigint[]) ${ORDER}`,
+      places.slice(0, limit).map(({ event }) => event),
+    );
     let bytes = 0;
-    const given = places.slice(0, limit).filter((place) => {
+    const given = sizes.filter((one) => {
       const isGiven = bytes < MAX_BYTES;
-      bytes += place.bytes;
+      bytes += one.bytes;
       return isGiven;
     });
     const rows = await this.#sql.rows<EventRow>(
       `SELECT * FROM event WHERE event = ANY($1::bigint[]) ${ORDER}`,
       given.map(({ event }) => event),
     );
-    const next = given.length < places.length ? given.at(-1) : last;
+    const next = rows.length < places.length ? rows.at(-1) : last;
     return { rows, next: next && formatCursor(placeOf(next)) };
   }
 
