@@ -134,6 +134,7 @@ function rewritten(sql: string): string {
     .replaceAll(/::\w+/g, '')
     .replaceAll(' COLLATE "C"', '')
     .replaceAll(/\/\* (INDEXED BY \w+|NOT INDEXED) \*\//g, '$1')
+    .replaceAll(/\bstrpos\(/g, 'instr(')
     .replaceAll(/\bgreatest\(/g, 'max(')
     .replaceAll(/\bleast\(/g, 'min(')
     .replaceAll(/\bINNER JOIN\b/g, 'CROSS JOIN')

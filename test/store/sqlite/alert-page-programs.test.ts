@@ -36,20 +36,7 @@ function openPages() {
 test.each([true, false, undefined])(
   'acknowledged alerts (%s) are found without going through all acknowledgements for each',
   async (isAcknowledged) => {
-    const inner = openConnection(':memory:');
-    onTestFinished(() => inner.close());
-    prepareSchema(inner, ':memory:');
-    const asked: string[] = [];
-    const noting: Connection = {
-      ...inner,
-      prepare<Row>(sql: string) {
-        asked.push(sql);
-        return inner.prepare<Row>(sql);
-      },
-    };
-    const sql = new SqliteSql(noting, async () => {});
-    const events = new SqlEvents(sql, new SqlStreams(sql));
-    const pages = new AlertPages(sql, events);
+    const { inner, pages, asked } = openPages();
     const query = { nowUs: NOW_US, limit: 10, isAcknowledged };
     await pages.page({ ...query, order: 'severest' });
     await pages.page({ ...query, order: 'newest', state: 'firing' });

@@ -57,7 +57,7 @@ export class AlertPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = await this.#conditions(query);
     if (query.cause !== undefined) where.add('cause = ?', query.cause);
-    const after = new Conditions(this.#sql, where.parameters);
+    const after = where.others();
     if (query.cursor !== undefined) {
       after.add(
         '(place0, place1, place2, place3, alert) > (?::integer, ?::integer, ?::integer, ?::bigint, ?::bigint)',
@@ -72,7 +72,7 @@ export class AlertPages {
        page AS MATERIALIZED (SELECT * FROM placed ${after.where}
          ORDER BY place0, place1, place2, place3, alert LIMIT ${limit + 1})
        SELECT page.*, body FROM page JOIN alert USING (alert) ORDER BY place0, place1, place2, place3, alert`,
-      ...after.parameters,
+      ...where.parameters,
     );
     const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);
     const last = rows.length > limit ? rows[limit - 1] : undefined;
@@ -133,9 +133,10 @@ export class AlertPages {
     if (severity !== undefined) where.add('severity = ?', severity);
     where.addNamed('id', 'words', text);
     if (flight !== undefined) {
-      const events = new Conditions(this.#sql, where.parameters);
-      events.addNumbers('event', await this.#events.numbersOfFlight(flight));
-      where.take(events, (sql) => `alert IN (SELECT alert_event.alert FROM alert_event ${sql})`);
+      where.add(
+        'alert IN (SELECT alert_event.alert FROM alert_event WHERE event = ANY(?::bigint[]))',
+        await this.#events.numbersOfFlight(flight),
+      );
     }
     // Matches alerts that fired at some instant of that time.
     if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);

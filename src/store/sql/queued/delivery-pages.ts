@@ -51,24 +51,21 @@ export class DeliveryPages {
     if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
     if (untilUs !== undefined) where.add('created_us < ?', untilUs);
     where.addText(text, { whole: ['id', 'receiver', 'integration', 'last_error'] });
-    const alert = new Conditions(this.#sql, where.parameters);
+    const alert = where.others();
     if (region !== undefined) alert.add('alert.region = ?', region);
     alert.addNest('alert.nest_id', 'alert.nest', nest).addBird('alert.bird_id', 'alert.bird', bird);
     if (name !== undefined) alert.add('lower(alertname) = lower(?::text COLLATE "C")', name);
     if (severity !== undefined) alert.add('severity = ?', severity);
     if (!alert.isEmpty) {
-      where.take(
-        alert,
-        (sql) => `notification IN (SELECT notified_alert.notification FROM alert
-        JOIN notified_alert USING (alert) ${sql})`,
+      where.add(
+        `notification IN (SELECT notified_alert.notification FROM alert
+           JOIN notified_alert USING (alert) ${alert.where})`,
       );
     }
     if (flight !== undefined) {
-      const events = new Conditions(this.#sql, where.parameters);
-      events.addNumbers('event', await this.#events.numbersOfFlight(flight));
-      where.take(
-        events,
-        (sql) => `notification IN (SELECT notified_event.notification FROM notified_event ${sql})`,
+      where.add(
+        'notification IN (SELECT notified_event.notification FROM notified_event WHERE event = ANY(?::bigint[]))',
+        await this.#events.numbersOfFlight(flight),
       );
     }
   }

@@ -173,13 +173,13 @@ export class BirdPages {
     where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, { folded: ['nest.folded'], ids: ['nest.nest_id'] });
-    const birds = addKept(addBird(new Conditions(this.#sql, where.parameters), { bird: query.bird }), query);
+    const birds = addKept(addBird(where.others(), { bird: query.bird }), query);
     if (!birds.isEmpty) {
       birds.add('bird.present = 1 AND bird.region = nest.region AND bird.nest_id = nest.nest_id');
-      where.take(birds, (ofNest) => `EXISTS (SELECT 1 FROM bird ${ofNest})`);
+      where.add(`EXISTS (SELECT 1 FROM bird ${birds.where})`);
     }
     const order = '-alerting, -failing, -off, folded, region, nest_id';
-    const after = new Conditions(this.#sql, where.parameters);
+    const after = where.others();
     if (query.cursor !== undefined) {
       after.add(
         `(${order}) > (?::bigint, ?::bigint, ?::bigint, ?::text, ?::text, ?::text)`,
@@ -203,7 +203,7 @@ export class BirdPages {
            LEFT JOIN ended ON ended.region = nest.region AND ended.nest_id = nest.nest_id
          ${where.where})
        SELECT * FROM each_nest ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
-      ...after.parameters,
+      ...where.parameters,
     );
     const nests = rows.slice(0, limit).map(nestOverviewOf);
     const last = rows.length > limit ? rows[limit - 1] : undefined;

@@ -5,14 +5,15 @@ import { contains } from '../contains.ts';
 import type { Parameter, Sql } from '../sql.ts';
 
 export class Conditions {
+  /** The values of the whole statement. */
   readonly parameters: Parameter[];
   readonly #engine: Sql['engine'];
   readonly #sql: string[] = [];
 
-  /** `before` are the statement's values before these conditions. */
-  constructor({ engine }: Pick<Sql, 'engine'>, before: readonly Parameter[] = []) {
+  /** `parameters` are the statement's values before these conditions; theirs are added to them. */
+  constructor({ engine }: Pick<Sql, 'engine'>, parameters: Parameter[] = []) {
     this.#engine = engine;
-    this.parameters = [...before];
+    this.parameters = parameters;
   }
 
   /** Each `?` of the condition stands for one value. */
@@ -28,16 +29,9 @@ export class Conditions {
     return this;
   }
 
-  /** Adds a condition that wraps others, which were begun with this object's parameters. */
-  take(others: Conditions, condition: (where: string) => string): this {
-    this.parameters.splice(0, this.parameters.length, ...others.parameters);
-    this.#sql.push(condition(others.where));
-    return this;
-  }
-
   /** Matches an id, or a part of a folded name. */
   addNamed(id: string, name: string, value: string | undefined): this {
-    if (value !== undefined) this.add(`(${id} = ? OR ${this.#holds(name)})`, value, foldedText(value));
+    if (value !== undefined) this.add(`(${id} = ? OR strpos(${name}, ?) > 0)`, value, foldedText(value));
     return this;
   }
 
@@ -54,7 +48,7 @@ export class Conditions {
   #addThing(id: string, name: string, value: string | undefined, isId: string): this {
     if (value === undefined) return this;
     return this.add(
-      `(${id} = ? OR (${this.#holds(name)} AND NOT EXISTS (${isId})))`,
+      `(${id} = ? OR (strpos(${name}, ?) > 0 AND NOT EXISTS (${isId})))`,
       value,
       foldedText(value),
       value,
@@ -65,10 +59,10 @@ export class Conditions {
     if (text === undefined) return this;
     const { inJson, signed } = searchTerm(text);
     const parts = [
-      ...folded.map((column) => this.#holds(`coalesce(${column}, '')`)),
+      ...folded.map((column) => `strpos(coalesce(${column}, ''), ?) > 0`),
       ...ids.map((id) => `${id} = ?`),
       ...whole.map((column) => contains(this.#engine, `coalesce(${column}, '')`)),
-      ...json.map((column) => this.#holds(`lower(${column})`, 'lower(?::text COLLATE "C")')),
+      ...json.map((column) => `strpos(lower(${column}), lower(?::text COLLATE "C")) > 0`),
     ];
     return this.add(
       `(${parts.join(' OR ')})`,
@@ -83,18 +77,14 @@ export class Conditions {
     return this.add(`${column} = ANY(?::text[])`, texts);
   }
 
-  /** Matches what has one of these numbers. */
-  addNumbers(column: string, numbers: readonly number[]): this {
-    return this.add(`${column} = ANY(?::bigint[])`, numbers);
+  /** Conditions on another part of the same statement. */
+  others(): Conditions {
+    return new Conditions({ engine: this.#engine }, this.parameters);
   }
 
-  #holds(column: string, part = '?'): string {
-    return this.#engine === 'sqlite' ? `instr(${column}, ${part}) > 0` : `position(${part} IN ${column}) > 0`;
-  }
-
-  /** A copy of the conditions to which others can be added. */
+  /** A copy for another statement. */
   copy(): Conditions {
-    const copy = new Conditions({ engine: this.#engine }, this.parameters);
+    const copy = new Conditions({ engine: this.#engine }, [...this.parameters]);
     copy.#sql.push(...this.#sql);
     return copy;
   }

@@ -55,7 +55,7 @@ export class EventPages {
     const limit = Math.min(Math.max(1, query.limit), MAX_EVENTS);
     const within = withinTime(this.#sql, query);
     if (query.flight !== undefined) {
-      within.addNumbers('event', await this.#ofFlight(query.flight));
+      within.add('event = ANY(?::bigint[])', await this.#ofFlight(query.flight));
       return this.#given(await this.#places({ from: 'event', where: within }, query, limit), limit);
     }
     const sources = await this.#sources(within, query);
@@ -66,7 +66,7 @@ export class EventPages {
     }
     // Each source is examined as far back as the newest place at which one of them stopped.
     const last = lasts.sort(newestFirst)[0];
-    const places: (Place & { readonly bytes: number })[] = [];
+    const places: Place[] = [];
     for (const source of sources) places.push(...(await this.#places(source, query, limit, last)));
     return this.#given(sources.length > 1 ? places.sort(newestFirst) : places, limit, last);
   }
@@ -74,7 +74,8 @@ export class EventPages {
   async #sources(within: Conditions, query: EventQuery): Promise<Source[]> {
     const streams = await this.#birdStreams(query);
     if (this.#sql.engine === 'postgres') {
-      return [{ from: 'event', where: streams ? within.addNumbers('stream', streams) : within }];
+      if (streams) within.add('stream = ANY(?::bigint[])', streams);
+      return [{ from: 'event', where: within }];
     }
     if (streams === undefined || streams.length > FEW_STREAMS) {
       return [{ from: 'event /* INDEXED BY event_by_age */', where: within, streams }];
@@ -121,27 +122,32 @@ export class EventPages {
     const where = looked.copy();
     if (last) where.add(`(occurred_us, stream, event) >= ${PLACE_GIVEN}`, ...placeOf(last));
     const ofStream = OF_STREAM[this.#sql.engine];
-    if (streams) where.addNumbers(ofStream, streams);
+    if (streams) where.add(`${ofStream} = ANY(?::bigint[])`, streams);
     addKind(where, ofStream, query);
-    return this.#sql.composed<Place & { readonly bytes: number }>(
-      `SELECT occurred_us, stream, event, ${BYTES} AS bytes FROM ${from} ${where.where} ${ORDER} LIMIT ${limit + 1}`,
+    return this.#sql.composed<Place>(
+      `SELECT occurred_us, stream, event FROM ${from} ${where.where} ${ORDER} LIMIT ${limit + 1}`,
       ...where.parameters,
     );
   }
 
   /** The rows at these places, up to `limit` and `MAX_BYTES`. `last` is how far the search went. */
-  async #given(places: readonly (Place & { readonly bytes: number })[], limit: number, last?: Place) {
+  async #given(places: readonly Place[], limit: number, last?: Place) {
+    // Only now, since of many sources most places are not in the page, and an index has no sizes.
+    const sizes = await this.#sql.rows<{ readonly event: number; readonly bytes: number }>(
+      `SELECT event, ${BYTES} AS bytes FROM event WHERE event = ANY($1::bigint[]) ${ORDER}`,
+      places.slice(0, limit).map(({ event }) => event),
+    );
     let bytes = 0;
-    const given = places.slice(0, limit).filter((place) => {
+    const given = sizes.filter((one) => {
       const isGiven = bytes < MAX_BYTES;
-      bytes += place.bytes;
+      bytes += one.bytes;
       return isGiven;
     });
     const rows = await this.#sql.rows<EventRow>(
       `SELECT * FROM event WHERE event = ANY($1::bigint[]) ${ORDER}`,
       given.map(({ event }) => event),
     );
-    const next = given.length < places.length ? given.at(-1) : last;
+    const next = rows.length < places.length ? rows.at(-1) : last;
     return { rows, next: next && formatCursor(placeOf(next)) };
   }
 

@@ -123,7 +123,7 @@ export class FlightPages {
         return isFailed ? { from: BY_FAILURE, where: where.add(FAILED) } : { from: 'flight', where };
       });
     }
-    if (streams) within.addNumbers('flight.stream', streams);
+    if (streams) within.add('flight.stream = ANY(?::bigint[])', streams);
     if (this.#sql.engine === 'postgres') return [{ from: 'flight', where: within }];
     return [
       { from: 'flight /* INDEXED BY flight_ended */', where: within.copy().add('flight.open = 0') },
