@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 import { takeLock } from '../store/sqlite/lock.ts';
+import { trueName } from '../store/sqlite/private-files.ts';
 
 /**
  * Changes the tables of the store in a file by the command `store migrate`, and ends it if `signal` aborts. SQLite's
@@ -13,7 +14,7 @@ import { takeLock } from '../store/sqlite/lock.ts';
  */
 export async function migrateElsewhere({ program }: Edge, path: string, signal: AbortSignal): Promise<void> {
   // Taken and released here, because the other process can only say in words why it failed.
-  takeLock(path)();
+  takeLock(trueName(path))();
   const [command = '', ...before] = program;
   const args = [...before, 'store', 'migrate', '--json', '--', `sqlite:${path}`];
   const other = spawn(command, args, { stdio: ['ignore', 'ignore', 'pipe'] });
