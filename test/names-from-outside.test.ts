@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { readApiArguments } from '../src/cli/commands/api-arguments.ts';
+import { readApiArguments } from '../src/cli/commands/api-command.ts';
 import { expand } from '../src/document/expand.ts';
 import { createMatcher } from '../src/domain/matchers/matcher.ts';
 import { openQuery } from '../src/simulator/answers/request-query.ts';

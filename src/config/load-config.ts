@@ -3,7 +3,6 @@ import { ConfigError, type Problem } from '../document/problem.ts';
 import type { Config } from './config.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
 import { rememberFile } from './effective.ts';
-import { findReachWarnings } from './reach-warnings.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
 import { readForward } from './sections/forward-section.ts';
@@ -18,7 +17,7 @@ import { readRules } from './sections/rules-section.ts';
 import { readStore } from './sections/store-section.ts';
 import { readTimeIntervals } from './sections/time-intervals-section.ts';
 import { readWeb } from './sections/web-section.ts';
-import { findWarnings } from './warnings.ts';
+import { findReachWarnings, findWarnings } from './warnings.ts';
 
 /** Reads a whole configuration. Throws `ConfigError` with all mistakes at once, or the first hundred. */
 export function loadConfig(source: ConfigSource): Config {

@@ -1,15 +1,22 @@
+import type * as z from 'zod';
 import type { EmailIntegration } from '../channels/email/email-config.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
+import { CHANNELS, configsKey } from '../channels/registry.ts';
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
+import { readList } from '../document/read-list.ts';
+import { nameNewMatchers } from '../document/read-matchers.ts';
+import { insteadOf } from '../document/refused-key.ts';
+import { kindOf } from '../domain/kinds/kinds.ts';
+import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
-import { findAlertmanagerKeys } from './alertmanager-keys.ts';
+import { findGoSyntax } from '../templates/go-syntax.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';
-import { findIneffectiveRules } from './ineffective-rules.ts';
 import { findLabelSlips } from './label-warnings.ts';
+import { findRoutesToNobody, isAnybodyNotified } from './routes-to-nobody.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds what a valid configuration says but probably does not intend; the daemon runs with it anyway. */
@@ -127,4 +134,177 @@ function namesAt(check: Check, path: Path): [index: number, name: string][] {
 function entriesAt(check: Check, path: Path): Path[] {
   const list = check.raw(path);
   return Array.isArray(list) ? list.map((_, index) => [...path, index]) : [];
+}
+
+const LIQUID = 'write Liquid in `title`, `text`, `html` or `headers` of a receiver';
+
+function findAlertmanagerKeys(check: Check): void {
+  warnOf(check, ['global', 'resolve_timeout'], 'alerts resolve by their rules (`resolve_after`)');
+  warnOf(check, ['templates'], LIQUID);
+  warnOf(check, ['tracing'], 'leave it out');
+  for (const path of readList(check, ['receivers'])) findInIntegrations(check, path);
+  findInRoute(check, ['route']);
+  for (const path of readList(check, ['inhibit_rules'])) {
+    nameNewMatchers(check, path, 'source_');
+    nameNewMatchers(check, path, 'target_');
+  }
+}
+
+/** Warns of a key that is accepted only so that Alertmanager's files load. If it is empty, there is no warning. */
+function warnOf(check: Check, path: Path, instead: string): void {
+  const value = check.raw(path);
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  if (value !== undefined && value !== null && !isEmpty)
+    check.problem(path, `has no effect here: ${instead}`);
+}
+
+/** Keys of Alertmanager's integrations that only concern looks. */
+function findInIntegrations(check: Check, receiver: Path): void {
+  for (const channel of CHANNELS) {
+    const keys = Object.entries(channel.shape.shape).flatMap(([key, shape]) => {
+      const instead = insteadOf(shape as z.ZodType);
+      return instead === undefined ? [] : [[key, instead] as const];
+    });
+    for (const path of readList(check, [...receiver, configsKey(channel)])) {
+      for (const [key, instead] of keys) warnOf(check, [...path, key], instead);
+    }
+  }
+}
+
+function findInRoute(check: Check, path: Path): void {
+  findGoInLabels(check, [...path, 'labels']);
+  nameNewMatchers(check, path);
+  for (const child of readList(check, [...path, 'routes'])) findInRoute(check, child);
+}
+
+/** A route's label written in Go's template syntax is left out: only templates use it, and those would be in Go too. */
+function findGoInLabels(check: Check, path: Path): void {
+  const labels = check.raw(path);
+  for (const [name, text] of Object.entries(typeof labels === 'object' && labels !== null ? labels : {})) {
+    const go = typeof text === 'string' ? findGoSyntax(text) : undefined;
+    if (go) check.problem([...path, name], `is left out: ${go}`);
+  }
+}
+
+/** The region of alerts that belong to none. */
+const EVERYWHERE = 'all';
+
+function findIneffectiveRules(check: Check, { rules, regions }: Config): void {
+  const names = regions.map(({ name }) => name);
+  const regionsOf = (name: string) => {
+    const kind = kindOf(name);
+    if (kind?.isOfNoRegion) return [EVERYWHERE];
+    return kind?.isAlsoOfNoRegion ? [...names, EVERYWHERE] : names;
+  };
+  const firstThatTakes = createRulesBefore();
+  for (const [index, { kind, match }] of rules.entries()) {
+    const path = ['rules', index];
+    // The default rules after the configured ones are not in the file.
+    if (check.raw(path) === undefined) return;
+    const before = firstThatTakes(kind, match);
+    if (before !== undefined) {
+      const taken = rules[before]!.match.length === 0 ? '' : ' that this one would';
+      check.problem(
+        path,
+        `this rule never applies: rules[${before}] takes all ${kind} before it${taken}; move it up or leave it out`,
+      );
+    }
+    const texts = check.raw([...path, 'match']);
+    for (const [position, text] of Array.isArray(texts) ? texts.entries() : []) {
+      for (const matcher of parseMatchers(String(text))) {
+        const why = whyNever(matcher, kind, regionsOf(kind));
+        if (why) check.problem([...path, 'match', position], `this rule never applies: ${why}`);
+      }
+    }
+  }
+}
+
+/**
+ * Call the result for one rule after another. It returns the position of the first earlier rule that matches
+ * everything this rule would, as far as the texts of their matchers show. There may be a rule for each of thousands
+ * of Birds, so each is compared only with rules that contain its last matcher, which is usually the narrowest.
+ */
+function createRulesBefore(): (kind: string, match: readonly Matcher[]) => number | undefined {
+  const before = new Map<string, { readonly place: number; readonly texts: readonly string[] }[]>();
+  const keyOf = (kind: string, text: string) => `${kind} ${text}`;
+  let count = 0;
+
+  return (kind, match) => {
+    const texts = match.map(formatMatcher);
+    const own = new Set(texts);
+    const places = ['', ...own]
+      .flatMap((text) => before.get(keyOf(kind, text)) ?? [])
+      .flatMap((wider) => (wider.texts.every((text) => own.has(text)) ? wider.place : []));
+    const key = keyOf(kind, texts.at(-1) ?? '');
+    const alike = before.get(key) ?? [];
+    before.set(key, alike);
+    alike.push({ place: count, texts });
+    count += 1;
+    return places.length > 0 ? Math.min(...places) : undefined;
+  };
+}
+
+/** Why a matcher matches no alert of the kind, and what to do; undefined if it may match one. */
+function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): string | undefined {
+  const { name } = matcher;
+  const fitsOne = (values: readonly string[]) => values.some((value) => matcher.matches({ [name]: value }));
+  if (name === 'alertname') {
+    return fitsOne([kind]) ? undefined : 'the alertname is the kind: remove the matcher';
+  }
+  if (name === 'region') {
+    return fitsOne(regions) ? undefined : `no region matches: match on ${regions.join(', ')}`;
+  }
+  // A missing label counts as empty.
+  const labels = kindOf(kind)?.labels ?? [];
+  if (labels.includes(name) || fitsOne([''])) return undefined;
+  const known = ['alertname', ...labels].toSorted().join(', ');
+  const hint = name === 'severity' ? ', it is what a rule decides' : '';
+  return `there is no label ${name} yet${hint}: match on ${known}`;
+}
+
+/** Adds warnings that do not keep the daemon from running; while it runs, its health reports the same. */
+export function findReachWarnings(check: Check, config: Config): void {
+  for (const { name, baseUrl } of config.regions) {
+    if (new URL(baseUrl).pathname.endsWith('/api-rest')) continue;
+    check.problem(['regions', name, 'base_url'], "the service's own addresses end in `/api-rest`");
+  }
+  findNobodyNotified(check, config);
+  if (config.web.hasDefaultUrl && notifiesPeople(config)) {
+    check.problem(
+      ['web', 'external_url'],
+      'is not set, so messages contain no links: set it to the address under which people reach the page',
+    );
+  }
+}
+
+/**
+ * A configuration that only forwards events may intend that nobody is notified of alerts; each route is still
+ * reported.
+ */
+function findNobodyNotified(check: Check, config: Config): void {
+  if (!isAnybodyNotified(config) && config.forward.length === 0) {
+    check.problem(
+      ['route'],
+      'nobody is notified of alerts: no route leads to a receiver that notifies anybody',
+    );
+    return;
+  }
+  for (const { key, receiver } of findRoutesToNobody(config)) {
+    check.problem(
+      key,
+      `receiver ${JSON.stringify(receiver)} notifies nobody; if that is intended, name it null or blackhole`,
+    );
+  }
+  const silent = new Set(config.receivers.flatMap((one) => (one.integrations.length > 0 ? [] : one.name)));
+  for (const [index, { fallback }] of config.receivers.entries()) {
+    if (fallback === undefined || !silent.has(fallback)) continue;
+    const message = `receiver ${JSON.stringify(fallback)} notifies nobody either: give it an integration`;
+    check.problem(['receivers', index, 'fallback'], message);
+  }
+}
+
+function notifiesPeople({ receivers }: Config): boolean {
+  return receivers.some(({ integrations }) =>
+    integrations.some((one) => traitsOf(one).audience !== 'programs'),
+  );
 }

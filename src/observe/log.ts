@@ -1,10 +1,10 @@
 /** Writes the log: each line is a constant sentence with data beside it. Only this file knows pino. */
 import { createRequire } from 'node:module';
 import { pino } from 'pino';
+import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
-import { boundedStream, type TextStream } from './bounded-stream.ts';
 import { createLogReport, type LogLevel, type LogLine } from './log-report.ts';
 import { redact } from './redact.ts';
 
@@ -80,4 +80,40 @@ function fields(data: Readonly<Record<string, unknown>> = {}): Record<string, un
   const shown = redact(data) as Record<string, unknown>;
   const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), value]));
+}
+
+interface TextStream {
+  write(text: string): unknown;
+  /** How much was written but not read yet; absent where that is unknown. */
+  readonly writableLength?: number;
+}
+
+interface BoundedStreamOptions {
+  readonly stream: TextStream;
+  /** Called when lines start to be dropped. */
+  readonly reached: () => void;
+  /** Called when lines are written again, with the number dropped. */
+  readonly leftOut: (lines: number) => void;
+}
+
+/** Drops lines beyond the limit. Reports this once when it begins, and again before the first line after it. */
+function boundedStream({ stream, reached, leftOut }: BoundedStreamOptions): TextStream {
+  const { most } = LIMITS.unread_log_bytes;
+  let missing = 0;
+  return {
+    write(text) {
+      const unread = stream.writableLength ?? 0;
+      // Resumes only at half the limit: there is room for the report, and it does not alternate with every line read.
+      const isFull = missing === 0 ? unread > most : unread > most / 2;
+      if (isFull) {
+        missing += 1;
+        if (missing === 1) reached();
+        return;
+      }
+      const lines = missing;
+      missing = 0;
+      if (lines > 0) leftOut(lines);
+      stream.write(text);
+    },
+  };
 }

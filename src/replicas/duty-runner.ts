@@ -10,7 +10,6 @@ import type { Report } from '../report.ts';
 import type { Lease, OwnershipView, Showing } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Bell, type Clock, createBell } from '../time/clock.ts';
-import { fencedStore } from './fenced-store.ts';
 import type { WantedDuty } from './plan-duties.ts';
 
 /** Work that one replica at a time does. */
@@ -163,4 +162,26 @@ export class DutyRunner {
       changed();
     }
   }
+}
+
+/**
+ * The store for the owner of a duty: every transaction presents the lease first. If the lease was lost, nothing of the
+ * transaction is committed, `lost` is called, and the transaction rejects with `lease_lost`.
+ */
+function fencedStore(store: Store, lease: Lease, lost: () => void): Store {
+  return {
+    async transaction(work) {
+      try {
+        return await store.transaction(async (tx) => {
+          await tx.ownership.check(lease);
+          return work(tx);
+        });
+      } catch (error) {
+        if (codeOf(error) === 'lease_lost') lost();
+        throw error;
+      }
+    },
+    space: () => store.space(),
+    close: () => store.close(),
+  };
 }

@@ -1,6 +1,6 @@
 /** Digests as people receive them, and the heartbeat as an external watchdog sees it, with the whole daemon. */
 import { describe, expect, test } from 'vitest';
-import { emailText } from '../../src/channels/email/email-text.ts';
+import { emailText } from '../../src/channels/email/mail-message.ts';
 import { digestSubject, digestView } from '../../src/channels/message/digest-view.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { DigestConfig } from '../../src/config/sections/digests-section.ts';

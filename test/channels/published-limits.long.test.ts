@@ -14,7 +14,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
-import { pushedAlerts } from '../../src/channels/alertmanager/alertmanager-push.ts';
+import { pushedAlerts } from '../../src/channels/alertmanager/alertmanager-channel.ts';
 import { pagerdutyChange, pagerdutyEvent } from '../../src/channels/incident/pagerduty-event.ts';
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-body.ts';

@@ -1,7 +1,6 @@
 /** Messages in their reader's time zone. */
 import { describe, expect, test } from 'vitest';
-import { emailText } from '../../src/channels/email/email-text.ts';
-import { mailMessage } from '../../src/channels/email/mail-message.ts';
+import { emailText, mailMessage } from '../../src/channels/email/mail-message.ts';
 import { viewOf } from '../../src/channels/message/digest-view.ts';
 import { slackBody } from '../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../src/channels/teams/teams-body.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ENDS_AFTER_US, pushedAlerts } from '../../src/channels/alertmanager/alertmanager-push.ts';
+import { ENDS_AFTER_US, pushedAlerts } from '../../src/channels/alertmanager/alertmanager-channel.ts';
 import { PAGERDUTY_LIMITS, pagerdutyEvent } from '../../src/channels/incident/pagerduty-event.ts';
 import { alertmanagerBody } from '../../src/channels/message/alertmanager-body.ts';
 import { escapedWithin, listWithin, within } from '../../src/channels/message/bounded.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { emailHtml } from '../../src/channels/email/email-html.ts';
-import { emailText } from '../../src/channels/email/email-text.ts';
+import { emailText } from '../../src/channels/email/mail-message.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import { withAcknowledgeUrls } from '../../src/delivery/attempt.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';

@@ -9,7 +9,7 @@ import { retryAfterMs } from '../../src/http/server-time.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
-import { createPasswordCheck } from '../../src/web/access/password-check.ts';
+import { createPasswordCheck } from '../../src/web/access/identify.ts';
 import { createPush } from '../../src/web/push.ts';
 import { createGate } from '../../src/web/store-gate.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
-import { readItems } from '../../src/service/answer-items.ts';
+import { readItems } from '../../src/service/answer.ts';
 import { entryId } from '../../src/service/coerce.ts';
 import { readBird, readNotification } from '../../src/service/resources.ts';
 import { casesOf } from '../cases.ts';

@@ -3,9 +3,12 @@
  * refer to its first mail. Every id is derived, so each try of a delivery sends the same mail with the same Message-ID.
  * What stops here: the server's words, which are cleaned before people see them.
  */
+
+import { createHash } from 'node:crypto';
+import { domainToASCII } from 'node:url';
 import type { NodemailerError } from 'nodemailer';
 import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
-import type { LeftOut } from '../../domain/grouping/notification.ts';
+import type { DigestNotification, LeftOut } from '../../domain/grouping/notification.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
@@ -17,7 +20,6 @@ import {
 } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 import type { EmailIntegration } from './email-config.ts';
-import { threadHeaders } from './email-headers.ts';
 import { mailMessage } from './mail-message.ts';
 import { createSlowIntegrations } from './slow-integrations.ts';
 import { createPools, type Mail, NO_SMTPUTF8, needsSmtpUtf8 } from './smtp.ts';
@@ -230,4 +232,41 @@ function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Ou
 
 function cleaned(text: string, secrets: readonly string[]): string {
   return plainText(withoutSecrets(text.slice(0, 4_096), secrets), MAX_ERROR_CODE_POINTS);
+}
+
+interface ThreadHeaders {
+  readonly messageId: string;
+  readonly inReplyTo?: string;
+  readonly references?: string;
+}
+
+/**
+ * The first mail's Message-ID is derived from the thread and its recipients, that of a later one from its delivery. So
+ * a reply knows the first mail's id without a lookup, and every try of a delivery has the same id (RFC 5322, 3.6.4).
+ */
+export function threadHeaders(
+  notification: Readable,
+  { id, receiver, position }: Pick<Attempt, 'id' | 'receiver' | 'position'>,
+  from: string,
+): ThreadHeaders {
+  const { thread, threadPosition } = notification.kind === 'digest' ? ownThread(notification) : notification;
+  const host = domainOf(from);
+  const first = `<thread.${digest(thread, receiver, String(position))}@${host}>`;
+  if (threadPosition === 0) return { messageId: first };
+  return { messageId: `<${digest('delivery', id)}@${host}>`, inReplyTo: first, references: first };
+}
+
+/** The sender's domain, as RFC 5322 (3.6.4) advises: other hosts have it in their ids too, and spam filters expect it. */
+function domainOf(from: string): string {
+  const domain = /@([^@<>]*)>?$/.exec(from)?.[1] ?? '';
+  return domainToASCII(domain) || 'localhost';
+}
+
+/** A digest is a thread of its own. */
+function ownThread({ id }: DigestNotification) {
+  return { thread: id, threadPosition: 0 };
+}
+
+function digest(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 }

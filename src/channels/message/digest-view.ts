@@ -5,17 +5,17 @@ import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
+import { dayAndTime, instantsIn } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
+import type { EventLine } from './event-line.ts';
 import { linkableOf } from './frame/links.ts';
 import { whySent } from './frame/why-sent.ts';
 import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
-import { viewInZone } from './view-in-zone.ts';
 
 /** Notifications that people can read: all but forwarded events. */
 export type Readable = GroupNotification | DigestNotification;
@@ -226,4 +226,31 @@ function name(text: string): string {
 /** `Translate blog, Contracts and 2 more` */
 function others(names: readonly string[], total: number): string {
   return names.join(', ') + (total > names.length ? ` and ${total - names.length} more` : '');
+}
+
+/** `zone` must be a valid time zone; without it the view stays in UTC. */
+function viewInZone(view: MailView, zone: string | undefined): MailView {
+  if (zone === undefined) return view;
+  const local = (text: string) => instantsIn(text, zone);
+  const line = (one: EventLine) => ({ ...one, when: local(one.when) });
+  return {
+    ...view,
+    headline: local(view.headline),
+    context: local(view.context),
+    lead: view.lead.map(local),
+    notices: view.notices.map(local),
+    details: view.details.map(([name, value]) => [name, local(value)] as const),
+    clusters: view.clusters.map((one) => ({
+      ...one,
+      context: local(one.context),
+      lines: one.lines.map(line),
+    })),
+    events: view.events.map(line),
+    ...(view.sections && {
+      sections: view.sections.map((section) => ({
+        ...section,
+        rows: section.rows.map((row) => ({ ...row, what: local(row.what), note: local(row.note) })),
+      })),
+    }),
+  };
 }

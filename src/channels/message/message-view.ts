@@ -4,13 +4,15 @@
  * delivery says the same.
  */
 
-import type { Labels } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { hasOwnDescription, stateWords } from './alert-words.ts';
@@ -29,11 +31,9 @@ import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
 import { type EachAlert, eachAlert } from './frame/each-alert.ts';
 import { headlineOf, isOnlyRecovery } from './frame/headline.ts';
-import { leadOf } from './frame/lead.ts';
 import { ADDRESSES, type Link, linksOf } from './frame/links.ts';
 import { whySent } from './frame/why-sent.ts';
 import type { Section } from './section.ts';
-import { foldSuperseded } from './superseded.ts';
 
 export interface MailView {
   readonly tone: Tone;
@@ -204,4 +204,104 @@ function clean(details: Details): [string, string][] {
 
 function named(name: string | undefined, id: string | undefined): string {
   return name && id ? `${name} (${id})` : name || id || '';
+}
+
+const SENTENCE_CODE_POINTS = 300;
+
+const CALM = 'The alert was flapping, so it counts as resolved only now that it has stayed calm.';
+
+/** `milder` are the alerts that became this one. */
+function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[] {
+  const {
+    summary = '',
+    description = '',
+    resolved_by: by = '',
+    flapping = '',
+    switched_off: off = '',
+  } = alert.annotations;
+  const isOurs = hasOwnDescription(alert.labels);
+  if (alert.status === 'resolved') {
+    return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
+  }
+  const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
+  return [
+    ...(saysMore(summary, alert) && !own.some((line) => line.startsWith(summary)) ? [sentence(summary)] : []),
+    ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
+    ...own.map(sentence),
+    ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
+    ...(flapping === '' ? [] : [sentence(flapping)]),
+  ];
+}
+
+function severityOf({ labels }: NotifiedAlert): string {
+  return plainText(labels.severity ?? 'warning', 40);
+}
+
+/** True if the summary has a word that the first two lines of the mail do not have. */
+function saysMore(summary: string, alert: NotifiedAlert): boolean {
+  const { nest, nest_id: nestId = '', region = '' } = alert.labels;
+  const place = `${plainText(nest || `Nest ${nestId}`, NAME_CODE_POINTS)} ${regionName(region)}`;
+  const known = new Set(wordsOf(`${stateWords(alert, false)} ${subjectOf(alert)} ${place} in of a`));
+  return wordsOf(plainText(summary, SENTENCE_CODE_POINTS)).some((word) => !known.has(word));
+}
+
+function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+}
+
+function sentence(text: string): string {
+  const clean = plainText(text, SENTENCE_CODE_POINTS);
+  const start = clean.slice(0, 1).toUpperCase() + clean.slice(1);
+  return /[.!?…]$/.test(start) ? start : `${start}.`;
+}
+
+/** An alert as people count it. */
+interface Counted {
+  /** With the messages and the start of the milder ones. */
+  readonly alert: NotifiedAlert;
+  /** Alerts of the same kind and subject that became this one. */
+  readonly milder: readonly NotifiedAlert[];
+}
+
+/** Leaves out an alert that became worse if the same notification shows what it became. */
+function foldSuperseded(alerts: readonly NotifiedAlert[]): readonly Counted[] {
+  const ended = alerts.filter((alert) => alert.ending === 'superseded');
+  if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));
+  const firing = alerts.filter((alert) => alert.status === 'firing');
+  const became = new Map<NotifiedAlert, NotifiedAlert>();
+  for (const alert of ended) {
+    const worse = firing.find((one) => isSameSubject(alert, one) && hasBecome(alert, one));
+    if (worse) became.set(alert, worse);
+  }
+  return alerts
+    .filter((alert) => !became.has(alert))
+    .map((alert) => {
+      const milder = ended.filter((one) => became.get(one) === alert && isSameKind(one, alert));
+      return { alert: milder.reduce(joined, alert), milder };
+    });
+}
+
+function joined(alert: NotifiedAlert, milder: NotifiedAlert): NotifiedAlert {
+  return {
+    ...alert,
+    startsAtUs: Math.min(alert.startsAtUs, milder.startsAtUs),
+    events: [...alert.events, ...milder.events],
+    eventsTotal: alert.eventsTotal + milder.eventsTotal,
+    eventsOmitted: alert.eventsOmitted + milder.eventsOmitted,
+  };
+}
+
+function hasBecome(alert: NotifiedAlert, worse: NotifiedAlert): boolean {
+  const { supersededBy } = kindOf(alert.labels.alertname ?? '') ?? {};
+  return isSameKind(alert, worse) || (supersededBy !== undefined && worse.labels.alertname === supersededBy);
+}
+
+function isSameKind(alert: NotifiedAlert, other: NotifiedAlert): boolean {
+  return alert.labels.alertname === other.labels.alertname;
+}
+
+const SUBJECT = ['region', 'nest_id', 'bird_id', 'entity_type', 'entity_id', 'entity_name'] as const;
+
+function isSameSubject(alert: NotifiedAlert, other: NotifiedAlert): boolean {
+  return SUBJECT.every((name) => labelOf(alert.labels, name) === labelOf(other.labels, name));
 }

@@ -3,7 +3,7 @@ import type { Alert, Labels } from '../../domain/alert/alert.ts';
 import { signature } from '../../domain/alert/error-signature.ts';
 import type { Episode } from '../../domain/digest/digest.ts';
 import { firstLines } from '../../text/plain-text.ts';
-import { foldedText } from '../texts/folded-text.ts';
+import { foldedText } from '../texts/search-term.ts';
 
 export interface AlertRow {
   readonly body: string;

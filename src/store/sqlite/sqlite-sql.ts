@@ -7,7 +7,6 @@ import {
   type Sql,
   type Row as SqlRow,
 } from '../sql/sql.ts';
-import { eachChunk } from './chunks.ts';
 import { type Connection, type Statement, textList, type Value } from './connection.ts';
 
 const AS_GIVEN = 'SELECT * FROM given WHERE true';
@@ -145,4 +144,34 @@ function bound(value: Parameter): Value {
   if (typeof value === 'boolean') return value ? 1 : 0;
   if (!Array.isArray(value)) return value as Value;
   return typeof value[0] === 'string' ? textList(value as string[]) : JSON.stringify(value);
+}
+
+/** Rows per statement. With powers of two, any number of rows takes few statements, and each is prepared once. */
+const SIZES = [128, 64, 32, 16, 8, 4, 2, 1] as const;
+
+/**
+ * Prepares statements that write many rows at once, at a third of the cost of single ones. `sql` receives the text of
+ * the rows, `(?, …), (?, …)`, for as many rows as a chunk has; `fill` appends the values of one row. `use` is called with
+ * the statement and the values of each chunk.
+ */
+function eachChunk(connection: Connection, columns: number, sql: (rows: string) => string) {
+  const row = `(${Array(columns).fill('?').join(', ')})`;
+  const statements = new Map<number, Statement<unknown>>();
+  for (const size of SIZES) {
+    statements.set(size, connection.prepare(sql(Array(size).fill(row).join(', '))));
+  }
+  return (
+    rowCount: number,
+    fill: (row: number, values: Value[]) => void,
+    use: (statement: Statement<unknown>, values: Value[]) => void,
+  ) => {
+    let next = 0;
+    for (const size of SIZES) {
+      for (; rowCount - next >= size; next += size) {
+        const values: Value[] = [];
+        for (let index = next; index < next + size; index += 1) fill(index, values);
+        use(statements.get(size)!, values);
+      }
+    }
+  };
 }

@@ -1,7 +1,7 @@
 /** Every failure in a mail about several alerts: what it says about each one, how many, and within which limits. */
 import { describe, expect, test } from 'vitest';
 import { emailHtml } from '../../../src/channels/email/email-html.ts';
-import { emailText } from '../../../src/channels/email/email-text.ts';
+import { emailText } from '../../../src/channels/email/mail-message.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-body.ts';

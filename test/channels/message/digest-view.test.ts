@@ -1,8 +1,7 @@
 /** A digest in every format: complete, within the limits, and with hostile text as text. */
 import { describe, expect, test } from 'vitest';
-import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
-import { openMails } from '../../../src/channels/email/send-mail.ts';
+import { openMails, threadHeaders } from '../../../src/channels/email/send-mail.ts';
 import { digestView } from '../../../src/channels/message/digest-view.ts';
 import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';

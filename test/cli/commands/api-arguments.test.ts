@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readApiArguments } from '../../../src/cli/commands/api-arguments.ts';
+import { readApiArguments } from '../../../src/cli/commands/api-command.ts';
 
 const NOTHING = { operation: undefined, parameters: {}, wantsHelp: false, all: false, yes: false };
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
-import { createAgenda } from '../../../src/simulator/world/agenda.ts';
+import { createAgenda } from '../../../src/simulator/world/state.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 import { ask, createTrial } from '../ask.ts';
 

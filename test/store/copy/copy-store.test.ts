@@ -10,9 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { copyStore } from '../../../src/store/copy/copy-store.ts';
+import { copyStore, TableDigest } from '../../../src/store/copy/copy-store.ts';
 import { openSource, openTarget } from '../../../src/store/copy/open-rows.ts';
-import { TableDigest } from '../../../src/store/copy/table-digest.ts';
 import type { TableRow } from '../../../src/store/copy/table-rows.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { fillStore } from '../../bench/pages-store.ts';

@@ -4,7 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
-import { type CauseAlertRow, type CauseRow, causesOf } from '../../rows/cause-row.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions } from '../watched/conditions.ts';
@@ -144,4 +144,40 @@ export class AlertPages {
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', Number(isAcknowledged));
     return where;
   }
+}
+
+interface CauseKey {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly cause: string;
+  readonly acknowledged: boolean | number;
+}
+
+interface CauseRow extends CauseKey {
+  readonly alerts: number;
+  readonly first_us: number;
+  readonly last_us: number;
+}
+
+/** One of a cause's latest alerts. */
+type CauseAlertRow = CauseKey & AlertRow;
+
+/** The causes, each with those of `latest` that have it. */
+function causesOf(rows: readonly CauseRow[], latest: readonly CauseAlertRow[]): CausePage['causes'] {
+  const alerts = new Map<string, Alert[]>();
+  for (const [key, ofCause] of Map.groupBy(latest, keyOf)) alerts.set(key, ofCause.map(alertOf));
+  return rows.map((row) => ({
+    alertname: row.alertname,
+    severity: row.severity,
+    cause: row.cause,
+    isAcknowledged: Boolean(row.acknowledged),
+    alerts: row.alerts,
+    firstStartsAtUs: row.first_us,
+    lastStartsAtUs: row.last_us,
+    latest: alerts.get(keyOf(row)) ?? [],
+  }));
+}
+
+function keyOf({ alertname, severity, cause, acknowledged }: CauseKey): string {
+  return JSON.stringify([alertname, severity, cause, acknowledged]);
 }

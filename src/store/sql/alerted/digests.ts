@@ -1,15 +1,56 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
-import {
-  type EndedFlightRow,
-  type EndedSilencedRow,
-  endedFlightOf,
-  endedSilencedOf,
-  MAX_SIGNED_MESSAGE,
-} from '../../rows/digest-row.ts';
-import { beginningSql } from '../../texts/text-beginning.ts';
+import { readBody } from '../../rows/event-row.ts';
+import { beginningOf, beginningSql } from '../../texts/text-beginning.ts';
 import type { Sql } from '../sql.ts';
+
+/** The event of a Flight's end. */
+interface EndedFlightRow {
+  readonly event: number;
+  readonly occurred_us: number;
+  readonly type: string;
+  readonly region: string;
+  readonly message: string;
+  readonly body: string;
+}
+
+/** The part of a message from which its signature is made. */
+const MAX_SIGNED_MESSAGE = 16_384;
+
+function endedFlightOf(row: EndedFlightRow): EndedFlight & { readonly number: number } {
+  const { attributes, nestId, nest, birdId, bird } = readBody(row.body);
+  const { duration_seconds: seconds } = attributes;
+  return {
+    number: row.event,
+    occurredAtUs: row.occurred_us,
+    status: row.type.slice('flight.'.length) as EndedFlight['status'],
+    region: row.region,
+    nest,
+    nestId,
+    bird,
+    birdId,
+    message: beginningOf(row.message, MAX_SIGNED_MESSAGE),
+    durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
+  };
+}
+
+/** An alert of which ends were suppressed, with its last episode or, if it has none, the alert itself. */
+interface EndedSilencedRow {
+  readonly alert_id: string;
+  readonly times: number;
+  /** How many such alerts there are. */
+  readonly total: number;
+  readonly body: string | null;
+}
+
+function endedSilencedOf(rows: readonly EndedSilencedRow[]): EndedSilenced {
+  const list = rows.map(({ alert_id: alertId, times, body }) => {
+    const { alertname = '', labels = {} } = JSON.parse(body ?? '{}') as Partial<Episode>;
+    return { alertId, alertname, labels, times };
+  });
+  return { list, total: rows[0]?.total ?? 0 };
+}
 
 /**
  * On a server another replica may be about to commit an event with a smaller number, which this transaction cannot see.

@@ -2,9 +2,95 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { AlertingWork, GroupStore } from '../../group-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import { type GroupRow, groupOf, MEMBER_COLUMNS, type MemberRow, memberOf } from '../../rows/group-row.ts';
-import { FEW_MEMBERS, PrefetchedMembers } from '../../rows/prefetched-members.ts';
 import { type HeldRows, lastOfEach, type RowStatement, type Sql, upsertRows } from '../sql.ts';
+
+/** How many groups' members are loaded together. */
+const GROUPS_PER_FETCH = 64;
+
+/** The members of groups with more than this are not prefetched. */
+const FEW_MEMBERS = 20;
+
+/**
+ * Members that were loaded before they were asked for. Groups found to be due will probably be asked for one after
+ * another, and many small ones take no longer to load together than a single one. What was loaded is discarded as soon as
+ * it may have changed.
+ */
+class PrefetchedMembers {
+  /** Due groups that were not loaded yet, in the order in which they will be asked for. */
+  #due: readonly string[] = [];
+  readonly #loaded = new Map<string, AlertInGroup[]>();
+
+  /** Notes that these groups are due. */
+  expect(groupKeys: readonly string[]): void {
+    this.#due = groupKeys;
+  }
+
+  /** The members of a group; undefined if they were not loaded. */
+  of(groupKey: string): AlertInGroup[] | undefined {
+    return this.#loaded.get(groupKey);
+  }
+
+  /** The groups whose members are to be loaded together with those of this one, itself included; none if it is not due. */
+  take(groupKey: string): readonly string[] {
+    const first = this.#loaded.has(groupKey) ? -1 : this.#due.indexOf(groupKey);
+    if (first === -1) return [];
+    const taken = this.#due.slice(first, first + GROUPS_PER_FETCH);
+    this.#due = this.#due.slice(first + GROUPS_PER_FETCH);
+    return taken;
+  }
+
+  /** Keeps the members of several groups, each group's in their order. */
+  keep(members: readonly AlertInGroup[]): void {
+    for (const [key, list] of Map.groupBy(members, ({ member }) => member.groupKey)) {
+      this.#loaded.set(key, list);
+    }
+  }
+
+  /** Discards the members of these groups, because they change. */
+  discard(groupKeys: readonly string[]): void {
+    for (const key of groupKeys) this.#loaded.delete(key);
+  }
+
+  /** Discards everything: alerts or members may have changed elsewhere. */
+  forget(): void {
+    this.#due = [];
+    this.#loaded.clear();
+  }
+}
+
+/** A row of `alert_group`. */
+interface GroupRow {
+  readonly body: string;
+  readonly next_flush_us: number;
+}
+
+/** The next flush is stored beside the body so that it can be changed alone. */
+function groupOf(row: GroupRow): Group {
+  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
+}
+
+/** A row of `group_member`, with the key of its group and the id of its alert. */
+interface MemberRow {
+  readonly group_key: string;
+  readonly alert_id: string;
+  readonly sort: GroupMember['sort'];
+  readonly notified_seq: number;
+  readonly notified_state: GroupMember['notifiedState'];
+}
+
+/** The columns of a `MemberRow`, for a member joined with its group and alert. */
+const MEMBER_COLUMNS =
+  'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
+
+function memberOf(row: MemberRow): GroupMember {
+  return {
+    groupKey: row.group_key,
+    sort: row.sort,
+    alertId: row.alert_id,
+    notifiedSeq: row.notified_seq,
+    notifiedState: row.notified_state,
+  };
+}
 
 /** Alerts per read for larger groups: tens of thousands have many megabytes of text. */
 const READ_AT_ONCE = 500;

@@ -1,5 +1,4 @@
 import type { Suppression } from '../../../domain/muting/suppression.ts';
-import { type SuppressionRow, suppressionOf } from '../../rows/suppression-row.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -70,5 +69,30 @@ export function createSuppressions(sql: Sql, events: Pick<SqlEvents, 'numberOfKe
       );
       return rows.map(suppressionOf);
     },
+  };
+}
+
+/** A row of `suppression`. */
+interface SuppressionRow {
+  readonly alert_id: string;
+  readonly after_seq: number;
+  readonly last_seq: number;
+  readonly group_key: string;
+  readonly receiver: string;
+  readonly reason: Suppression['reason'];
+  readonly detail: string;
+  readonly at_us: number;
+}
+
+function suppressionOf(row: SuppressionRow): Suppression {
+  return {
+    alertId: row.alert_id,
+    afterSeq: row.after_seq,
+    lastSeq: row.last_seq,
+    groupKey: row.group_key,
+    receiver: row.receiver,
+    reason: row.reason,
+    detail: row.detail,
+    atUs: row.at_us,
   };
 }

@@ -1,14 +1,13 @@
 import { NestwatchError } from '../../../errors.ts';
 import {
   ALERTING,
+  type ConfigInForce,
   type Lease,
   type OwnershipStore,
   type OwnershipView,
   type ReplicaRecord,
   type ShownDuty,
 } from '../../ownership-store.ts';
-import { withUniqueNames } from '../../rows/replica-names.ts';
-import { regionsOf, regionsText } from '../../rows/replica-regions.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** The server's clock, not that of any replica; on SQLite, where nobody else writes, that of the process. */
@@ -205,4 +204,24 @@ function replicaOf(row: ViewRow, replica: number): ReplicaRecord {
     relievedUs: row.relieved_us,
     turnMs: row.turn_ms,
   };
+}
+
+/**
+ * Makes the names of replicas unique. Processes on one machine have the same host name, and so may containers; the
+ * replica's number is appended to such names, as in `web-1#7`.
+ */
+function withUniqueNames(replicas: readonly ReplicaRecord[]): ReplicaRecord[] {
+  const named = Map.groupBy(replicas, ({ name }) => name);
+  return replicas.map((one) =>
+    named.get(one.name)!.length > 1 ? { ...one, name: `${one.name}#${one.replica}` } : one,
+  );
+}
+
+/** The regions of a replica's configuration as stored; empty if they are unknown. */
+function regionsText({ regions }: ConfigInForce): string {
+  return regions ? JSON.stringify(regions) : '';
+}
+
+function regionsOf(text: string): Pick<ConfigInForce, 'regions'> {
+  return text === '' ? {} : { regions: JSON.parse(text) as string[] };
 }

@@ -1,8 +1,11 @@
+import type { Alert } from '../../../domain/alert/alert.ts';
+import { rolledBackAlert, setAheadAlert } from '../../../domain/evaluate/rolled-back.ts';
+import { type Group, rolledBackGroup } from '../../../domain/grouping/group.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
-import type { Sql } from '../sql.ts';
+import type { RowStatement, Sql, Value } from '../sql.ts';
 import { Prune } from './prune.ts';
-import { rollBackRows, setRowsAhead } from './roll-back.ts';
 
 export function createUpkeep(sql: Sql, counts: DeliveryCounts): UpkeepStore {
   const prune = new Prune(sql, counts);
@@ -27,4 +30,130 @@ export function createUpkeep(sql: Sql, counts: DeliveryCounts): UpkeepStore {
     setClockAhead: (byUs, pause) => setRowsAhead(sql, byUs, pause),
     prune: (beforeUs, limit) => prune.step(beforeUs, limit),
   };
+}
+
+interface Row {
+  readonly number: number;
+  readonly body: string;
+}
+
+type GroupRow = Row & WaitingGroupRow;
+
+/** Rows read and written before other work gets its turn. */
+const STEP = 500;
+
+/** Moves instants after `$2` that deliveries wait for `$1` earlier. */
+const DELIVERIES = [
+  `UPDATE delivery SET next_attempt_us = next_attempt_us - $1
+   WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > $2`,
+  'UPDATE delivery SET fallback_us = fallback_us - $1 WHERE fallback_us > $2',
+];
+
+const ALERTS = `SELECT alert AS number, body FROM alert WHERE alert > $1 ORDER BY alert LIMIT ${STEP}`;
+const WRITE_ALERTS: RowStatement = {
+  columns: 'alert bigint, due_us bigint, body text',
+  text: (given) =>
+    `UPDATE alert SET due_us = given.due_us, body = given.body FROM ${given} WHERE alert.alert = given.alert`,
+};
+
+const GROUPS = `SELECT alert_group AS number, body, next_flush_us FROM alert_group
+  WHERE alert_group > $1 ORDER BY alert_group LIMIT ${STEP}`;
+const WRITE_GROUPS: RowStatement = {
+  columns: 'alert_group bigint, next_flush_us bigint, body text',
+  text: (
+    given,
+  ) => `UPDATE alert_group SET next_flush_us = given.next_flush_us, body = given.body FROM ${given}
+    WHERE alert_group.alert_group = given.alert_group`,
+};
+
+/** Implements `UpkeepStore.rollBackClock`. */
+async function rollBackRows(
+  sql: Sql,
+  byUs: number,
+  nowUs: number,
+  pause: () => Promise<void>,
+): Promise<void> {
+  for (const text of DELIVERIES) await sql.run(text, byUs, nowUs);
+  await moveAlerts(sql, pause, (row) => rolledBackAlertRow(row, byUs, nowUs));
+  await inSteps<GroupRow>(sql, GROUPS, pause, async (rows) => {
+    const moved = rows.flatMap((row): Value[][] => {
+      const after = rolledBackGroupRow(row, byUs, nowUs);
+      return after ? [[row.number, after.nextFlushAtUs, JSON.stringify(after)]] : [];
+    });
+    await sql.write(WRITE_GROUPS, moved);
+  });
+}
+
+/** Implements `UpkeepStore.setClockAhead`. */
+function setRowsAhead(sql: Sql, byUs: number, pause: () => Promise<void>): Promise<void> {
+  return moveAlerts(sql, pause, (row) => setAheadAlertRow(row, byUs));
+}
+
+function moveAlerts(
+  sql: Sql,
+  pause: () => Promise<void>,
+  move: (row: Row) => Alert | undefined,
+): Promise<void> {
+  return inSteps<Row>(sql, ALERTS, pause, async (rows) => {
+    const moved = rows.flatMap((row): Value[][] => {
+      const after = move(row);
+      return after ? [[row.number, after.dueAtUs, JSON.stringify(after)]] : [];
+    });
+    await sql.write(WRITE_ALERTS, moved);
+  });
+}
+
+async function inSteps<R extends Row>(
+  sql: Sql,
+  page: string,
+  pause: () => Promise<void>,
+  each: (rows: readonly R[]) => Promise<void>,
+): Promise<void> {
+  let after = 0;
+  for (;;) {
+    const rows = await sql.rows<R>(page, after);
+    await each(rows);
+    if (rows.length < STEP) return;
+    after = rows.at(-1)!.number;
+    await pause();
+  }
+}
+
+interface WaitingGroupRow {
+  readonly body: string;
+  readonly next_flush_us: number;
+}
+
+/** Undefined if nothing needs to be moved. */
+function rolledBackAlertRow(row: AlertRow, byUs: number, nowUs: number): Alert | undefined {
+  return changed(
+    () => alertOf(row),
+    (alert) => rolledBackAlert(alert, byUs, nowUs),
+  );
+}
+
+/** Undefined if nothing needs to be moved. */
+function setAheadAlertRow(row: AlertRow, byUs: number): Alert | undefined {
+  return changed(
+    () => alertOf(row),
+    (alert) => setAheadAlert(alert, byUs),
+  );
+}
+
+/** Undefined if nothing needs to be moved. */
+function rolledBackGroupRow(row: WaitingGroupRow, byUs: number, nowUs: number): Group | undefined {
+  return changed(
+    () => ({ ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us }),
+    (group) => rolledBackGroup(group, byUs, nowUs),
+  );
+}
+
+function changed<T>(read: () => T, move: (before: T) => T): T | undefined {
+  try {
+    const before = read();
+    const after = move(before);
+    return after === before ? undefined : after;
+  } catch {
+    return undefined;
+  }
 }

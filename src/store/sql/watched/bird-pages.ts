@@ -8,15 +8,6 @@ import {
   STANDINGS,
 } from '../../bird-store.ts';
 import { HOUR_US } from '../../rows/nest-hours.ts';
-import {
-  type BirdOverviewRow,
-  type BirdPlace,
-  birdOverviewOf,
-  birdPlaceOf,
-  type NestOverviewRow,
-  nestOverviewOf,
-  nestPlaceOf,
-} from '../../rows/overview-row.ts';
 import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Sql } from '../sql.ts';
 import { Conditions } from './conditions.ts';
@@ -209,4 +200,73 @@ export class BirdPages {
     const last = rows.length > limit ? rows[limit - 1] : undefined;
     return last ? { nests, next: formatCursor(nestPlaceOf(last)) } : { nests };
   }
+}
+
+interface BirdOverviewRow {
+  readonly region: string;
+  readonly bird_id: string;
+  readonly nest_id: string;
+  readonly nest: string | null;
+  readonly name: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly present: number;
+  readonly status_since_us: number;
+  readonly last_us: number;
+  readonly last_flight: string;
+  readonly last_status: string;
+  readonly firing: number;
+  readonly trouble: number;
+}
+
+/** `latest`: the statuses of its last Flights, oldest first. */
+function birdOverviewOf(row: BirdOverviewRow, latest: readonly string[]): BirdOverview {
+  return {
+    region: row.region,
+    birdId: row.bird_id,
+    nestId: row.nest_id,
+    nest: row.nest ?? '',
+    name: row.name,
+    status: row.status,
+    triggerType: row.trigger_type,
+    present: row.present === 1,
+    statusSinceUs: row.status_since_us,
+    standing: STANDINGS[row.trouble]!,
+    firing: row.firing,
+    ...(row.last_flight !== '' && {
+      last: { flightId: row.last_flight, startedAtUs: row.last_us, status: row.last_status },
+    }),
+    latest,
+  };
+}
+
+/** Those in trouble first, then those that flew last. */
+type BirdPlace = Pick<BirdOverviewRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>;
+
+function birdPlaceOf(row: BirdPlace): (string | number)[] {
+  return [row.trouble, row.last_us, row.region, row.bird_id];
+}
+
+interface NestOverviewRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly folded: string;
+  readonly birds: number;
+  readonly alerting: number;
+  readonly failing: number;
+  readonly off: number;
+  readonly firing: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+function nestOverviewOf(row: NestOverviewRow): NestOverview {
+  const { nest_id: nestId, name: nest, folded: _, ...counts } = row;
+  return { ...counts, nestId, nest };
+}
+
+/** The worst first. */
+function nestPlaceOf(row: NestOverviewRow): (string | number)[] {
+  return [-row.alerting, -row.failing, -row.off, row.folded, row.region, row.nest_id];
 }

@@ -1,6 +1,5 @@
 /** Builds the WHERE conditions of pages for people; values are numbered in order. */
-import { foldedText } from '../../texts/folded-text.ts';
-import { type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
+import { foldedText, type SearchedColumns, searchTerm } from '../../texts/search-term.ts';
 import { contains } from '../contains.ts';
 import type { Parameter, Sql } from '../sql.ts';
 

@@ -1,6 +1,5 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamKind } from '../../rows/event-row.ts';
-import { type StreamRow, streamOf } from '../../rows/stream-row.ts';
 import type { BackfilledSpan, FeedRead, StreamRecord, StreamStore } from '../../stream-store.ts';
 import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 import { createQuarantine } from './quarantine.ts';
@@ -132,4 +131,25 @@ export class SqlStreams implements StreamStore {
     );
     return row && { fromUs: row.from_us, untilUs: row.until_us };
   }
+}
+
+/** A row of `stream`. */
+interface StreamRow {
+  readonly stream: number;
+  readonly region: string;
+  readonly feed: Feed;
+  readonly bird_id: string;
+  readonly cursor_us: number;
+  readonly pruned_us: number;
+}
+
+function streamOf(row: StreamRow): StreamRecord {
+  return {
+    stream: row.stream,
+    region: row.region,
+    feed: row.feed,
+    birdId: row.bird_id,
+    cursorUs: row.cursor_us,
+    prunedUs: row.pruned_us,
+  };
 }

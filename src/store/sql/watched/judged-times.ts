@@ -1,11 +1,6 @@
-import type { OverdueStore } from '../../overdue-store.ts';
+import type { Place } from '../../../domain/alert/fact.ts';
+import type { BirdToJudge, FlightToJudge, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
-import {
-  type BirdToJudgeRow,
-  birdToJudge,
-  type FlightToJudgeRow,
-  flightToJudge,
-} from '../../rows/overdue-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
@@ -85,4 +80,46 @@ export function createOverdue(sql: Sql): OverdueStore {
       return rows.map(alertOf);
     },
   };
+}
+
+interface PlaceRow {
+  readonly region: string;
+  readonly nest_id: string | null;
+  readonly nest: string | null;
+  readonly bird_id: string;
+  readonly bird: string | null;
+}
+
+interface FlightToJudgeRow extends PlaceRow {
+  readonly stream: number;
+  readonly id: string;
+  readonly started_us: number;
+}
+
+interface BirdToJudgeRow extends PlaceRow {
+  readonly trigger_type: string;
+  readonly status_since_us: number;
+  readonly first_status: number;
+  readonly stream: number | null;
+  readonly cursor_us: number | null;
+}
+
+function flightToJudge(row: FlightToJudgeRow): FlightToJudge {
+  return { stream: row.stream, flightId: row.id, startedAtUs: row.started_us, place: placeOf(row) };
+}
+
+function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
+  return {
+    place: placeOf(row),
+    triggerType: row.trigger_type,
+    statusSinceUs: row.status_since_us,
+    hasFirstStatus: row.first_status === 1,
+    stream: row.stream ?? undefined,
+    lastStartUs: row.cursor_us ?? 0,
+  };
+}
+
+function placeOf(row: PlaceRow): Place {
+  const { region, bird_id: birdId, nest_id: nestId, nest, bird } = row;
+  return { region, nestId: nestId ?? '', nest: nest ?? '', birdId, bird: bird ?? '' };
 }

@@ -1,7 +1,6 @@
 import type { Clock } from '../../../time/clock.ts';
-import type { InventoryStore } from '../../inventory-store.ts';
-import { type BirdRow, birdOf, type NestRow, nestOf } from '../../rows/inventory-row.ts';
-import { foldedText } from '../../texts/folded-text.ts';
+import type { BirdRecord, InventoryStore, NestRecord } from '../../inventory-store.ts';
+import { foldedText } from '../../texts/search-term.ts';
 import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
 import { firingAlerts } from './firing-alerts.ts';
 
@@ -140,5 +139,42 @@ export function createInventory(sql: Sql, clock: Clock): InventoryStore {
         ]),
       );
     },
+  };
+}
+
+/** A row of `nest`. */
+interface NestRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly present: number;
+}
+
+/** A row of `bird`. */
+interface BirdRow extends NestRow {
+  readonly bird_id: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly status_since_us: number;
+  readonly first_status: number;
+  readonly news_since_us: number;
+}
+
+function nestOf(row: NestRow): NestRecord {
+  return { region: row.region, nestId: row.nest_id, name: row.name, present: row.present === 1 };
+}
+
+function birdOf(row: BirdRow): BirdRecord {
+  return {
+    region: row.region,
+    birdId: row.bird_id,
+    nestId: row.nest_id,
+    name: row.name,
+    status: row.status,
+    triggerType: row.trigger_type,
+    present: row.present === 1,
+    statusSinceUs: row.status_since_us,
+    ...(row.first_status === 1 && { hasFirstStatus: true }),
+    ...(row.news_since_us !== 0 && { newsSinceUs: row.news_since_us }),
   };
 }

@@ -1,20 +1,34 @@
 /** Serves the pages of Birds, Flights and Nests. */
 
 import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
 import { isPublicNest } from '../../../config/sections/web-section.ts';
-import { idOfPath } from '../../../http/page-path.ts';
-import { showBirds } from '../../../operator/acknowledged-birds.ts';
+import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
+import { idOfPath, publicPath } from '../../../http/page-path.ts';
+import { type ShownBird, showBirds } from '../../../operator/acknowledged-birds.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
+import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { listBirds, listNests } from '../../requests/read-lists.ts';
 import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { addListPage } from '../frame/list-page.ts';
-import { pageOf } from '../frame/page.ts';
-import { unknownPage } from '../frame/page-frame.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import { filterField, regionField } from '../frame/filter-form.ts';
+import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
+import { type Page, pageOf } from '../frame/page.ts';
+import { type Html, unknownPage, when } from '../frame/page-frame.ts';
+import { regionWord } from '../frame/page-words.ts';
 import { renderBirdPage } from './bird-page.ts';
-import { renderBirdsPage, renderNestsPage } from './birds-page.ts';
 import { renderFlightPage } from './flight-page.ts';
+import {
+  birdLink,
+  birdStatus,
+  flightLink,
+  flightMarks,
+  nestLink,
+  percent,
+  standingPill,
+} from './standing-words.ts';
 
 const LISTED = 50;
 
@@ -80,4 +94,93 @@ function thingOf(
   const [, region, path] = /^([^/]+)\/(.+)$/.exec(new URL(c.req.url).pathname.slice(folder.length + 2)) ?? [];
   const id = path === undefined ? undefined : idOfPath(path);
   return region !== undefined && regions.includes(region) && id ? { region, id } : undefined;
+}
+
+/** The statuses of a Bird at the service. */
+const STATUSES = ['active', 'unpublished', 'suspended'];
+
+function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
+  const { words } = page;
+  const standings = STANDINGS.toReversed().map((value) => ({ value, text: words.birds.standings[value] }));
+  const fields = [
+    regionField(page, view.regions),
+    filterField(page, 'nest'),
+    filterField(page, 'bird'),
+    filterField(page, 'text'),
+    { name: 'standing', label: words.birds.standing, choices: standings },
+    {
+      name: 'status',
+      label: words.birds.status,
+      choices: STATUSES.map((value) => ({ value, text: birdStatus(words, value) })),
+    },
+  ];
+  const columns: Column<ShownBird>[] = [
+    { title: words.birds.bird, cell: (one) => birdLink(page, one) },
+    { title: words.birds.nest, cell: (one) => place(page, one) },
+    { title: words.birds.standing, cell: (one) => standingCell(page, one) },
+    { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
+    { title: words.birds.last, cell: (one) => lastCell(page, one) },
+  ];
+  return listPage(page, view, {
+    ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
+    fields,
+    list: (birds) => dataTable(words.frame.birds, columns, birds),
+    none: words.birds.none,
+  });
+}
+
+/** `isPublic`: whether everybody may see the status of the Nest with that name and id. */
+function renderNestsPage(
+  page: Page,
+  view: ListView<NestOverview>,
+  isPublic: (nest: string, nestId: string) => boolean,
+): Html {
+  const { words } = page;
+  const count = (title: string, of: (nest: NestOverview) => number, tone = ''): Column<NestOverview> => ({
+    title,
+    isNumber: true,
+    cell: (one) => (of(one) > 0 ? html`<span class="text ${tone}">${of(one)}</span>` : '0'),
+  });
+  const columns: Column<NestOverview>[] = [
+    {
+      title: words.birds.nest,
+      cell: (one) => html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
+    },
+    count(words.birds.birds, (one) => one.birds),
+    count(words.birds.alerts, (one) => one.firing, 'bad'),
+    count(words.birds.alerting, (one) => one.alerting, 'bad'),
+    count(words.birds.failing, (one) => one.failing, 'bad'),
+    count(words.birds.off, (one) => one.off),
+    count(words.birds.flights, (one) => one.succeeded + one.failed),
+    { title: words.birds.success, isNumber: true, cell: (one) => percent(words, successRatio(one)) },
+  ];
+  return listPage(page, view, {
+    ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
+    fields: [regionField(page, view.regions), filterField(page, 'nest')],
+    list: (nests) => dataTable(words.frame.nests, columns, nests),
+    none: words.birds.noNests,
+  });
+}
+
+function place(page: Page, one: BirdOverview | NestOverview): Html {
+  return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
+}
+
+function publicLink({ root, words }: Page, { region, nestId }: NestOverview): Html {
+  return html` <a class="small" href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a>`;
+}
+
+function standingCell(page: Page, bird: ShownBird): Html {
+  const { standing, status, firing } = bird;
+  const { words } = page;
+  // `active` goes without saying.
+  const other = status === 'active' || standing === 'off' ? '' : birdStatus(words, status);
+  return html`${standingPill(page, bird)} ${firing > 1 ? html`<span class="small soft">${words.count.alerts(firing)}</span>` : ''}
+${other ? html`<span class="small soft"><bdi>${other}</bdi></span>` : ''}`;
+}
+
+function lastCell(page: Page, { region, last }: BirdOverview): Html | string {
+  if (!last) return '';
+  const at = last.startedAtUs > 0 ? when(page, last.startedAtUs) : '';
+  return html`${flightLink(page, region, last.flightId, last.status)} <span class="small soft">${at}</span>`;
 }

@@ -3,13 +3,16 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
-import { manyLines } from '../../../text/plain-text.ts';
+import type { WriteRecord } from '../../../report.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { listWrites } from '../../requests/read-lists.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { addListPage } from '../frame/list-page.ts';
-import { pageOf } from '../frame/page.ts';
-import { frame, heading } from '../frame/page-frame.ts';
-import { renderWritesPage } from './writes-page.ts';
+import { dataTable } from '../frame/data-table.ts';
+import { filterField } from '../frame/filter-form.ts';
+import { addListPage, type ListView, listPage } from '../frame/list-page.ts';
+import { type Page, pageOf } from '../frame/page.ts';
+import { frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
 
 /** Beyond this, `nestwatch config show` shows the rest. */
 const TEXT_LENGTH = 200_000;
@@ -39,4 +42,46 @@ export function addConfig(pages: Hono, options: PagesOptions): void {
       }),
     );
   });
+}
+
+function renderWritesPage(page: Page, view: ListView<WriteRecord>): Html {
+  const { words } = page;
+  const said = words.writes;
+  return listPage(page, view, {
+    ...{ section: 'config', title: said.title, lead: said.lead, json: 'api/v1/writes' },
+    fields: [
+      { name: 'who', label: said.who },
+      { ...filterField(page, 'text'), hint: said.textHint },
+      ...(['since', 'until'] as const).map((name) => filterField(page, name)),
+    ],
+    list: (writes) => writeTable(page, writes),
+    none: words.list.nothing,
+  });
+}
+
+function writeTable(page: Page, writes: readonly WriteRecord[]): Html {
+  const { words } = page;
+  const said = words.writes;
+  return dataTable(
+    said.title,
+    [
+      { title: said.at, cell: ({ atUs }) => when(page, atUs) },
+      {
+        title: said.who,
+        cell: ({ who, by, from }) =>
+          html`${who ? html`<bdi>${plainText(who, NAME_LENGTH)}</bdi>` : words.frame.somebody} <span class="small soft">${said.by[by]}${from ? `, ${plainText(from, NAME_LENGTH)}` : ''}</span>`,
+      },
+      {
+        title: said.action,
+        cell: ({ action, asked }) =>
+          html`<code>${plainText(action, MESSAGE_LENGTH)}</code>${asked ? html`<br><bdi class="small soft">${plainText(asked, MESSAGE_LENGTH)}</bdi>` : ''}`,
+      },
+      {
+        title: said.outcome,
+        cell: ({ status }) =>
+          status < 400 ? said.done : html`<span class="pill bad">${said.refused(status)}</span>`,
+      },
+    ],
+    writes,
+  );
 }

@@ -3,12 +3,26 @@
  * contains them.
  */
 import type { Hono } from 'hono';
+import { html } from 'hono/html';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
 import { alertPath, birdPath, deliveryPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { findReference, type Reference } from '../../../operator/find-reference.ts';
+import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { PagesOptions } from '../../web-options.ts';
-import { pageOf } from '../frame/page.ts';
-import { type Found, renderSearchPage } from './search-page.ts';
+import { messageLine } from '../frame/items.ts';
+import { type Page, pageOf } from '../frame/page.ts';
+import { frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  eventTitle,
+  eventTone,
+  MESSAGE_LENGTH,
+  placeName,
+} from '../frame/page-words.ts';
 
 /** The most results of each sort. */
 const LISTED = 10;
@@ -52,4 +66,77 @@ function pathOf(meant: Reference): string {
     default:
       return birdPath(meant.region, meant.id);
   }
+}
+
+interface Found {
+  readonly alerts: readonly Alert[];
+  readonly birds: readonly BirdOverview[];
+  readonly flights: readonly FlightOverview[];
+  readonly events: readonly Event[];
+}
+
+function renderSearchPage(page: Page, text: string, found: Found): Html {
+  const { root, words } = page;
+  const shown = plainText(text, MESSAGE_LENGTH);
+  const query = new URLSearchParams({ text });
+  const sections = [
+    section(
+      page,
+      words.frame.alerts,
+      `alerts?${query}`,
+      found.alerts.map(
+        ({ id, labels, startsAtUs }) =>
+          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(page, startsAtUs)}</span>`,
+      ),
+    ),
+    section(
+      page,
+      words.frame.birds,
+      `birds?${query}`,
+      found.birds.map((bird) => {
+        const name = placeName({ ...bird, bird: bird.name });
+        return html`<a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(page, bird.region, name)}</a>`;
+      }),
+    ),
+    section(
+      page,
+      words.search.flights,
+      undefined,
+      found.flights.map(
+        (flight) =>
+          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
+${messageLine(flight.message)}`,
+      ),
+    ),
+    section(
+      page,
+      words.frame.events,
+      `events?${query}`,
+      found.events.map(
+        (event) =>
+          html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))} <span class="small soft">${when(page, event.occurredAtUs)}</span>
+${messageLine(event.message)}`,
+      ),
+    ),
+  ];
+  const isNothing = Object.values(found).every((list) => list.length === 0);
+  return frame({
+    title: `nestwatch: ${words.frame.search}`,
+    tone: 'quiet',
+    page,
+    searched: shown,
+    body: html`${heading(page, { title: shown === '' ? words.frame.search : words.search.title(shown), lead: shown === '' ? words.search.help : '' })}
+<main id="main">${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}</main>`,
+  });
+}
+
+function section(
+  { root, words }: Page,
+  title: string,
+  all: string | undefined,
+  items: readonly Html[],
+): Html | string {
+  if (items.length === 0) return '';
+  const link = all === undefined ? '' : html`<a href="${root}${all}">${words.search.all}</a>`;
+  return html`<section><h2>${title} ${link}</h2><ul class="sheet">${items.map((item) => html`<li>${item}</li>`)}</ul></section>`;
 }

@@ -2,9 +2,9 @@ import { html } from 'hono/html';
 import { describe, expect, test } from 'vitest';
 import { dataTable } from '../../../../src/web/pages/frame/data-table.ts';
 import { filterField, filterForm } from '../../../../src/web/pages/frame/filter-form.ts';
+import { pager } from '../../../../src/web/pages/frame/list-page.ts';
 import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
 import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
-import { pager } from '../../../../src/web/pages/frame/pager.ts';
 import { ENGLISH } from '../../../../src/web/pages/frame/words.ts';
 import { NOW_US } from '../../sample.ts';
 
