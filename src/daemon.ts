@@ -19,8 +19,7 @@
  */
 
 import { ClockRollback } from './alerting/clock-rollback.ts';
-import { configDigest } from './config/config-digest.ts';
-import { isSameSetting } from './config/same-setting.ts';
+import { configDigest, isSameSetting } from './config/same-setting.ts';
 import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
 import { codeOf, NestwatchError } from './errors.ts';

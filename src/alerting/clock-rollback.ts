@@ -12,8 +12,7 @@
 
 import { codeOf } from '../errors.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { Clock } from '../time/clock.ts';
-import { aheadOf, type ClockReading, LEAST_STEP_US, readClock } from '../time/clock-step.ts';
+import { aheadOf, type Clock, type ClockReading, LEAST_STEP_US, readClock } from '../time/clock.ts';
 
 const NOTE_EVERY_MS = 60_000;
 

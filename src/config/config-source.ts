@@ -3,8 +3,7 @@ import { ConfigDocument } from '../document/document.ts';
 import type { Environment } from '../document/expand.ts';
 import type { FileRereads } from '../document/file-rereads.ts';
 import { ConfigError } from '../document/problem.ts';
-import { MOST_CONFIG_BYTES, type ReadFile } from '../document/read-file.ts';
-import { whyUnreadable } from '../document/why-unreadable.ts';
+import { MOST_CONFIG_BYTES, type ReadFile, whyUnreadable } from '../document/read-file.ts';
 
 export interface ConfigSource {
   /** The name used in every message; secret files are relative to its folder. */

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { isSameSecret } from '../secret.ts';
+import { effectiveOf } from './effective.ts';
 
 /**
  * Whether two parts of configurations are equal. Secrets are equal if they come from the same text or file. What
@@ -19,4 +21,18 @@ export function isSameSetting(a: unknown, b: unknown): boolean {
 function isPlain(value: object): boolean {
   const made = Object.getPrototypeOf(value);
   return made === Object.prototype || made === Array.prototype;
+}
+
+/** Sections that may differ between hosts: where the daemon listens, and how it reaches the store. */
+const OF_HOST: ReadonlySet<string> = new Set(['web', 'store']);
+
+/**
+ * Equal for two configurations that watch, decide and send alike, as far as that shows without their secrets; empty
+ * for a configuration that did not come from a file. Versions know different keys, so their digests differ.
+ */
+export function configDigest(config: object): string {
+  const effective = effectiveOf(config);
+  if (typeof effective !== 'object' || effective === null) return '';
+  const entries = Object.entries(effective).filter(([section]) => !OF_HOST.has(section));
+  return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 16);
 }

@@ -5,9 +5,8 @@ import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import type { FileRereads, Take } from './file-rereads.ts';
 import { areEnough, ConfigError, formatPath, type Path, type Problem } from './problem.ts';
-import { MOST_SECRET_BYTES, type ReadFile } from './read-file.ts';
+import { MOST_SECRET_BYTES, type ReadFile, whyUnreadable } from './read-file.ts';
 import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
-import { whyUnreadable } from './why-unreadable.ts';
 
 interface SecretOptions {
   readonly isRequired?: boolean;

@@ -5,8 +5,7 @@
  * notifies nobody.
  */
 import type { FactOf } from '../domain/alert/fact.ts';
-import type { Clock } from '../time/clock.ts';
-import { aheadOf, LEAST_STEP_US, readClock } from '../time/clock-step.ts';
+import { aheadOf, type Clock, LEAST_STEP_US, readClock } from '../time/clock.ts';
 import { IMPAIRMENT_REASONS, IMPAIRMENTS, type Impairment, type ImpairmentReason } from './impairment.ts';
 import { NOTHING_KEPT } from './read-kept.ts';
 import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';

@@ -61,9 +61,8 @@ import {
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
 import { DutyRunner, type DutyWork } from './duty-runner.ts';
-import { LEASE_MS, Membership, type OwnSender } from './membership.ts';
+import { LEASE_MS, Membership, type OwnSender, RemovedReplicas } from './membership.ts';
 import { type DutyPlan, isExpired, planDuties } from './plan-duties.ts';
-import { RemovedReplicas } from './removed-replicas.ts';
 import { ShownDuties } from './shown-duties.ts';
 
 /** What a process needs to be one of several replicas. */

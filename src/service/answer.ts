@@ -7,7 +7,6 @@ import type { HttpResponse } from '../http/transport.ts';
 import { LIMITS, type LimitName } from '../limits.ts';
 import { plainText } from '../text/plain-text.ts';
 import { isRecord } from './coerce.ts';
-import { parseJson } from './parse-json.ts';
 
 /** Throws for every status but 2xx. `where` is the operation and region, for the message. */
 export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {
@@ -162,4 +161,27 @@ function mostValues(text: string): number {
 function tooMany(limit: LimitName): NestwatchError {
   const { most, unit, of } = LIMITS[limit];
   return new NestwatchError('too_large', `more than ${most} ${unit} in ${of}`, { facts: { limit } });
+}
+
+/** Parses JSON whose numbers may be 64-bit ids. */
+
+/** A whole number that may be too long for a double: 2^53 has sixteen digits. A match inside a text only costs time. */
+const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
+
+/**
+ * Parses JSON like `JSON.parse`, but keeps the digits of 64-bit ids: a whole number beyond 2^53 is returned as its
+ * text. Throws `SyntaxError` if it is not JSON.
+ */
+export function parseJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  return parseWithSource(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && isLongInteger(value, source) ? source : value,
+  );
+}
+
+function isLongInteger(value: number, source: string): boolean {
+  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
 }

@@ -1,6 +1,7 @@
 /** Writes instants for people, in UTC because the reader's time zone is unknown. */
+
+import { createZoneFormats } from '../time/zone-format.ts';
 import { durationWords } from './duration-words.ts';
-import { exactZoneTime } from './zone-time.ts';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
 
@@ -53,4 +54,30 @@ export function exactTime(us: number): string {
 export function ago(us: number, nowUs: number): string {
   if (us > nowUs + 60e6) return `in ${durationWords((us - nowUs) / 1000, 'one unit')}`;
   return `${durationWords((nowUs - us) / 1000, 'one unit')} ago`;
+}
+
+const MAX_ZONE_LENGTH = 64;
+
+const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
+const formatOf = createZoneFormats('en-GB', {
+  ...{ year: 'numeric', ...twoDigits, second: '2-digit' },
+  ...{ hourCycle: 'h23', timeZoneName: 'short' },
+});
+
+/** Whether there is a time zone of this name, such as `Europe/Amsterdam`. */
+export function isZone(name: string): boolean {
+  if (name.length > MAX_ZONE_LENGTH || !/^[A-Za-z][A-Za-z0-9_+/-]*$/.test(name)) return false;
+  try {
+    return formatOf(name) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** `2026-07-02 15:59:34 CEST`: of constant width, for tables. `zone` must be valid. */
+export function exactZoneTime(us: number, zone: string): string {
+  const parts = formatOf(zone).formatToParts(us / 1000);
+  const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
+  const day = `${part('year')}-${part('month')}-${part('day')}`;
+  return `${day} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
 }

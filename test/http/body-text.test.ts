@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bodyText } from '../../src/http/body-text.ts';
+import { bodyText } from '../../src/http/transport.ts';
 import { countTurns } from '../count-turns.ts';
 
 const MIB = 2 ** 20;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/service/parse-json.ts';
+import { parseJson } from '../../src/service/answer.ts';
 import {
   ERROR_TYPES,
   listIn,

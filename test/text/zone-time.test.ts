@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { exactZoneTime, isZone } from '../../src/text/zone-time.ts';
+import { exactZoneTime, isZone } from '../../src/text/instant-words.ts';
 
 const NOON_US = Date.UTC(2026, 6, 2, 12) * 1000;
 

@@ -1,8 +1,8 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
-import { beginAnew } from '../../domain/grouping/begin-anew.ts';
 import {
   type AlertInGroup,
+  beginAnew,
   type Group,
   type GroupMember,
   HAS_LEFT,

@@ -1,8 +1,8 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
+import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { type Columns, table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 

@@ -2,8 +2,8 @@
 import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
+import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
 interface SignedOptions extends DaemonOptions {

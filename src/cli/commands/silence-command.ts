@@ -1,16 +1,14 @@
 import * as z from 'zod';
-import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
-import { matcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts';
+import { formatMatcher, type Matcher, matcherJson, matcherParts } from '../../domain/matchers/matcher.ts';
 import { createRecurrences } from '../../domain/muting/recurrence.ts';
 import { hidesFromUs, type Recurrence, type Silence } from '../../domain/muting/silence.ts';
 import { setSilence } from '../../domain/muting/silence-change.ts';
 import type { Edge } from '../../process-io.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { formatInstant } from '../../time/instant.ts';
-import { instantOf, wrongUsage } from '../command-arguments.ts';
+import { filterParameters, instantOf, readMatcherArguments, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { type Columns, table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Labels } from './alert.ts';
 
 /** Terminates every part, so that `ab` + `c` and `a` + `bc` differ; this byte never occurs in UTF-8. */
@@ -44,4 +45,19 @@ function hex(half: number): string {
 function isAscii(text: string): boolean {
   for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 127) return false;
   return true;
+}
+
+/**
+ * Shortens keys made of outside names so that every store can index them: PostgreSQL refuses index rows beyond 2,704
+ * bytes, and some indexes hold a receiver and an integration beside the key.
+ */
+
+const MAX_BYTES = 2_000;
+/** A UTF-16 unit takes at most three bytes, a surrogate pair four. */
+const KEPT_OF_LONG = 600;
+
+/** The key itself, or its beginning and a digest of the whole. */
+export function boundedKey(key: string): string {
+  if (key.length <= KEPT_OF_LONG || Buffer.byteLength(key) <= MAX_BYTES) return key;
+  return `${key.slice(0, KEPT_OF_LONG).toWellFormed()}… ${hash('sha256', JSON.stringify(key))}`;
 }

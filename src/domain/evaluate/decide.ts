@@ -1,8 +1,8 @@
 /** Decides what facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in any order. */
 import type { Alert } from '../alert/alert.ts';
-import { boundedKey } from '../alert/bounded-key.ts';
 import { type Fact, scopeOf } from '../alert/fact.ts';
 import { FaultBox } from '../alert/fault.ts';
+import { boundedKey } from '../alert/fingerprint.ts';
 import { alertLabels } from '../alert/labels.ts';
 import { type Change, resolve } from '../alert/lifecycle.ts';
 import { freeId, type Rule } from '../alert/rule.ts';

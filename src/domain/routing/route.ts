@@ -1,5 +1,5 @@
 import { type Labels, labelOf } from '../alert/alert.ts';
-import { boundedKey } from '../alert/bounded-key.ts';
+import { boundedKey } from '../alert/fingerprint.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 /** What the template of a route's label may use. */

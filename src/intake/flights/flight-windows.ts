@@ -16,9 +16,8 @@ import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Clock } from '../../time/clock.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
-import { type Core, coreOf } from './flight-core.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
-import { collect, type FlightRows, type Listed } from './flight-rows.ts';
+import { type Core, collect, coreOf, type FlightRows, type Listed } from './flight-rows.ts';
 
 const HOUR_MS = 3_600_000;
 

@@ -21,7 +21,7 @@ import { loadMuting } from '../../store/load-muting.ts';
 import { pausing } from '../../time/pause-after.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
-import { readFilter } from '../requests/read-filter.ts';
+import { readFilter } from '../requests/read-lists.ts';
 import { readSilence } from '../requests/silence-request.ts';
 import { select } from '../select-alerts.ts';
 import type { ApiOptions } from '../web-options.ts';
@@ -33,7 +33,6 @@ import {
   gettableAlert,
   gettableSilence,
 } from './alertmanager-json.ts';
-
 import { JsonInSlices } from './json-in-slices.ts';
 
 type Receiver = AlertingConfig['receivers'][number];

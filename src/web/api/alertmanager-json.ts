@@ -4,7 +4,7 @@
 
 import type { Labels } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
-import { matcherJson } from '../../domain/matchers/matcher-json.ts';
+import { matcherJson } from '../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../domain/muting/silence.ts';
 import { alertPath } from '../../http/page-path.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';

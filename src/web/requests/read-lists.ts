@@ -10,12 +10,15 @@ import {
   type NestOverview,
   STANDINGS,
 } from '../../store/bird-store.ts';
+import type { Filter } from '../../store/filter.ts';
 import { DELIVERY_STATES, type Delivery } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
+import { isZone } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
+import { parseDuration } from '../../time/duration.ts';
+import { parseWallTime } from '../../time/zone-format.ts';
 import type { StatusView } from '../status-view.ts';
-import { flag, limit, oneOf, readQuery } from './query.ts';
-import { readFilter } from './read-filter.ts';
+import { flag, instant, limit, oneOf, QueryError, readQuery } from './query.ts';
 
 export interface ListContext {
   /** The watched regions. */
@@ -143,4 +146,36 @@ function ofRegions<Query extends { readonly region?: string | undefined }>(
   { regions }: ListContext,
 ) {
   return { ...query, regions: region === undefined ? regions : [region] };
+}
+
+/**
+ * `zone` is the time zone of instants without an offset; UTC if it is not given.
+ *
+ * `regions` are the watched ones. Another region is refused, since it is more often a misspelling than a question
+ * about the past. Throws `usage` for invalid values.
+ */
+export function readFilter(
+  given: Partial<Record<FilterName, string>>,
+  regions: readonly string[],
+  nowUs: number,
+): Filter {
+  const { nest, bird, flight, name, severity, text } = given;
+  const { zone = 'UTC' } = given;
+  if (!isZone(zone)) throw new QueryError({ says: 'zone', name: 'zone' });
+  const sinceUs = readSince('since', given.since, zone, nowUs);
+  const untilUs = readSince('until', given.until, zone, nowUs);
+  if (sinceUs !== undefined && untilUs !== undefined && sinceUs >= untilUs) {
+    throw new QueryError({ says: 'order' });
+  }
+  const region = oneOf('region', given.region, regions);
+  return { region, nest, bird, flight, name, severity, text, sinceUs, untilUs };
+}
+
+/** An instant, possibly without its seconds or time of day, or a duration before now. */
+function readSince(name: string, value: string | undefined, zone: string, nowUs: number): number | undefined {
+  if (value === undefined) return undefined;
+  const ms = parseDuration(value);
+  // A duration too long to represent means the beginning of everything stored.
+  if (ms !== undefined) return Math.max(nowUs - ms * 1000, Number.MIN_SAFE_INTEGER);
+  return parseWallTime(value, zone) ?? instant(name, value);
 }

@@ -1,7 +1,11 @@
 /** Reads a silence that is to be created: Alertmanager's `postableSilence`, with our `recurrence` in addition. */
 import * as z from 'zod';
-import { createMatchers, type Matcher } from '../../domain/matchers/matcher.ts';
-import { type MatcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts';
+import {
+  createMatchers,
+  type Matcher,
+  type MatcherJson,
+  matcherParts,
+} from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
 import { LIMITS } from '../../limits.ts';

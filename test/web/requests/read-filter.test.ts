@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readFilter } from '../../../src/web/requests/read-filter.ts';
+import { readFilter } from '../../../src/web/requests/read-lists.ts';
 
 const NOW_US = Date.UTC(2026, 6, 2, 12) * 1000;
 const read = (given: Parameters<typeof readFilter>[0]) => readFilter(given, ['eu', 'us'], NOW_US);

@@ -1,8 +1,9 @@
+import type { Alert } from '../../../domain/alert/alert.ts';
 import type { ColumnValue, RowSource, Table, TableColumn, TableRow } from '../../copy/table-rows.ts';
+import { fromAlertBody } from '../../sql/alerted/alerts.ts';
 import { COPY_MARK } from '../migrate.ts';
 import type { Statements } from '../statements.ts';
 import { OWN_AFFAIRS } from '../tables.ts';
-import { FROM_BODY } from './from-body.ts';
 import { openSnapshot, type SnapshotOptions, shownPlace } from './postgres-snapshot.ts';
 
 /** How much of a table is held at a time: this many rows, or this many bytes. */
@@ -170,4 +171,39 @@ async function lastNumbers(
     if (row && row.last !== null) numbers.set(table.name, BigInt(row.last));
   }
   return numbers;
+}
+
+/**
+ * Computes the columns that only PostgreSQL has: they repeat parts of their row's body, because the server cannot
+ * read all JSON that a body may hold.
+ */
+
+interface FromBody {
+  readonly columns: readonly string[];
+  /** Reads the values of these columns. Throws for a body that nestwatch did not write. */
+  readonly read: (body: string) => readonly (string | number | null)[];
+  /** The values for an unreadable body, whose row is set aside when the store is opened. */
+  readonly unreadable: readonly ColumnValue[];
+}
+
+export const FROM_BODY: ReadonlyMap<string, FromBody> = new Map([
+  [
+    'alert',
+    {
+      columns: ['labels', 'flight_id', 'flight_started_us'],
+      read: (body) => fromAlertBody(JSON.parse(body) as Alert),
+      unreadable: ['{}', '', 0n],
+    },
+  ],
+]);
+
+/** The values of the columns of `table` that repeat its body; none for a table without such columns. */
+export function valuesFromBody(table: string, body: ColumnValue): readonly ColumnValue[] {
+  const fromBody = FROM_BODY.get(table);
+  if (!fromBody) return [];
+  try {
+    return fromBody.read(String(body)).map((value) => (typeof value === 'number' ? BigInt(value) : value));
+  } catch {
+    return fromBody.unreadable;
+  }
 }

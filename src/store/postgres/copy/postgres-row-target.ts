@@ -6,8 +6,15 @@ import { COPY_MARK, createSchema, tableNames } from '../migrate.ts';
 import type { PostgresPlace } from '../postgres-client.ts';
 import { Session } from '../session.ts';
 import { columnsOf, type Statements } from '../statements.ts';
-import { FROM_BODY, valuesFromBody } from './from-body.ts';
-import { parameterOf, rowsOf, type ServerTable, sequenceOf, tablesOf } from './postgres-row-source.ts';
+import {
+  FROM_BODY,
+  parameterOf,
+  rowsOf,
+  type ServerTable,
+  sequenceOf,
+  tablesOf,
+  valuesFromBody,
+} from './postgres-row-source.ts';
 import { PATIENCE, patient, shownPlace } from './postgres-snapshot.ts';
 
 /**

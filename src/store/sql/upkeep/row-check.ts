@@ -7,7 +7,7 @@
 import type { Fault } from '../../../domain/alert/fault.ts';
 import { DELIVERY_STATES } from '../../outbox-store.ts';
 import type { Sql } from '../sql.ts';
-import { firingAlerts } from '../watched/firing-alerts.ts';
+import { firingAlerts } from '../watched/bird-standing.ts';
 
 type Type = 'text' | 'number' | 'list' | 'object';
 type Shape = ReadonlyMap<string, Type>;

@@ -2,8 +2,8 @@ import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
 import { searchTerm } from '../../texts/search-term.ts';
 import type { WriteStore } from '../../write-store.ts';
-import { contains } from '../contains.ts';
 import type { Sql } from '../sql.ts';
+import { contains } from '../watched/conditions.ts';
 
 /** Writes examined for one page of a text search; takes about 40 ms at worst. */
 const MAX_LOOKED_INTO = 2_800;

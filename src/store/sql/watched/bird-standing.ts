@@ -6,7 +6,16 @@ import { birdOfScope } from '../../../domain/alert/fact.ts';
 import type { FlightRecord } from '../../flight-store.ts';
 import { decidesStanding, latestFlight } from '../../rows/flight-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
-import { firingAlerts } from './firing-alerts.ts';
+
+/** An SQL expression for how many alerts of a Bird fire; both arguments are expressions. */
+export function firingAlerts(region: string, birdId: string): string {
+  return `(SELECT count(*) FROM alert WHERE ${isFiringAlertOf(region, birdId)})`;
+}
+
+/** An SQL condition that an alert is about a Bird and fires. */
+export function isFiringAlertOf(region: string, birdId: string): string {
+  return `alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing'`;
+}
 
 const OF_STREAM =
   'stream.stream = given.stream AND bird.region = stream.region AND bird.bird_id = stream.bird_id';

@@ -2,7 +2,7 @@ import type { Clock } from '../../../time/clock.ts';
 import type { BirdRecord, InventoryStore, NestRecord } from '../../inventory-store.ts';
 import { foldedText } from '../../texts/search-term.ts';
 import { lastOfEach, namesOf, type RowStatement, type Sql, upsertRows } from '../sql.ts';
-import { firingAlerts } from './firing-alerts.ts';
+import { firingAlerts } from './bird-standing.ts';
 
 const PUT_MEMBERS = upsertRows(
   'nest_members',

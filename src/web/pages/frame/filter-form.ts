@@ -2,8 +2,8 @@
 import { html } from 'hono/html';
 import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { FILTERS, type FilterName } from '../../../operator/lists.ts';
+import { isZone } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { isZone } from '../../../text/zone-time.ts';
 import { MAX_VALUE_LENGTH } from '../../requests/query.ts';
 import type { Page } from './page.ts';
 import type { Html } from './page-frame.ts';

@@ -1,7 +1,7 @@
 /** What every page knows about its request. */
 import type { Context, MiddlewareHandler } from 'hono';
 import { getCookie } from 'hono/cookie';
-import { isZone } from '../../../text/zone-time.ts';
+import { isZone } from '../../../text/instant-words.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { ZONE_COOKIE } from './page-script.ts';
 import type { Words } from './words.ts';

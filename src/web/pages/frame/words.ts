@@ -6,8 +6,7 @@ import { sayNoAlert } from '../../../operator/no-alert.ts';
 import type { WriteRecord } from '../../../report.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
-import { ago, exactTime } from '../../../text/instant-words.ts';
-import { exactZoneTime } from '../../../text/zone-time.ts';
+import { ago, exactTime, exactZoneTime } from '../../../text/instant-words.ts';
 import { sayMistake } from '../../requests/query.ts';
 
 const REASONS = new Map([

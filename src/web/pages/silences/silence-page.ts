@@ -8,8 +8,8 @@ import { hidesFromUs, type Recurrences, type Silence } from '../../../domain/mut
 import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
 import { LIMITS } from '../../../limits.ts';
 import type { RoutedAlert } from '../../../operator/routed-alert.ts';
+import { isZone } from '../../../text/instant-words.ts';
 import { manyLines } from '../../../text/plain-text.ts';
-import { isZone } from '../../../text/zone-time.ts';
 import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
 import { parseInstant } from '../../../time/instant.ts';
 import { parseWallTime } from '../../../time/zone-format.ts';

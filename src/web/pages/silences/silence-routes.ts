@@ -6,7 +6,7 @@ import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-ale
 import type { Filter } from '../../../store/filter.ts';
 import { loadMuting } from '../../../store/load-muting.ts';
 import { readQuery, refuse } from '../../requests/query.ts';
-import { readFilter } from '../../requests/read-filter.ts';
+import { readFilter } from '../../requests/read-lists.ts';
 import { select } from '../../select-alerts.ts';
 import type { PagesOptions } from '../../web-options.ts';
 import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
