@@ -1,7 +1,7 @@
 /**
  * Warns of matchers and label names that can never match an alert or a forwarded event, which are usually typing
  * mistakes. Label names are a closed set, and so are the values of some labels. Matchers of rules have their own
- * check (`ineffective-rules.ts`).
+ * check (`warnings.ts`).
  */
 import type { Check } from '../document/check.ts';
 import { nearest } from '../document/nearest.ts';

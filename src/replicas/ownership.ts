@@ -40,10 +40,9 @@
  * - *Wakes* between replicas may be lost (`Wakes`). So every turn looks by itself, and a replica that notices that
  *   another one is gone takes care of whatever that one left without waking anybody.
  *
- *   membership.ts        how long this replica certainly remains a member
+ *   membership.ts        how long this replica certainly remains a member, and which are gone
  *   duty-runner.ts       the work on the duties that it owns
  *   shown-duties.ts      the state of all duties, for all to see
- *   removed-replicas.ts  which replicas are gone, and what they may have left
  *   takeover.ts          taking over what another replica owns but cannot reach
  *
  * A process that has its store to itself needs none of this: it owns everything, always (`part.ts`).

@@ -9,7 +9,7 @@
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  *
  * If no replica reaches the region, it stays with its reader and is asked less and less often. The duty of repeating is
- * taken over in the same way (`owned-repeating.ts`).
+ * taken over in the same way (`part.ts`).
  */
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 

@@ -25,7 +25,7 @@ interface ReadLabels extends Pick<Route, 'writeLabels'> {
 
 /**
  * The labels at a path, including inherited ones. A label in Go's template syntax is left out;
- * `alertmanager-keys.ts` warns of it.
+ * `../warnings.ts` warns of it.
  */
 export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels): ReadLabels {
   const labels = new Map(inherited);
