@@ -14,10 +14,7 @@ import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
-import { type ComparisonContext, compareBird, placeOf } from './compare-bird.ts';
-import { enteringNests, goneNests } from './compare-nests.ts';
-import { connectionsLostBefore } from './connections-lost-before.ts';
-import { endedUnwatched } from './ended-unwatched.ts';
+import { type ComparisonContext, compareBird, enteringNests, goneNests, placeOf } from './compare-listed.ts';
 import {
   InventoryReader,
   type InventoryReading,
@@ -28,6 +25,7 @@ import {
 import type { MemberBook } from './nest-members.ts';
 import { type NestGlobs, NestSelection } from './nest-selection.ts';
 import { Newcomers } from './newcomers.ts';
+import { connectionsLostBefore, endedUnwatched } from './unwatched-before.ts';
 
 interface InventoryOptions {
   readonly region: string;

@@ -1,5 +1,5 @@
 import type { Fact, Place } from '../../domain/alert/fact.ts';
-import { type BirdRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
+import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
 import type { SeenBird } from './inventory-reading.ts';
 
 export interface ComparisonContext {
@@ -10,7 +10,7 @@ export interface ComparisonContext {
   readonly readAtUs: number;
   /** Since when its events are news if it comes to be watched now (`newcomers.ts`). */
   readonly newsSinceUs: (wasExcluded: boolean) => number | undefined;
-  /** The severity of an alert about it that ended only because it was no longer watched (`ended-unwatched.ts`). */
+  /** The severity of an alert about it that ended only because it was no longer watched (`unwatched-before.ts`). */
   readonly endedUnwatched?: string | undefined;
 }
 
@@ -61,4 +61,21 @@ export function compareBird(
 
 export function placeOf(bird: BirdRecord, nest: string): Place {
   return { region: bird.region, nestId: bird.nestId, nest, birdId: bird.birdId, bird: bird.name };
+}
+
+type Nests = ReadonlyMap<string, NestRecord>;
+
+/** The listed Nests that come to be watched, or have another name. */
+export function enteringNests(known: Nests, listed: Nests): NestRecord[] {
+  return [...listed.values()].filter((nest) => {
+    const before = known.get(nest.nestId);
+    return !before?.present || before.name !== nest.name;
+  });
+}
+
+/** The known Nests that a complete list lacks, as no longer present. */
+export function goneNests(known: Nests, listed: Nests): NestRecord[] {
+  return [...known.values()]
+    .filter((nest) => nest.present && !listed.has(nest.nestId))
+    .map((nest) => ({ ...nest, present: false }));
 }
