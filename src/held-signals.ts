@@ -1,13 +1,19 @@
 /**
  * Holds signals that arrive before a command listens for them. By default Node would end the process at most of them,
  * and as the first process of a container it would never receive them. Here they are held from the process's first
- * moment on, and delivered when the command starts to listen. If nobody listens yet, a second SIGINT or SIGTERM does
- * end the process.
+ * moment on, and delivered when the command starts to listen. If nobody listens, a second SIGINT or SIGTERM does end the
+ * process.
  */
 import type { SignalName } from './process-io.ts';
 
 const HELD: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const ENDING: ReadonlySet<SignalName> = new Set(['SIGINT', 'SIGTERM']);
+
+/**
+ * A second one this soon is the same stroke: a terminal sends it to npm and to the process that npm runs, and npm passes
+ * its own on.
+ */
+const SAME_STROKE_MS = 500;
 
 /** The part of `process` that is needed. */
 interface SignalledProcess {
@@ -31,18 +37,22 @@ interface HeldSignals {
   holdOnly(names: readonly SignalName[]): void;
 }
 
-export function holdSignals(process: SignalledProcess): HeldSignals {
+/** `nowMs` reads a monotonic clock. */
+export function holdSignals(process: SignalledProcess, nowMs: () => number): HeldSignals {
   const listeners = new Map<SignalName, Set<() => void>>(HELD.map((name) => [name, new Set()]));
   const unheard = new Set<SignalName>();
-  let endings = 0;
+  let endedMs: number | undefined;
 
   const catchers = new Map(
     HELD.map((name) => [
       name,
       () => {
         const heard = listeners.get(name)!;
-        if (ENDING.has(name)) endings += 1;
-        if (heard.size === 0 && endings > 1 && ENDING.has(name)) process.exit(1);
+        if (ENDING.has(name)) {
+          const isFirst = endedMs === undefined;
+          endedMs ??= nowMs();
+          if (!isFirst && heard.size === 0 && nowMs() - endedMs >= SAME_STROKE_MS) process.exit(1);
+        }
         if (heard.size === 0) unheard.add(name);
         for (const listener of heard) listener();
       },

@@ -5,7 +5,7 @@ import { isSea } from 'node:sea';
 import { keepCompiled } from './compile-cache.ts';
 import { holdSignals } from './held-signals.ts';
 
-const signals = holdSignals(process);
+const signals = holdSignals(process, () => performance.now());
 // By default Node opens its debugger at this signal, on a port where every user of the machine could run code here.
 process.on('SIGUSR1', () => {});
 

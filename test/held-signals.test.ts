@@ -20,9 +20,13 @@ class FakeProcess extends EventEmitter {
 function open() {
   const process = new FakeProcess();
   const heard: string[] = [];
-  const { onSignal, holdOnly } = holdSignals(process);
+  let nowMs = 0;
+  const { onSignal, holdOnly } = holdSignals(process, () => nowMs);
   const hear = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR2') => onSignal(name, () => heard.push(name));
-  return { process, heard, hear, holdOnly, signal: (name: string) => process.kill(7, name) };
+  const pass = (ms: number) => {
+    nowMs += ms;
+  };
+  return { process, heard, hear, holdOnly, pass, signal: (name: string) => process.kill(7, name) };
 }
 
 describe('signals that arrive before a command listens', () => {
@@ -60,20 +64,35 @@ describe('signals that arrive before a command listens', () => {
   });
 
   test('the second request to end ends the process if nobody listens', () => {
-    const { process, signal } = open();
+    const { process, pass, signal } = open();
     signal('SIGTERM');
     expect(process.ended).toEqual([]);
+    pass(500);
+    signal('SIGINT');
+    expect(process.ended).toEqual([1]);
+  });
+
+  test('one that follows at once is the same stroke, which npm passes on', () => {
+    const { process, heard, hear, pass, signal } = open();
+    const stop = hear('SIGINT');
+    signal('SIGINT');
+    stop();
+    pass(499);
+    signal('SIGINT');
+    expect([heard, process.ended]).toEqual([['SIGINT'], []]);
+    pass(1);
     signal('SIGINT');
     expect(process.ended).toEqual([1]);
   });
 
   test('a listener decides about the second one', () => {
-    const { process, heard, hear, signal } = open();
+    const { process, heard, hear, pass, signal } = open();
     const stop = hear('SIGTERM');
     signal('SIGTERM');
     signal('SIGTERM');
     expect([heard, process.ended]).toEqual([['SIGTERM', 'SIGTERM'], []]);
     stop();
+    pass(1_000);
     signal('SIGTERM');
     expect(process.ended).toEqual([1]);
   });

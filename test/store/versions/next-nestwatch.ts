@@ -11,7 +11,7 @@ import { BROKEN_STEPS, ENDLESS_STEPS, NEXT_STEPS } from './next-steps.ts';
 
 const [version = '', command, ...args] = process.argv.slice(2);
 const steps = { next: NEXT_STEPS, endless: ENDLESS_STEPS, broken: BROKEN_STEPS }[version];
-const { onSignal, holdOnly } = holdSignals(process);
+const { onSignal, holdOnly } = holdSignals(process, () => performance.now());
 const edge: Edge = {
   clock: systemClock(),
   random: Math.random,
