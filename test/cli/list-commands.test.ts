@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NOW_US } from '../web/sample.ts';
-import { putBirds, putFlights } from '../web/sample-birds.ts';
+import { MINUTE_US, putBirds, putFlights } from '../web/sample-birds.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch } from './test-io.ts';
 
@@ -112,4 +112,22 @@ describe('flights', () => {
       expect(stdout).not.toContain('\u202e');
     }
   });
+});
+
+test.each(['flights', 'events'])('%s finds what is further back than one request searches', async (list) => {
+  const { run, ask, store } = await daemon();
+  const old = { id: 'old', status: 'failed', startedAtUs: NOW_US - 100 * MINUTE_US };
+  const message = 'x'.repeat(2 ** 20);
+  const many = Array.from({ length: 20 }, (_, index) => {
+    return { id: `long-${index}`, status: 'failed', startedAtUs: NOW_US - index, message };
+  });
+  await putFlights(store, { birdId: '2' }, [...many, { ...old, message: 'Needle' }]);
+  const [first] = Object.values((await ask(`/api/v1/${list}?text=needle`)).json as object);
+  expect(first).toEqual([]);
+
+  const { stdout, stderr } = await run(list, 'needle');
+  expect([stdout.match(/Needle/g), stderr]).toEqual([['Needle'], '']);
+  expect(JSON.parse((await run(list, 'needle', '--json')).stdout)[list]).toMatchObject([
+    { message: 'Needle' },
+  ]);
 });

@@ -21,9 +21,9 @@ interface List<Shape extends z.ZodType> {
   readonly none: string;
   /** Printed to stderr if there is a further page. */
   readonly more: string;
-  /** The default of `--limit`, where it is not the API's. */
-  readonly limit?: string;
 }
+
+const DEFAULT_LIMIT = '100';
 
 const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
 const MORE_ONES = 'There are more: give --limit or a filter.\n';
@@ -57,7 +57,6 @@ export const BIRDS = listOf({
   },
   none: 'No Birds.\n',
   more: MORE_ONES,
-  limit: '100',
 });
 
 export const FLIGHTS = listOf({
@@ -209,17 +208,29 @@ export function listText<Shape extends z.ZodType>(
   return items.length === 0 ? none : table(columns, items);
 }
 
+/** The API searches only so many per request: what is rare may be found only by a later one. */
 export async function readList<Shape extends z.ZodType>(
   edge: Edge,
-  { name, item, limit }: List<Shape>,
+  { name, item }: List<Shape>,
   args: readonly string[],
   options: ListOptions,
 ) {
   const query = filterArguments(args, name);
-  const most = options.limit ?? limit;
-  if (most !== undefined) query.set('limit', most);
-  const request = { method: 'GET', path: `/api/v1/${name}?${query}` } as const;
   const shape = z.object({ [name]: z.array(item), next: z.string().optional() });
-  const { json, data } = await daemonJson(edge, options, request, shape);
-  return { json, items: data[name] as z.output<Shape>[], next: data.next as string | undefined };
+  const limit = options.limit ?? DEFAULT_LIMIT;
+  query.set('limit', limit);
+  const items: z.output<Shape>[] = [];
+  const rawItems: unknown[] = [];
+  for (;;) {
+    const request = { method: 'GET', path: `/api/v1/${name}?${query}` } as const;
+    const { json, data } = await daemonJson(edge, options, request, shape);
+    const raw = json as Readonly<Record<string, readonly unknown[]>>;
+    items.push(...(data[name] as z.output<Shape>[]));
+    rawItems.push(...raw[name]!);
+    const next = data.next as string | undefined;
+    const missing = Number(limit) - items.length;
+    if (next === undefined || missing <= 0) return { json: { ...raw, [name]: rawItems }, items, next };
+    query.set('limit', String(missing));
+    query.set('cursor', next);
+  }
 }
