@@ -62,7 +62,7 @@ export const ERRORS = {
   cancelled: {
     retryable: false,
     exit: 1,
-    help: 'nestwatch was stopping; the work is continued after the next start.',
+    help: 'It was stopped before it was done: start it again.',
   },
   // Deliveries.
   rejected: {

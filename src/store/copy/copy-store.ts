@@ -47,7 +47,7 @@ export async function copyStore({ source, target, signal, show }: CopyStore): Pr
     show({ ...what, rows, allRows });
     // Signals are delivered between turns of the event loop.
     await new Promise((resolve) => setImmediate(resolve));
-    if (signal.aborted) throw new NestwatchError('cancelled', 'nothing of the copy is left');
+    if (signal.aborted) throw new NestwatchError('cancelled', 'nothing was copied');
   };
   for (const table of source.tables) {
     const columns = namesOf(table, ({ isComputed, isFromBody }) => !isComputed && !isFromBody);

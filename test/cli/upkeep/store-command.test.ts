@@ -1,9 +1,20 @@
-import { mkdtempSync, openSync, readFileSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs';
+import {
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, onTestFinished, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/program.ts';
 import { storeMigrate } from '../../../src/cli/upkeep/store-command.ts';
+import type { Edge } from '../../../src/process-io.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
@@ -94,6 +105,25 @@ test('a copy waits until no daemon uses the store, and restores a backup', async
   const restored = await open();
   expect(await restored.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }))).toHaveLength(1);
   await restored.close();
+});
+
+test('a copy that is interrupted says that nothing was copied, and to start it again', async () => {
+  const { at, stop } = await stored();
+  await stop();
+  const { edge, stderr } = createTestEdge();
+  const interrupted: Edge = {
+    ...edge,
+    onSignal(name, listener) {
+      if (name === 'SIGINT') queueMicrotask(listener);
+      return () => {};
+    },
+  };
+  const args = ['store', 'copy', `sqlite:${at('c.db')}`, '--config.file', at('n.yaml')];
+  expect(await runCommandLine(interrupted, args)).toBe(1);
+  expect(stderr()).toMatch(
+    /^nestwatch: nothing was copied\nIt was stopped before it was done: start it again\.\n$/m,
+  );
+  expect(existsSync(at('c.db'))).toBe(false);
 });
 
 test('a copy reports what it did, and its target may be named alone', async () => {
