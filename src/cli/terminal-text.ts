@@ -35,7 +35,7 @@ export function jsonText(json: unknown): string {
 }
 
 /** Control characters that JSON does not escape, and marks that change the writing direction. */
-const STEERING = /[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+const STEERING = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
 
 function escaped(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
