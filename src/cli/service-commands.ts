@@ -15,11 +15,13 @@ export function addRun({ program, edge, finish }: CommandLine): void {
     .addOption(
       new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
     )
-    .option(
-      '--config.auto-reload-interval <duration>',
-      'how often to check the file for changes and reload it; 0 to disable',
-      durationMs,
-      5_000,
+    .addOption(
+      new Option(
+        '--config.auto-reload-interval <duration>',
+        'how often to check the file for changes and reload it; 0 to disable',
+      )
+        .argParser(durationMs)
+        .default(5_000, '5s'),
     )
     .action(async (options: Record<string, string | number | boolean | undefined>) => {
       const { run } = await import('./commands/run-command.ts');

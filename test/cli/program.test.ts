@@ -37,6 +37,10 @@ describe('the command line', () => {
     expect(stdout).toContain(`Usage: nestwatch ${command}`);
   });
 
+  test('run --help gives the default as one would write it', async () => {
+    expect((await nestwatch(['run', '--help'])).stdout).toContain('(default: 5s)');
+  });
+
   test('--version prints the version, the revision if known, and Node', async () => {
     expect((await nestwatch(['--version'])).stdout).toBe(`nestwatch ${VERSION} (Node ${process.version})\n`);
     expect((await nestwatch(['--version'], { environment: { NESTWATCH_REVISION: 'abc' } })).stdout).toBe(
