@@ -54,6 +54,7 @@ describe('birds', () => {
     const { exit, stdout } = await run('birds', 'show', 'Translate blog');
     expect(exit).toBe(0);
     expect(stdout).toContain('Translate blog in eu / Marketing: alerting');
+    expect(stdout).toContain('status     active, first seen 2026-07-02 11:00:00 UTC, trigger event');
     expect(stdout).toContain('last 24 h  4 succeeded, 4 failed (50 % succeeded)');
     expect(stdout).toContain('durations  half within 4 min, 95 of 100 within 8 min');
     expect(stdout).toContain('cause      4 × Translation failed: the provider answered # …');

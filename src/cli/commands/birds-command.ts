@@ -71,7 +71,7 @@ function linesOf(data: Report): string[] {
   return [
     `${shown(data.bird || data.bird_id)} in ${shown([data.region, data.nest].filter(Boolean).join(' / '))}: ${data.standing}`,
     `id         ${shown(data.bird_id)}`,
-    `status     ${shown(data.status)} since ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
+    `status     ${shown(data.status)}, first seen ${shownTime(data.status_since)}, trigger ${shown(data.trigger_type)}`,
     ...(off ? [`off        ${eventLine(off)}`] : []),
     ...data.alerts.map((one) => {
       const at = one.state === 'firing' ? one.startsAt : one.endsAt;

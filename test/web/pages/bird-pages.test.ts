@@ -97,6 +97,7 @@ describe('/birds/{region}/{id}', () => {
     const { page } = await served();
     const { status, text, body } = await page('/birds/eu/148890');
     expect(status).toBe(200);
+    expect(text).toContain('active first seen 60 min ago');
     expect(text).toContain('24 h: 50 % of 8 Flights');
     expect(text).toContain('half within 4 min, 95 % within 8 min');
     expect(text).toContain('4 succeeded, 4 failed. Each bar is a Flight');

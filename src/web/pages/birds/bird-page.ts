@@ -71,7 +71,7 @@ function facts(page: Page, report: BirdReport): Html {
   const rows: [string, Html | string][] = [
     [
       words.birds.status,
-      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${words.birds.changed} ${ago(bird.statusSinceUs)}</span>`,
+      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${words.birds.firstSeen} ${ago(bird.statusSinceUs)}</span>`,
     ],
     ...(switchedOff
       ? [[words.birds.switchedOff, switchedOffWords(page, switchedOff)] as [string, Html]]

@@ -242,7 +242,7 @@ export const ENGLISH = {
     unknown: 'No such Bird is known',
     unknownLead: 'The service has not listed it within the time for which the store keeps history.',
     notListed: 'The service no longer lists it.',
-    changed: 'changed',
+    firstSeen: 'first seen',
     next: 'Next Flight',
     every: (duration: string): string => `about every ${duration}`,
     overdue: 'It was due then.',
