@@ -136,7 +136,7 @@ export const ERRORS = {
   disk_full: {
     retryable: true,
     exit: 1,
-    help: 'No space left for the store: free some. Reading then continues automatically.',
+    help: 'No space left for the store: free some. A daemon that runs then continues automatically.',
   },
   store_failed: {
     retryable: false,
