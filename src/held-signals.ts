@@ -10,8 +10,8 @@ const HELD: readonly SignalName[] = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
 const ENDING: ReadonlySet<SignalName> = new Set(['SIGINT', 'SIGTERM']);
 
 /**
- * A second one this soon is the same stroke: a terminal sends it to npm and to the process that npm runs, and npm passes
- * its own on.
+ * A second one this soon is the same stroke and is dropped: a terminal sends it to npm and to the process that npm runs,
+ * and npm passes its own on (where the shell between them is bash, as on macOS).
  */
 const SAME_STROKE_MS = 500;
 
@@ -51,7 +51,8 @@ export function holdSignals(process: SignalledProcess, nowMs: () => number): Hel
         if (ENDING.has(name)) {
           const isFirst = endedMs === undefined;
           endedMs ??= nowMs();
-          if (!isFirst && heard.size === 0 && nowMs() - endedMs >= SAME_STROKE_MS) process.exit(1);
+          if (!isFirst && nowMs() - endedMs < SAME_STROKE_MS) return;
+          if (!isFirst && heard.size === 0) process.exit(1);
         }
         if (heard.size === 0) unheard.add(name);
         for (const listener of heard) listener();
