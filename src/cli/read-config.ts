@@ -40,9 +40,9 @@ export interface ConfigFile {
   /**
    * Whether the file has other text than when it was last read, and had the same text at the previous check, so that
    * it is not read while it is being written. A missing file, as while a link is replaced, does not count as new; one
-   * that cannot be read does, so that this is reported.
+   * that cannot be read does, so that this is reported. Nothing else waits for a file on a mount that does not answer.
    */
-  isNew(): boolean;
+  isNew(): Promise<boolean>;
   /** Begins to read the files of all secrets again, so that even the first use of one for long has its present text. */
   readSecretsAgain(): void;
   /** The secrets of the configuration in use whose file could not be read again, by key, and why. */
@@ -80,10 +80,10 @@ export function openConfigFile(edge: Edge, file: string, readLater = readFileLat
       inUse = config;
       return config;
     },
-    isNew() {
+    async isNew() {
       let seen: string;
       try {
-        seen = readFile(file, MOST_CONFIG_BYTES);
+        seen = await readLater(file, MOST_CONFIG_BYTES);
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
         seen = whyUnreadable(error);

@@ -39,25 +39,37 @@ function opened() {
   return openConfigFile(createTestEdge().edge, at('n.yaml'));
 }
 
-test('a file that becomes a pipe, or too large, is read once more, which says so; one that is missing is waited for', () => {
+test('a file that becomes a pipe, or too large, is read once more, which says so; one that is missing is waited for', async () => {
   const file = opened();
   file.read();
-  const looks = () => [file.isNew(), file.isNew()];
-  expect(looks()).toEqual([false, false]);
+  const looks = async () => [await file.isNew(), await file.isNew()];
+  expect(await looks()).toEqual([false, false]);
   rmSync(at('n.yaml'));
-  expect(looks()).toEqual([false, false]);
+  expect(await looks()).toEqual([false, false]);
   for (const [make, why] of [
     [() => execFileSync('mkfifo', [at('new')]), 'is not a regular file'],
     [() => writeFileSync(at('new'), ' '.repeat(MOST_CONFIG_BYTES + 1)), 'is larger than 4 MiB'],
   ] as const) {
     make();
     renameSync(at('new'), at('n.yaml'));
-    expect(looks()).toEqual([false, true]);
+    expect(await looks()).toEqual([false, true]);
     expect(() => file.read()).toThrow(`the file ${why}`);
-    expect(looks()).toEqual([false, false]);
+    expect(await looks()).toEqual([false, false]);
   }
   writeFileSync(at('n.yaml'), CONFIG);
-  expect(looks()).toEqual([false, true]);
+  expect(await looks()).toEqual([false, true]);
+});
+
+test('nothing else waits while the file is on a mount that does not answer', async () => {
+  writeFileSync(at('n.yaml'), CONFIG);
+  writeFileSync(at('token'), 'first');
+  const hung = Promise.withResolvers<string>();
+  const file = openConfigFile(createTestEdge().edge, at('n.yaml'), () => hung.promise);
+  file.read();
+  const looked = file.isNew();
+  expect(await Promise.race([looked, 'not known yet'])).toBe('not known yet');
+  hung.resolve(`${CONFIG}# changed`);
+  expect([await looked, await file.isNew()]).toEqual([false, true]);
 });
 
 test('a secret whose file becomes a pipe keeps its last value, and says so until it can be read again', async () => {

@@ -123,7 +123,7 @@ async function reloadWhenNew(
   for (;;) {
     await sleep(clock, everyMs, signal);
     if (signal.aborted) return;
-    if (file.isNew()) await app.reload();
+    if ((await file.isNew()) && !signal.aborted) await app.reload();
   }
 }
 
