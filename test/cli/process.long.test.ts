@@ -253,6 +253,22 @@ describe('the process', () => {
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 
+  longStory('SIGTERM ends it although a file does not answer', async () => {
+    const cwd = tempFolder();
+    writeFileSync(join(cwd, 'nestwatch.yaml'), QUIET);
+    // Opening a pipe that nobody writes to takes a thread as a hung mount does.
+    execFileSync('mkfifo', [join(cwd, 'pipe')]);
+    writeFileSync(join(cwd, 'hung.mjs'), `void (await import('node:fs/promises')).open('pipe');`);
+    const child = start(['run'], { cwd, environment: { NODE_OPTIONS: '--import ./hung.mjs' } });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const log = readLines(child.stderr!);
+    await log.until('nestwatch has started');
+    const exited = once(child, 'exit');
+    child.kill('SIGTERM');
+    await log.until('nestwatch has stopped');
+    expect(await exited).toEqual([null, 'SIGTERM']);
+  });
+
   const followed = [
     ['SIGHUP', 'The configuration was read'],
     ['SIGUSR2', 'The level of the log has changed'],
