@@ -16,6 +16,8 @@ export const CONNECTION_BOUNDS = {
   requestTimeout: 60_000,
   keepAliveTimeout: 30_000,
   connectionsCheckingInterval: 5_000,
+  // A request without `Host` is answered like any other, not by Node itself (see `take-turns.ts`).
+  requireHostHeader: false,
 };
 
 /** Used if the system does not say how many files a process may open: the usual limit of a login shell. */

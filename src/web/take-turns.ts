@@ -2,7 +2,8 @@
  * Lets requests take turns with the watch, whatever their clients send at once. Node would parse and begin all requests
  * that came in one packet in one turn of the event loop, and there is room for more than a thousand. Here at most two
  * requests begin in each turn, and on each connection one is in progress. While others wait behind it (pipelining),
- * nothing more of the connection is read.
+ * nothing more of the connection is read. Node must answer no request by itself: once it has too many answers to write,
+ * it pauses the connection, and reading on would end the process.
  */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -52,6 +53,8 @@ export function takeTurns(
     behind.set(request.socket, []);
     enter([request, response]);
   });
+  // Of a request with an `Expect` that Node does not know; unheard, Node refuses it by itself.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response));
 
   // With TLS, requests come on the second.
   for (const opened of ['connection', 'secureConnection']) server.on(opened, readInSlices);

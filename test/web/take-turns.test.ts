@@ -4,6 +4,7 @@ import { type AddressInfo, connect, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
+import { CONNECTION_BOUNDS } from '../../src/web/connections.ts';
 import { takeTurns } from '../../src/web/take-turns.ts';
 import { serve } from './served.ts';
 
@@ -11,7 +12,7 @@ const isUrgent = ({ url }: IncomingMessage) => url === '/urgent';
 
 /** Connects to a server that takes turns. */
 async function connected(answer: RequestListener) {
-  const server = createServer();
+  const server = createServer(CONNECTION_BOUNDS);
   takeTurns(server, answer, isUrgent);
   let parsed = 0;
   server.on('request', () => {
@@ -57,6 +58,24 @@ test.each([0, 10_000])(
     expect(most).toBe(1);
   },
 );
+
+test.each([
+  ['an expectation that nobody knows', 'Host: x\r\nExpect: cake\r\n'],
+  ['no host', ''],
+])('requests with %s take turns as well', async (_, head) => {
+  let running = 0;
+  let most = 0;
+  const { socket } = await connected(async (_request, response) => {
+    running += 1;
+    most = Math.max(most, running);
+    await turnOfEventLoop();
+    running -= 1;
+    response.end('done');
+  });
+  socket.write(`GET / HTTP/1.1\r\n${head}\r\n`.repeat(1_400) + request('/last', LAST));
+  expect((await text(socket)).match(/done/g)).toHaveLength(1_401);
+  expect(most).toBe(1);
+});
 
 test('bodies arrive whole, in front of other requests, too', async () => {
   const { socket } = await connected(async (incoming, response) => {
