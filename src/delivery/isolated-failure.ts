@@ -108,6 +108,10 @@ export function createIsolatedFailures(): IsolatedFailures {
 function chanceOf({ attempts, before }: Failing, ended: Ended): number {
   const accepted = ended.accepted - before.accepted;
   const failed = ended.failed - before.failed - attempts;
-  // Laplace's rule of succession, since few attempts show little.
-  return ((failed + 1) / (accepted + failed + 2)) ** attempts;
+  // Laplace's rule of succession, since few attempts show little: each failure makes the next more probable.
+  let chance = 1;
+  for (let more = 0; more < attempts; more += 1) {
+    chance *= (failed + more + 1) / (accepted + failed + more + 2);
+  }
+  return chance;
 }

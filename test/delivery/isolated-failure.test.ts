@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
+import { createIsolatedFailures } from '../../src/delivery/isolated-failure.ts';
 import { createLearned } from '../../src/delivery/outbox.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
@@ -144,4 +145,26 @@ describe('a message that only this receiver does not accept', () => {
     expect(home.reported.filter(({ what }) => what === 'set_aside')).toEqual([]);
     expect(acceptedAtMs.size).toBeGreaterThan(250);
   });
+});
+
+test.each([
+  ['few others were tried, which says little', 6, false],
+  ['many others were accepted', 20, true],
+])('twelve failures in a row while %s', (_, others, isIsolated) => {
+  const failures = createIsolatedFailures();
+  const delivery = (id: string) => ({ id, receiver: 'ops', position: 0, attempts: 1 }) as Delivery;
+  const settled = { nextAttemptAtUs: 0, lastError: '' };
+  const said: unknown[] = [];
+  for (let attempt = 0; attempt < 12; attempt += 1) {
+    const nowUs = attempt * 60e6;
+    said.push(
+      failures.hear(delivery('poison'), { ...settled, id: 'poison', state: 'retry', failed: true }, nowUs),
+    );
+    for (let other = 0; other < others; other += 1) {
+      if (other % 11 !== attempt % 11) continue;
+      const id = `other ${attempt} ${other}`;
+      failures.hear(delivery(id), { ...settled, id, state: 'delivered' }, nowUs + 1);
+    }
+  }
+  expect(said.includes('isolated')).toBe(isIsolated);
 });
