@@ -21,7 +21,6 @@
 import { ClockRollback } from './alerting/clock-rollback.ts';
 import { configDigest, isSameSetting } from './config/same-setting.ts';
 import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
-import { isInVain, type Rounds } from './delivery/repeat-alerts.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import { createReadiness, type Readiness } from './health/readiness.ts';
@@ -109,12 +108,10 @@ export function createDaemon(given: DaemonParts): Daemon {
     health.hear(happening);
   }
   const parts = { ...given, report };
-  const rounds: Rounds = new Map();
   const part = createPart({
     ...parts,
     refused: () => health.refusedConfig(),
     configInForce: () => configInForce,
-    repeatsInVain: () => isInVain(rounds, clock.monotonicMs()),
   });
   const health = createHealth({
     config: () => setup.config,
@@ -148,7 +145,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     part,
     // Groups and deliveries whose instants were moved may be due now.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
-    rounds,
+    rounds: new Map(),
     learned: createLearned(),
   };
   let setup: Setup = parts;

@@ -58,7 +58,7 @@ export interface InForce {
   readonly watchFacts: () => readonly WatchFact[];
   readonly part: Part;
   readonly clockRollback: ClockRollback;
-  /** State of what is sent repeatedly: alerts to another Alertmanager, and the heartbeat. */
+  /** The rounds in which alerts are repeated to other Alertmanagers. */
   readonly rounds: Rounds;
   /** What was learned about the integrations that messages are sent to. */
   readonly learned: Learned;
@@ -194,13 +194,11 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
 /** Creates the heartbeat, if one is configured and there is a transport to the watchdog. */
 function createHeartbeatOf({ clock, report }: StageParts, { config, watchdog }: Setup, inForce: InForce) {
   if (!config.heartbeat || !watchdog) return undefined;
-  const { impairments, rounds } = inForce;
   return createHeartbeat({
     config: config.heartbeat,
-    impairments,
+    impairments: inForce.impairments,
     transport: watchdog,
     clock,
     report,
-    rounds,
   });
 }

@@ -10,7 +10,6 @@ import type { Report } from '../report.ts';
 import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
-import type { Rounds } from './repeat-alerts.ts';
 
 interface Heartbeat {
   /** Runs until `signal` aborts. */
@@ -28,18 +27,14 @@ interface HeartbeatOptions {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly report: Report;
-  /** Where it notes how many calls in a row failed. */
-  readonly rounds?: Rounds;
 }
 
 export const HEARTBEAT_TIMEOUT_MS = 10_000;
 
 const MAX_REASON_CODE_POINTS = 200;
-/** Its name in `rounds`. */
-const ROUND = 'the heartbeat';
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { config, impairments, transport, clock, report, rounds } = options;
+  const { config, impairments, transport, clock, report } = options;
 
   async function beat(): Promise<void> {
     const grave = (await impairments()).find(({ stopsHeartbeat }) => stopsHeartbeat);
@@ -47,11 +42,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       report({ what: 'heartbeat', outcome: 'silent', reason: grave.title, atUs: clock.nowUs() });
       return;
     }
-    const beganMs = clock.monotonicMs();
     const reason = await call();
     const outcome = reason === '' ? 'sent' : 'failed';
-    const failed = reason === '' ? 0 : (rounds?.get(ROUND)?.failed ?? 0) + 1;
-    rounds?.set(ROUND, { beganMs, failed });
     report({ what: 'heartbeat', outcome, reason, atUs: clock.nowUs() });
   }
 

@@ -22,16 +22,6 @@ const MOST_UNANSWERED = 3;
 /** After so many failed rounds in a row it is reported: the service resolves an alert after four. */
 const SAID_AFTER = 3;
 
-/** Of rounds longer ago than this, another replica may know more. */
-const LATELY_MS = 600_000;
-
-/** Whether repeats or the heartbeat are not being accepted now. */
-export function isInVain(rounds: Rounds, nowMs: number): boolean {
-  return [...rounds.values()].some(
-    ({ beganMs, failed }) => failed >= SAID_AFTER && nowMs - beganMs < LATELY_MS,
-  );
-}
-
 interface Repeating {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;

@@ -7,19 +7,17 @@
  */
 import { codeOf, isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { Lease, OwnershipView, Showing } from '../store/ownership-store.ts';
+import { type Lease, type OwnershipView, regionOf, type Showing } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Bell, type Clock, createBell } from '../time/clock.ts';
-import type { WantedDuty } from './plan-duties.ts';
 
 /** Work that one replica at a time does. */
-export interface DutyWork extends WantedDuty {
-  /** The region, if the work is to read one. */
-  readonly region?: string;
+export interface DutyWork {
+  readonly duty: string;
   /** Works until `signal` aborts; all that it writes goes through `store`. */
   run(signal: AbortSignal, store: Store): Promise<void>;
-  /** Its state for all replicas to see, and its weight. Asked while the work runs. */
-  show(): { readonly weight: number; readonly shown: string };
+  /** Its state for all replicas to see, if it has any. Asked while the work runs. */
+  show?(): string;
 }
 
 interface DutyRunnerOptions {
@@ -73,8 +71,8 @@ export class DutyRunner {
     this.#options.changed();
   }
 
-  wanted(): WantedDuty[] {
-    return [...this.#posts.values()].map(({ work }) => work);
+  wanted(): string[] {
+    return [...this.#posts.keys()];
   }
 
   isWanted(duty: string): boolean {
@@ -97,7 +95,7 @@ export class DutyRunner {
 
   /** The state of each duty that is worked on. */
   showings(): Showing[] {
-    return [...this.#working.values()].map(({ work, lease }) => ({ lease, ...work.show() }));
+    return [...this.#working.values()].map(({ work, lease }) => ({ lease, shown: work.show?.() ?? '' }));
   }
 
   /** Hands over a duty that this replica owns from now on. */
@@ -141,7 +139,7 @@ export class DutyRunner {
   async #work(work: DutyWork, lease: Lease, signal: AbortSignal): Promise<void> {
     const { store, clock, report, changed } = this.#options;
     const { duty } = lease;
-    const { region } = work;
+    const region = regionOf(duty);
     const ending = new AbortController();
     this.#working.set(duty, { work, lease, ending });
     report({ what: 'duty', duty, region, isOwned: true });

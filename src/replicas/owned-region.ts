@@ -40,12 +40,6 @@ interface OwnedRegionOptions {
   readonly report: Report;
 }
 
-/**
- * For this long, a region that was taken over is not given away for balance: it might go back to the replica that could
- * not reach it.
- */
-const KEPT_MS = 6 * 3_600_000;
-
 /** A rate that was reported longer ago is not used. Then the one kept for restarts is (`kept-rate.ts`). */
 const RATE_KEPT_US = 120e6;
 
@@ -54,7 +48,6 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   const { name } = setting.region;
   const duty = regionDuty(name);
   let own: WatchedRegion | undefined;
-  let keptUntilMs = Number.NEGATIVE_INFINITY;
   let parsed: { readonly text: string; readonly shown: ShownRegion } | undefined;
 
   /** What its last owner reported; undefined if that is nothing, or of another `SHAPE`. */
@@ -82,10 +75,8 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
 
   function show() {
     const snapshot = seen();
-    if (!own || !snapshot) return { weight: 0, shown: '' };
-    const streams = snapshot.feeds.reduce((sum, { polled }) => sum + polled, 0);
-    const flightsReadUs = Object.fromEntries(own.flightReads());
-    return { weight: 1 + streams, shown: JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs }) };
+    if (!own || !snapshot) return '';
+    return JSON.stringify({ shape: SHAPE, snapshot, flightsReadUs: Object.fromEntries(own.flightReads()) });
   }
 
   /**
@@ -113,9 +104,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   }
 
   async function takeOver({ epoch }: OwnerTrouble): Promise<void> {
-    if (!(await ownership.takeOver({ duty, epoch }))) return;
-    keptUntilMs = clock.monotonicMs() + KEPT_MS;
-    report({ what: 'relieves', region: name });
+    if (await ownership.takeOver({ duty, epoch })) report({ what: 'relieves', region: name });
   }
 
   const snapshot = () => seen() ?? shown()?.snapshot ?? notShown(setting);
@@ -133,10 +122,6 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
       await ownership.whileOwned(
         {
           duty,
-          region: name,
-          get isFixed() {
-            return clock.monotonicMs() < keptUntilMs;
-          },
           show,
           async run(owned, store) {
             const region = create(store, lateRate());

@@ -48,14 +48,13 @@
  * A process that has its store to itself needs none of this: it owns everything, always (`part.ts`).
  */
 import type { Report } from '../report.ts';
-import {
-  type ConfigInForce,
-  type Lease,
-  type OwnershipView,
-  type RefusedFile,
-  type ReplicaRecord,
-  regionOf,
-  type ShownDuty,
+import type {
+  ConfigInForce,
+  Lease,
+  OwnershipView,
+  RefusedFile,
+  ReplicaRecord,
+  ShownDuty,
 } from '../store/ownership-store.ts';
 import type { Sharing, Store, Transaction } from '../store/store.ts';
 import { type Bell, type Clock, createBell, type Random } from '../time/clock.ts';
@@ -87,7 +86,10 @@ export interface Ownership {
   whileOwned(work: DutyWork, signal: AbortSignal): Promise<void>;
   /** Whether this replica works on the duty now. */
   owns(duty: string): boolean;
-  /** Takes a duty from its owner, unless its lease is no longer this one. Resolves to whether it did. */
+  /**
+   * Takes a region from its owner, which cannot reach it, unless its lease is no longer this one. Resolves to whether it
+   * did.
+   */
   takeOver(from: Lease): Promise<boolean>;
   /** The state of a duty as its last owner reported it; undefined if none did. */
   shown(duty: string): ShownDuty | undefined;
@@ -192,7 +194,7 @@ class Member implements Ownership {
         owner: 0,
       };
       if (owner === 0) return undefined;
-      if (regionOf(from.duty) !== undefined) await ownership.relieve(owner);
+      await ownership.relieve(owner);
       await ownership.release(from);
       return ownership.take(from.duty, replica);
     });
@@ -303,15 +305,15 @@ class Member implements Ownership {
     const isHeldIdly = view.duties.some(
       ({ duty, owner }) => owner === this.#membership.replica && !this.#runner.isWorking(duty),
     );
-    const { take, give, seize } = this.#plan(view);
-    return isHeldIdly || take.length > 0 || give.length > 0 || seize.length > 0;
+    const { take, give } = this.#plan(view);
+    return isHeldIdly || take.length > 0 || give.length > 0;
   }
 
   async #decideAll(): Promise<void> {
     const { turns, wakes } = this.#options;
     const returned = this.#runner.returned();
     const missing = this.#removed.late();
-    const { view, taken, give, removed, seized } = await turns.transaction((tx) =>
+    const { view, taken, give, removed } = await turns.transaction((tx) =>
       this.#decide(tx, this.#membership.replica, returned, missing),
     );
     this.#runner.forget(returned);
@@ -320,7 +322,7 @@ class Member implements Ownership {
     this.#view = view;
     for (const lease of taken) this.#runner.hand(lease);
     for (const duty of give) this.#runner.end(duty);
-    if (returned.length > 0 || removed > 0 || seized > 0) wakes.ring('ownership');
+    if (returned.length > 0 || removed > 0) wakes.ring('ownership');
     if (missing.length > 0) this.#leftOver();
   }
 
@@ -343,27 +345,21 @@ class Member implements Ownership {
       ({ duty }) => (this.#runner.isWanted(duty) ? 'waiting' : 'unknown'),
     );
     for (const lease of unknown) await ownership.release(lease);
-    const { take, give, seize } = this.#plan(view);
+    const { take, give } = this.#plan(view);
     const taken: Lease[] = waiting.map(({ duty, epoch }) => ({ duty, epoch }));
     for (const duty of take) {
       const lease = await ownership.take(duty, replica);
       if (lease) taken.push(lease);
     }
-    for (const from of seize) {
-      await ownership.release(from);
-      const lease = await ownership.take(from.duty, replica);
-      if (lease) taken.push(lease);
-    }
-    return { view, taken, give, removed, seized: seize.length };
+    return { view, taken, give, removed };
   }
 
-  /** What this replica is to take, to give away, and to seize. */
+  /** What this replica is to take, and to give away. */
   #plan(view: OwnershipView): DutyPlan {
-    const { take, give, seize } = planDuties(this.#membership.replica, this.#runner.wanted(), view);
+    const { take, give } = planDuties(this.#membership.replica, this.#runner.wanted(), view);
     return {
       take: take.filter((duty) => !this.#runner.isWorking(duty)),
       give: give.filter((duty) => this.#runner.isLasting(duty)),
-      seize: seize.filter(({ duty }) => !this.#runner.isWorking(duty)),
     };
   }
 

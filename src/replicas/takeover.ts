@@ -8,12 +8,11 @@
  *            ▲                                   ▲                                 │
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  *
- * If no replica reaches the region, it stays with its reader and is asked less and less often. The duty of repeating is
- * taken over in the same way (`part.ts`).
+ * If no replica reaches the region, it stays with its reader and is asked less and less often.
  */
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 
-/** The trouble of another replica with a duty that it owns. */
+/** The trouble of another replica with a region that it owns. */
 export interface OwnerTrouble {
   /** Since when the owner has been failing. */
   readonly sinceUs: number;
@@ -29,11 +28,11 @@ interface TakeoverOptions {
   readonly random: Random;
   /** The owner's trouble; undefined if there is no owner or no trouble, or if this replica is the owner. */
   readonly trouble: () => OwnerTrouble | undefined;
-  /** Whether this replica can do the work: for a region, whether its service answers this replica. */
+  /** Whether the service answers this replica. */
   readonly reaches: (signal: AbortSignal) => Promise<boolean>;
   /** Called when the service has answered this replica once: its reader may try it at once. */
   readonly answered: () => void;
-  /** Takes the duty from that owner, unless another replica has done so. */
+  /** Takes the region from that owner, unless another replica has done so. */
   readonly takeOver: (from: OwnerTrouble) => Promise<void>;
 }
 
@@ -44,7 +43,7 @@ const SHOWN_WITHIN_US = 60_000_000;
 const LOOK_MS = 10_000;
 const LEAST_ASKED_MS = 30_000;
 const MOST_ASKED_MS = 300_000;
-/** A replica that took a duty over and lost it again does not take it sooner than this: the service may be at fault. */
+/** A replica that took a region over and lost it again does not take it sooner than this: the service may be at fault. */
 const TAKEN_AGAIN_MS = 600_000;
 
 /** Watches the owner until `signal` aborts. `failed` is called for unforeseen errors and for refusals of the store. */

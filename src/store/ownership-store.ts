@@ -92,8 +92,6 @@ export interface DutyRecord {
   readonly epoch: number;
   /** Since when it has had that owner, or none. */
   readonly sinceUs: number;
-  /** Its cost, relative to other duties; 0 until an owner has reported it. */
-  readonly weight: number;
 }
 
 /** What the owner of a duty shows. */
@@ -105,8 +103,6 @@ export interface Lease {
 /** What the owner of a duty reports about it. */
 export interface Showing {
   readonly lease: Lease;
-  /** Its cost, relative to other duties. */
-  readonly weight: number;
   /** Its state. */
   readonly shown: string;
 }
@@ -153,7 +149,7 @@ export interface OwnershipStore {
    * how much it was set back, perhaps because the store moved to another server. Some replica must own alerting.
    */
   noteClock(): Promise<number>;
-  /** Reports states and costs of duties to all replicas; ignores those whose lease has ended. */
+  /** Reports the states of duties to all replicas; ignores those whose lease has ended. */
   show(showings: readonly Showing[]): Promise<void>;
   /** The last reported state of each duty. */
   shown(): Promise<ShownDuty[]>;

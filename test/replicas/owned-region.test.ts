@@ -45,7 +45,7 @@ test('what a replica of another version shows is not taken for what this one wou
     return (await tx.ownership.take(regionDuty('eu'), other))!;
   });
   const shows = async (shown: unknown) => {
-    await store.transaction((tx) => tx.ownership.show([{ lease, weight: 1, shown: JSON.stringify(shown) }]));
+    await store.transaction((tx) => tx.ownership.show([{ lease, shown: JSON.stringify(shown) }]));
     await clock.advance(20_000);
     return region.snapshot();
   };

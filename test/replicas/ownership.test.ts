@@ -13,7 +13,7 @@ import { delivery, notification } from '../store/contract/sample-records.ts';
 import { turnsBy } from '../store/turns-by.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
-const DUTIES = ['a', 'b', 'c', 'd'];
+const DUTIES = ['region a', 'region b', 'region c', 'region d'];
 
 let clock: VirtualClock;
 let store: Store;
@@ -103,7 +103,7 @@ function begin(
     ownership.whileOwned(
       {
         duty,
-        show: () => ({ weight: 10, shown: `${duty} by ${name}` }),
+        show: () => `${duty} by ${name}`,
         async run(signal, own) {
           stores.set(duty, own);
           await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -300,7 +300,7 @@ describe('several replicas', () => {
     await secondsPass(1);
     const two = begin('two');
     await secondsPass(5);
-    const late = one.stores.get('a')!;
+    const late = one.stores.get('region a')!;
     await one.givesBack();
     await secondsPass(0.5);
     expect(two.owned()).toEqual(DUTIES);
@@ -315,7 +315,7 @@ describe('several replicas', () => {
     await secondsPass(1);
     const two = begin('two');
     await secondsPass(2);
-    const late = one.stores.get('a')!;
+    const late = one.stores.get('region a')!;
     isReached = false;
     await secondsPass(LEASE_MS / 1000 + 1);
     expect([one.owned(), two.owned()]).toEqual([[], DUTIES]);
@@ -391,16 +391,16 @@ describe('several replicas', () => {
     await secondsPass(1);
     const two = begin('two');
     await secondsPass(30);
-    expect(two.ownership.shown('a')?.shown).toBe('a by one');
+    expect(two.ownership.shown('region a')?.shown).toBe('region a by one');
     await Promise.all([one.ends(), two.ends()]);
   });
 
   test('leave to each what only it has configured', async () => {
-    const one = begin('one', { duties: ['a'] });
+    const one = begin('one', { duties: ['region a'] });
     await secondsPass(1);
-    const two = begin('two', { duties: ['b'] });
+    const two = begin('two', { duties: ['region b'] });
     await secondsPass(60);
-    expect([one.owned(), two.owned()]).toEqual([['a'], ['b']]);
+    expect([one.owned(), two.owned()]).toEqual([['region a'], ['region b']]);
     await Promise.all([one.ends(), two.ends()]);
   });
 });
@@ -416,13 +416,13 @@ test('a lease that was taken but answered too late is not lost', async () => {
       return value;
     },
   };
-  const one = begin('one', { duties: ['a'] });
+  const one = begin('one', { duties: ['region a'] });
   isAnswered = false;
   await secondsPass(1);
   expect(one.owned()).toEqual([]);
   isAnswered = true;
   await secondsPass(LEASE_MS / 1000 + 5);
-  expect(one.owned()).toEqual(['a']);
+  expect(one.owned()).toEqual(['region a']);
   await one.ends();
   store = inner;
 });

@@ -6,7 +6,6 @@ import { openReplicas } from './open-replicas.ts';
 const MINUTE_MS = 60_000;
 /** In these minutes nobody takes from another what that one can do, or what nobody could do better. */
 const CALM_MINUTES = amountOf('relief: minutes in which all stays where it is', 120, 20);
-const UNHEARD_HOURS = amountOf('relief: hours in which nobody is heard', 2, 1);
 
 type Replicas = Awaited<ReturnType<typeof openReplicas>>;
 
@@ -106,40 +105,6 @@ test.each(casesOf('relief: services that answer in part', answering, answering.s
     await endAll(two);
   },
 );
-
-longStory('repetitions are sent by one that is accepted', async () => {
-  const cutOff = new Set<string>();
-  const two = await openReplicas(['a', 'b'], (name, what) => what !== 'watchdog' || !cutOff.has(name));
-  // Watching a region without Birds is worth nothing.
-  const eu = two.worlds.get('eu')!;
-  eu.addBird(eu.addNest({ name: 'Sales' }).id, { name: 'Sort leads', triggerType: 'manual' });
-  await two.clock.advance(10 * MINUTE_MS);
-  const beats = (outcome: string) =>
-    two.heard.flatMap(({ name, one }) =>
-      one.what === 'heartbeat' && one.outcome === outcome ? [{ name, atUs: one.atUs }] : [],
-    );
-  const speaker = (await two.ownerOf('repeating'))!;
-  const other = speaker === 'a' ? 'b' : 'a';
-  expect(beats('sent').at(-1)).toMatchObject({ name: speaker });
-  cutOff.add(speaker);
-  await two.clock.advance(6 * MINUTE_MS);
-  expect(beats('sent').at(-1)).toMatchObject({ name: other });
-  await two.clock.advance(CALM_MINUTES * MINUTE_MS);
-  expect(await two.ownerOf('repeating')).toBe(other);
-  cutOff.add(other);
-  const silentFrom = two.heard.length;
-  await two.clock.advance(UNHEARD_HOURS * 60 * MINUTE_MS);
-  // Each of them takes it once an hour.
-  const moves = two.heard
-    .slice(silentFrom)
-    .filter(({ one }) => one.what === 'duty' && one.duty === 'repeating' && one.isOwned);
-  expect(moves.length).toBeGreaterThan(0);
-  expect(moves.length).toBeLessThanOrEqual(2 * UNHEARD_HOURS);
-  cutOff.clear();
-  await two.clock.advance(2 * MINUTE_MS);
-  expect(two.clock.nowUs() - beats('sent').at(-1)!.atUs).toBeLessThan(2 * MINUTE_MS * 1000);
-  await endAll(two);
-});
 
 test('a replica that cannot reach one region is given no other', async () => {
   let cutOff = '';

@@ -23,7 +23,7 @@ function examined(...replicas: Partial<ReplicaRecord>[]) {
       ...{ config: { digest: '', sinceUs: 0 }, relievedUs: 0, turnMs: 0, ...one },
     })),
     duties: [regionDuty('eu'), regionDuty('us'), ALERTING].map((duty) => ({
-      ...{ duty, owner: 1, epoch: 3, sinceUs: NOW_US, weight: 1 },
+      ...{ duty, owner: 1, epoch: 3, sinceUs: NOW_US },
     })),
   });
 }

@@ -18,7 +18,7 @@ function textsOf(engine: Sql['engine']) {
   const now = NOW_US[engine];
   /** Everything in one round trip. Each row is a replica, a duty, or the clock. */
   const viewOn = (replicas: string) =>
-    `SELECT ${now} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us, duty.weight
+    `SELECT ${now} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us
      FROM ${replicas} AS replica FULL JOIN duty ON false RIGHT JOIN (SELECT 1) AS clock ON true
      ORDER BY replica.replica, duty.duty`;
   const renewed = `UPDATE replica SET expires_us = ${now} + $2::bigint, leaving = $3, clock_ahead_us = $4,
@@ -43,8 +43,8 @@ function textsOf(engine: Sql['engine']) {
     check: `SELECT 1 FROM duty WHERE duty = $1 AND epoch = $2 AND owner <> 0 ${engine === 'postgres' ? 'FOR SHARE' : ''}`,
     removeExpired: REMOVE_EXPIRED[engine],
     show: {
-      columns: 'name text, epoch bigint, weight float8, shown text',
-      text: (given) => `UPDATE duty SET weight = given.weight, shown = given.shown, shown_us = ${now}
+      columns: 'name text, epoch bigint, shown text',
+      text: (given) => `UPDATE duty SET shown = given.shown, shown_us = ${now}
         FROM ${given} WHERE duty.duty = given.name AND duty.epoch = given.epoch AND duty.owner <> 0`,
     } satisfies RowStatement,
   };
@@ -90,7 +90,6 @@ interface ViewRow {
   readonly owner: number;
   readonly epoch: number;
   readonly since_us: number;
-  readonly weight: number;
 }
 
 interface ClockRow {
@@ -169,7 +168,7 @@ export function createOwnership(sql: Sql): OwnershipStore {
     async show(showings) {
       await sql.write(
         texts.show,
-        showings.map(({ lease, weight, shown }) => [lease.duty, lease.epoch, weight, shown]),
+        showings.map(({ lease, shown }) => [lease.duty, lease.epoch, shown]),
       );
     },
     shown: () =>
@@ -185,8 +184,8 @@ function viewOf(rows: readonly ViewRow[]): OwnershipView {
     replicas: withUniqueNames(
       rows.flatMap((row) => (row.replica === null ? [] : [replicaOf(row, row.replica)])),
     ),
-    duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
-      duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
+    duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs }) =>
+      duty === null ? [] : [{ duty, owner, epoch, sinceUs }],
     ),
   };
 }
