@@ -55,7 +55,7 @@ const CASES: readonly Case[] = [
 /** What the Flights and notifications of these worlds fire. All other kinds are about the watch. */
 const OF_THE_SERVICE: ReadonlySet<string> = new Set(['FlightFailed', 'FlightStuck', 'ServiceNotification']);
 
-const HOURS = 2;
+const HOURS = 1;
 const FIRST_READING_MINUTES = 3;
 /** While everything is read for the first time, and then proven complete. */
 const OF_A_START: ReadonlySet<string> = new Set(['first_pass', 'feed_unproven']);

@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
-import { casesOf } from '../cases.ts';
+import { casesOf, spread } from '../cases.ts';
 import { type Cast, MAIL_STORIES, type MailStory, setTheScene } from './mails/mail-stories.ts';
 import { type DigestMail, type Mail, openStage } from './stage.ts';
 
@@ -88,7 +88,11 @@ const inTheMiddle = restarts.filter(
   ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
 );
 const chosen = Map.groupBy(
-  casesOf('mails: restarts between the steps of stories', restarts, inTheMiddle),
+  casesOf(
+    'mails: restarts between the steps of stories',
+    [...new Set([...spread(restarts, 60), ...inTheMiddle])],
+    inTheMiddle,
+  ),
   ({ story }) => story,
 );
 

@@ -291,7 +291,7 @@ function toldTwice({ received }: Desk): string[] {
   return events.filter((one, at) => events.indexOf(one) !== at).map((one) => `${one} twice`);
 }
 
-const STORIES = amountOf('stories of changing routes, of each sort', 60, 1);
+const STORIES = amountOf('stories of changing routes, of each sort', 20, 1);
 
 const C_INHIBITS_A = {
   sourceMatchers: parseMatchers('bird="C"'),
