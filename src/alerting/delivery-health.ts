@@ -1,5 +1,4 @@
-import { atPosition } from '../channels/integration-identity.ts';
-import { integrationName, sameKind } from '../channels/integration-name.ts';
+import { atPosition, integrationName, sameKind } from '../channels/integration-identity.ts';
 import type { Integration } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';

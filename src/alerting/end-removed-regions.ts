@@ -1,7 +1,7 @@
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { isOfNoRegion } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { endAtOnce } from '../domain/evaluate/end-at-once.ts';
+import { endAtOnce } from '../domain/evaluate/resolve-by-hand.ts';
 import type { Happening } from '../report.ts';
 import { writeDecision } from '../store/change-alerts.ts';
 import { type OwnershipView, regionOf } from '../store/ownership-store.ts';

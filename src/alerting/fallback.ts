@@ -1,5 +1,4 @@
-import { integrationAt } from '../channels/integration-identity.ts';
-import { integrationName } from '../channels/integration-name.ts';
+import { integrationAt, integrationName } from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';

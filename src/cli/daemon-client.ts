@@ -4,10 +4,14 @@ import { guessListen, loadWebConfig } from '../config/load-web-config.ts';
 import { SCOPES, type Scope } from '../config/sections/access-section.ts';
 import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { DaemonError, NestwatchError } from '../errors.ts';
-import { formatHostPort, type HostPort } from '../http/host-port.ts';
 import type { TlsSettings } from '../http/http-settings.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';
-import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
+import {
+  formatHostPort,
+  type HostPort,
+  mistakeInBaseUrl,
+  withoutTrailingSlash,
+} from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
 import { type Secret, withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';

@@ -1,7 +1,7 @@
 import { ConfigDocument } from '../document/document.ts';
 import { ConfigError } from '../document/problem.ts';
 import { MOST_CONFIG_BYTES } from '../document/read-file.ts';
-import { type HostPort, parseHostPort } from '../http/host-port.ts';
+import { type HostPort, parseHostPort } from '../http/web-address.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
 import { DEFAULT_LISTEN, readWeb, type WebConfig } from './sections/web-section.ts';
 

@@ -1,7 +1,6 @@
 /** Shows the message of a delivery to people, and makes the deliveries that test a receiver. */
 
-import { atPosition, identitiesOf, positioned } from '../channels/integration-identity.ts';
-import { integrationName } from '../channels/integration-name.ts';
+import { atPosition, identitiesOf, integrationName, positioned } from '../channels/integration-identity.ts';
 import type { Receiver } from '../channels/receiver.ts';
 import { channelOf } from '../channels/registry.ts';
 import { sampleNotification } from '../channels/sample.ts';

@@ -1,6 +1,5 @@
 /** Reads from the store what bears on the health of the watch, so that a restart forgets none of it. */
-import { atPosition, positioned } from '../channels/integration-identity.ts';
-import { integrationName } from '../channels/integration-name.ts';
+import { atPosition, integrationName, positioned } from '../channels/integration-identity.ts';
 import { takesAlerts, traitsOf } from '../channels/traits.ts';
 import type { Config } from '../config/config.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';

@@ -1,15 +1,24 @@
 /**
  * A region that replicas share: this replica reads it while it owns its duty. All replicas know its state: the owner
  * reports that to the store every few seconds, and the others answer from the report. The report also tells them
- * whether the owner reaches the region (`takeover.ts`).
+ * whether the owner reaches the region.
+ *
+ * A region is taken over from a replica that cannot reach it. Each replica has its own network, resolver and secret
+ * files, so a region may be unreachable for its reader alone, and stay so. If the reader reports such trouble for a
+ * while, this replica asks the service too. If the service answers twice, and the reader has reported in between that it
+ * still gets no answer, this replica takes the region over. If no replica reaches it, it stays with its reader and is
+ * asked less and less often.
+ *
+ *   reached by its reader ──trouble lasts──► asked now and then ──answers──► asked once more ──answers──► taken over
+ *            ▲                                   ▲                                 │
+ *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
 import type { Report } from '../report.ts';
 import { regionDuty } from '../store/ownership-store.ts';
 import type { Store, Wakes } from '../store/store.ts';
-import type { Clock, Random } from '../time/clock.ts';
+import { type Clock, type Random, sleep } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
-import { type OwnerTrouble, watchOwner } from './takeover.ts';
 
 type Snapshot = ReturnType<WatchedRegion['snapshot']>;
 
@@ -39,6 +48,16 @@ interface OwnedRegionOptions {
   readonly random: Random;
   readonly report: Report;
 }
+
+/** Most outages of a service are over by then. */
+const LASTS_US = 45_000_000;
+/** An owner that has not reported for this long has died, which is noticed elsewhere. */
+const SHOWN_WITHIN_US = 60_000_000;
+const LOOK_MS = 10_000;
+const LEAST_ASKED_MS = 30_000;
+const MOST_ASKED_MS = 300_000;
+/** A replica that took a region over and lost it again does not take it sooner than this: the service may be at fault. */
+const TAKEN_AGAIN_MS = 600_000;
 
 /** A rate that was reported longer ago is not used. Then the one kept for restarts is (`kept-rate.ts`). */
 const RATE_KEPT_US = 120e6;
@@ -92,19 +111,59 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   }
 
   /** The trouble that another replica, which reads it, has with its service; undefined if there is none. */
-  function trouble(): OwnerTrouble | undefined {
+  function trouble() {
     const { nowUs = 0, duties = [] } = ownership.view() ?? {};
     const owned = duties.find((one) => one.duty === duty);
     const { shownUs = 0 } = ownership.shown(duty) ?? {};
     const now = shown()?.snapshot;
     if (!now || !owned || owned.owner === 0 || ownership.owns(duty)) return undefined;
     if (now.health.health === 'up' && !now.unlisted) return undefined;
-    const troubleUs = now.health.health === 'up' ? now.beganUs : now.health.sinceUs;
-    return { sinceUs: Math.max(troubleUs, owned.sinceUs), shownUs, nowUs, epoch: owned.epoch };
+    const sinceUs = Math.max(now.health.health === 'up' ? now.beganUs : now.health.sinceUs, owned.sinceUs);
+    if (nowUs - sinceUs < LASTS_US || nowUs - shownUs > SHOWN_WITHIN_US) return undefined;
+    return { shownUs, nowUs, epoch: owned.epoch };
   }
 
-  async function takeOver({ epoch }: OwnerTrouble): Promise<void> {
-    if (await ownership.takeOver({ duty, epoch })) report({ what: 'relieves', region: name });
+  /** When the service answered this replica, by the store's clock; undefined if it did not the last time. */
+  let answeredUs: number | undefined;
+  let askEveryMs = LEAST_ASKED_MS;
+  let askedMs = Number.NEGATIVE_INFINITY;
+  let takenMs = Number.NEGATIVE_INFINITY;
+
+  async function lookAtOwner(signal: AbortSignal): Promise<void> {
+    const now = trouble();
+    if (!now) {
+      answeredUs = undefined;
+      askEveryMs = LEAST_ASKED_MS;
+      return;
+    }
+    if (clock.monotonicMs() - takenMs < TAKEN_AGAIN_MS) return;
+    // A report from before that answer says nothing about the time after it.
+    if (answeredUs !== undefined && now.shownUs <= answeredUs) return;
+    if (answeredUs === undefined && clock.monotonicMs() - askedMs < askEveryMs) return;
+    askedMs = clock.monotonicMs();
+    const isAnswered = await reaches(signal);
+    if (signal.aborted) return;
+    const isSecond = answeredUs !== undefined;
+    answeredUs = isAnswered && !isSecond ? now.nowUs : undefined;
+    if (!isAnswered) askEveryMs = Math.min(2 * askEveryMs, MOST_ASKED_MS);
+    // Its reader may try it at once.
+    else if (!isSecond) wakes.ring(`probe ${name}`);
+    else if (trouble()?.epoch === now.epoch) {
+      takenMs = clock.monotonicMs();
+      if (await ownership.takeOver({ duty, epoch: now.epoch })) report({ what: 'relieves', region: name });
+    }
+  }
+
+  async function watchOwner(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(clock, LOOK_MS * (0.5 + random()), signal);
+      if (signal.aborted) return;
+      try {
+        await lookAtOwner(signal);
+      } catch (error) {
+        report({ what: 'trouble', stage: 'store', region: name, error });
+      }
+    }
   }
 
   const snapshot = () => seen() ?? shown()?.snapshot ?? notShown(setting);
@@ -113,12 +172,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
     name,
     setting,
     async run(signal) {
-      const failed = (error: unknown) => report({ what: 'trouble', stage: 'store', region: name, error });
-      const watching = watchOwner(
-        { clock, random, trouble, reaches, answered: () => wakes.ring(`probe ${name}`), takeOver },
-        signal,
-        failed,
-      );
+      const watching = watchOwner(signal);
       await ownership.whileOwned(
         {
           duty,

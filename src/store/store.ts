@@ -7,6 +7,11 @@
  * (`tx.events`, `tx.alerts`, …) is described in its own file. Every store passes `test/store/contract.ts` unchanged.
  */
 
+import type { Event } from '../domain/alert/event.ts';
+import type { ReceiverPace } from '../domain/grouping/throttle.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import type { Suppression } from '../domain/muting/suppression.ts';
+import type { WriteRecord } from '../report.ts';
 import type { StoreClock } from '../time/store-clock.ts';
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
@@ -15,18 +20,13 @@ import type { DigestStore } from './digest-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { FaultStore, TroublesStore } from './fault-store.ts';
 import type { FlightStore } from './flight-store.ts';
-import type { ForwardStore } from './forward-store.ts';
 import type { GroupStore } from './group-store.ts';
 import type { InventoryStore } from './inventory-store.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import type { OverdueStore } from './overdue-store.ts';
 import type { OwnershipStore } from './ownership-store.ts';
-import type { ReceiverStore } from './receiver-store.ts';
-import type { SilenceStore } from './silence-store.ts';
 import type { StreamStore } from './stream-store.ts';
-import type { SuppressionStore } from './suppression-store.ts';
 import type { UpkeepStore } from './upkeep-store.ts';
-import type { WriteStore } from './write-store.ts';
 
 export interface Store {
   /**
@@ -130,4 +130,67 @@ export interface Transaction {
   attempt<T>(part: () => Promise<T>): Promise<Attempted<T>>;
   /** Lets the process do other things during a long transaction, which then continues. */
   pause(): Promise<void>;
+}
+
+/** Stores how much each throttled receiver was sent recently. */
+export interface ReceiverStore {
+  /** An empty pace if nothing is known of the receiver. */
+  pace(receiver: string): Promise<ReceiverPace>;
+  putPace(pace: ReceiverPace): Promise<void>;
+}
+
+export interface SilenceStore {
+  /** Silences that end after this instant, or by default all that are kept; those that end first come first. */
+  list(endsAfterUs?: number): Promise<Silence[]>;
+  put(silences: readonly Silence[]): Promise<void>;
+  delete(ids: readonly string[]): Promise<void>;
+}
+
+/**
+ * Stores suppressions: which events of an alert a receiver is not notified of, and why. They are stored with their
+ * events, so that they outlive the alert.
+ */
+
+export interface SuppressionStore {
+  /** Stores suppressions with the events that they concern. Their alerts must be in the store. */
+  add(suppressions: readonly Suppression[]): Promise<void>;
+  /** The suppressions of an alert, in order of time, even if the alert itself was deleted. */
+  ofAlert(alertId: string): Promise<Suppression[]>;
+  /** The suppressions that concern an event, by its key. */
+  ofEvent(key: string): Promise<Suppression[]>;
+}
+
+/** An event that waits to be forwarded to a receiver, in commit order. */
+interface ForwardedEvent {
+  readonly receiver: string;
+  readonly event: Event;
+}
+
+export interface ForwardStore {
+  queue(events: readonly ForwardedEvent[]): Promise<void>;
+  /** Receivers with waiting events. */
+  receivers(): Promise<string[]>;
+  /** Takes the oldest `limit` events from a receiver's queue; they are removed when the transaction commits. */
+  take(receiver: string, limit: number): Promise<Event[]>;
+}
+
+export interface WriteStore {
+  /** Adds a record; beyond `LIMITS.kept_writes` the oldest are deleted. */
+  add(write: WriteRecord): Promise<void>;
+  /** Newest first. */
+  page(query: WriteQuery): Promise<{ readonly writes: readonly WriteRecord[]; readonly next?: string }>;
+}
+
+/** All given conditions must match. */
+export interface WriteQuery {
+  /** A person's or token's whole name. */
+  readonly who?: string | undefined;
+  /** A part of the request, in any case. */
+  readonly text?: string | undefined;
+  readonly sinceUs?: number | undefined;
+  /** Exclusive. */
+  readonly untilUs?: number | undefined;
+  /** Where the previous page ended; an invalid cursor reads as the beginning. */
+  readonly cursor?: string | undefined;
+  readonly limit: number;
 }

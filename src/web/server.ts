@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type Server } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
+import type { Server as TlsServer } from 'node:tls';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { WebConfig } from '../config/sections/web-section.ts';
@@ -10,7 +11,6 @@ import type { ServerTls } from '../http/http-settings.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import { HEALTH_PATHS, keepHealth } from './answer-health.ts';
-import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
 import { createPush, type Push } from './push.ts';
 import { createApp, createOpeningApp } from './routes.ts';
@@ -156,4 +156,36 @@ function listenError({ host, port }: WebConfig, error: unknown): NestwatchError 
         ? 'this user may not listen there'
         : `the address cannot be used (${String(code)})`;
   return new NestwatchError('port_in_use', `Cannot listen on ${host}:${port}: ${why}.`, { cause: error });
+}
+
+interface CertificateOptions {
+  readonly cert: string;
+  readonly key: string;
+  readonly minVersion?: NonNullable<ServerTls['minVersion']>;
+}
+
+/** The server's options. This reads the files. */
+function certificateOf({ cert, key, minVersion }: ServerTls): CertificateOptions {
+  return { cert: cert.reveal(), key: key.reveal(), ...(minVersion && { minVersion }) };
+}
+
+/**
+ * Compares the files at each new connection, before its handshake. While only one of them has been replaced they do
+ * not match; then the previous certificate stays in use until they do.
+ */
+function watchCertificate(server: Server, tls: () => ServerTls, report: Report): void {
+  let used = JSON.stringify(certificateOf(tls()));
+  let refused = '';
+  server.prependListener('connection', () => {
+    const options = certificateOf(tls());
+    const found = JSON.stringify(options);
+    if (found === used || found === refused) return;
+    try {
+      (server as unknown as TlsServer).setSecureContext(options);
+      used = found;
+    } catch (error) {
+      refused = found;
+      report({ what: 'trouble', stage: 'web', error });
+    }
+  });
 }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { inspectRegion } from '../../src/cli/inspect-region.ts';
-import { readEveryMs } from '../../src/config/reading-interval.ts';
+import { inspectRegion, readEveryMs } from '../../src/cli/inspect-region.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 
 const POLL = { intervalMs: 30_000, maxIntervalMs: 300_000 };

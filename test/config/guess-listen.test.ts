@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { guessListen } from '../../src/config/load-web-config.ts';
-import { formatHostPort } from '../../src/http/host-port.ts';
+import { formatHostPort } from '../../src/http/web-address.ts';
 
 const DEFAULT = '127.0.0.1:9465';
 

@@ -1,8 +1,8 @@
 /** The files, and parts of files, whose content comes from the code: `npm run docs` writes them. */
 import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
+import { readEveryMs } from '../../src/cli/inspect-region.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
-import { readEveryMs } from '../../src/config/reading-interval.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { IMPAIRMENTS } from '../../src/health/impairment.ts';

@@ -16,7 +16,7 @@ import type { Happening } from '../../src/report.ts';
 import { loadMuting } from '../../src/store/load-muting.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
-import { readEntries } from '../../src/web/pages/alerts/alerts-view.ts';
+import { readEntries } from '../../src/web/pages/alerts/alerts-page.ts';
 import { readPageView } from '../../src/web/pages/overview.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock } from '../virtual-clock.ts';

@@ -1,5 +1,5 @@
 import { memberRecipients } from '../../domain/grouping/member-recipients.ts';
-import { formatHostPort } from '../../http/host-port.ts';
+import { formatHostPort } from '../../http/web-address.ts';
 import type { Channel } from '../channel.ts';
 import { type EmailIntegration, emailGlobalShape, emailReader, emailShape } from './email-config.ts';
 import { mailMessage } from './mail-message.ts';

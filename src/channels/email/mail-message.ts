@@ -5,8 +5,7 @@ import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts'
 import { escapeHtml } from '../message/encode.ts';
 import type { EventLine } from '../message/event-line.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
-import { type ClusterWriter, fittingClusters } from '../message/fitting-clusters.ts';
-import { fittingNotices, fittingView } from '../message/fitting-view.ts';
+import { type ClusterWriter, fittingClusters, fittingNotices, fittingView } from '../message/fitting-view.ts';
 import { historyLine } from '../message/flight-history.ts';
 import type { EachAlert } from '../message/frame/each-alert.ts';
 import type { MailView } from '../message/message-view.ts';

@@ -11,6 +11,7 @@ import { leftOutWords } from '../../domain/grouping/member-recipients.ts';
 import type { DigestNotification, LeftOut } from '../../domain/grouping/notification.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
+import type { Clock } from '../../time/clock.ts';
 import {
   type Attempt,
   type ChannelOptions,
@@ -21,7 +22,6 @@ import {
 import type { Readable } from '../message/digest-view.ts';
 import type { EmailIntegration } from './email-config.ts';
 import { mailMessage } from './mail-message.ts';
-import { createSlowIntegrations } from './slow-integrations.ts';
 import { createPools, type Mail, NO_SMTPUTF8, needsSmtpUtf8 } from './smtp.ts';
 
 /** For a whole try, including the wait for a connection: a server that trickles bytes must not hold one for ever. */
@@ -269,4 +269,48 @@ function ownThread({ id }: DigestNotification) {
 
 function digest(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}
+
+/**
+ * Knows which integrations' mails are slow, for example because the server examines one recipient for a minute. All
+ * integrations with the same login share a few connections. One that holds each of them for long would make the others
+ * wait again and again. So an integration whose mail was slow uses other connections until one of its mails is quick.
+ */
+
+/** A mail takes a fraction of a second, or some seconds if the server examines it. */
+const SLOW_MS = 10_000;
+
+interface SlowIntegrations {
+  /** Tracks a mail that is to be sent. */
+  of(attempt: Pick<Attempt, 'receiver' | 'position'>): {
+    /** Whether its integration's last mail was slow, or one that is under way is. */
+    readonly isSlow: boolean;
+    /** A connection has taken it. The wait for that says nothing about the integration. */
+    begin(): void;
+    /** The try has ended, with whatever outcome. */
+    end(): void;
+  };
+}
+
+function createSlowIntegrations(clock: Clock): SlowIntegrations {
+  const slow = new Set<string>();
+  return {
+    of({ receiver, position }) {
+      const key = JSON.stringify([receiver, position]);
+      let cancel: (() => void) | undefined;
+      let beganMs: number | undefined;
+      return {
+        isSlow: slow.has(key),
+        begin() {
+          cancel?.();
+          beganMs = clock.monotonicMs();
+          cancel = clock.setTimer(SLOW_MS, () => slow.add(key));
+        },
+        end() {
+          cancel?.();
+          if (beganMs !== undefined && clock.monotonicMs() - beganMs < SLOW_MS) slow.delete(key);
+        },
+      };
+    },
+  };
 }

@@ -1,8 +1,15 @@
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
-import { eventNoun, hasOwnDescription, isNoRecovery, stateWords } from './alert-words.ts';
+import {
+  commonLabels,
+  eventNoun,
+  hasOwnDescription,
+  isNoRecovery,
+  placeWithin,
+  sinceOf,
+  stateWords,
+} from './alert-subject.ts';
 import {
   type EventLine,
   eventLines,

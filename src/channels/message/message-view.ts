@@ -14,8 +14,15 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
-import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
-import { hasOwnDescription, stateWords } from './alert-words.ts';
+import {
+  commonLabels,
+  hasOwnDescription,
+  NAME_CODE_POINTS,
+  placeOf,
+  sinceOf,
+  stateWords,
+  subjectOf,
+} from './alert-subject.ts';
 import { linkable } from './encode.ts';
 import {
   type EventLine,

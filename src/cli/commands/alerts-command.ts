@@ -3,8 +3,7 @@ import type { Edge } from '../../process-io.ts';
 import { filterParameters, readMatcherArguments } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, table } from '../table.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
 
 interface AlertsOptions extends DaemonOptions {
   readonly active: boolean;

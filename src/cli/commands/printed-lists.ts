@@ -5,8 +5,7 @@ import type { Edge } from '../../process-io.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, table } from '../table.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
 
 export interface ListOptions extends DaemonOptions {
   readonly limit: string | undefined;

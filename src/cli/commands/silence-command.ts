@@ -9,8 +9,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { filterParameters, instantOf, readMatcherArguments, wrongUsage } from '../command-arguments.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterArguments } from '../list-filters.ts';
-import { type Columns, table } from '../table.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { type Columns, jsonText, shown, shownTime, table } from '../terminal-text.ts';
 import { alertTable, FILTER, matchingAlerts } from './alerts-command.ts';
 
 interface SilenceAddOptions extends DaemonOptions {

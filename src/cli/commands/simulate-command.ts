@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { NestwatchError } from '../../errors.ts';
-import { parseHostPort } from '../../http/host-port.ts';
+import { parseHostPort } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { readBehaviours } from '../../simulator/answers/read-behaviours.ts';
 import { openSimulator } from '../../simulator/answers/simulator-server.ts';

@@ -5,8 +5,7 @@ import { ago } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { table } from '../table.ts';
-import { jsonText, shown, shownSentence } from '../terminal-text.ts';
+import { jsonText, shown, shownSentence, table } from '../terminal-text.ts';
 
 interface StatusOptions extends DaemonOptions {
   readonly json: boolean;

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../channels/channel.ts';
-import { numberedName } from '../../channels/integration-name.ts';
+import { numberedName } from '../../channels/integration-identity.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';

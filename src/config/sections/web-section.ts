@@ -2,9 +2,15 @@ import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { readServerTls, serverTlsShape } from '../../document/connection-config.ts';
 import { words } from '../../document/value-shape.ts';
-import { formatHostPort, type HostPort, parseHostPort } from '../../http/host-port.ts';
 import type { ServerTls } from '../../http/http-settings.ts';
-import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
+import {
+  formatHostPort,
+  type HostPort,
+  isLoopback,
+  mistakeInBaseUrl,
+  parseHostPort,
+  withoutTrailingSlash,
+} from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { type AccessConfig, accessShape, mistakeInToken, readAccess } from './access-section.ts';

@@ -7,7 +7,8 @@ import type { Alert } from '../alert/alert.ts';
 import type { FactName, FactOf } from '../alert/fact.ts';
 import { annotate } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
-import type { Context, Kind } from './kind.ts';
+import { lasting } from '../alert/parameter.ts';
+import { type Context, defineKind, type Kind } from './kind.ts';
 
 interface Memory {
   readonly sinceUs: number;
@@ -91,3 +92,43 @@ export function regionTrouble<Name extends FactName>({ read, summary, action, ov
     },
   } satisfies Partial<Kind<string, Record<never, never>, never, Name, Name>>;
 }
+
+export const regionDown = defineKind({
+  name: 'RegionDown',
+  fires: 'the region does not answer',
+  resolves: 'it answers again',
+  words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
+  parameters: lasting(60_000),
+  severities: ['critical'],
+  inhibitsRegion: true,
+
+  raisedBy: ['region_health'],
+  observes: ['region_health'],
+
+  ...regionTrouble({
+    read: ofHealth('down', ['up', 'unauthorized']),
+    summary: (region) => `Region ${region} does not answer: its Birds cannot be watched`,
+    over: 'the region answers again',
+  }),
+});
+
+export const regionUnauthorized = defineKind({
+  name: 'RegionUnauthorized',
+  fires: 'the region refuses the token',
+  resolves: 'it accepts the token again',
+  words: { firing: 'Token refused', still: 'Token still refused', over: 'Token accepted again' },
+  parameters: lasting(),
+  severities: ['critical'],
+  inhibitsRegion: true,
+
+  raisedBy: ['region_health'],
+  observes: ['region_health'],
+
+  ...regionTrouble({
+    read: ofHealth('unauthorized', ['up']),
+    summary: (region) => `Region ${region} refuses the token: its Birds cannot be watched`,
+    action: (region) =>
+      `Create a new API token as an organisation admin and use it for regions.${region}.token. Everything that was missed is read then`,
+    over: 'the region answers again',
+  }),
+});

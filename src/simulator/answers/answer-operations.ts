@@ -5,7 +5,6 @@
 
 import type { HttpResponse } from '../../http/transport.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from '../../service/resources.ts';
-import { firstFrom } from '../world/by-instant.ts';
 import { type FlightLogRecord, flightLogOf } from '../world/flight-log.ts';
 import {
   type BirdRecord,
@@ -16,6 +15,7 @@ import {
   type NestRecord,
   startedAtOf,
 } from '../world/simulated-record.ts';
+import { firstFrom } from '../world/state.ts';
 import type { World } from '../world/world.ts';
 import { type PageRequest, pageOf, rangeOf, readPageRequest } from './entry-page.ts';
 import { openQuery, type Query } from './request-query.ts';

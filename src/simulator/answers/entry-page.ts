@@ -1,6 +1,6 @@
 /** Cuts one page from a list ordered by instant: applies time filters, order and count, by binary search. */
 import type { Behaviours } from '../world/behaviours.ts';
-import { firstFrom } from '../world/by-instant.ts';
+import { firstFrom } from '../world/state.ts';
 import type { Query } from './request-query.ts';
 
 export interface PageRequest {

@@ -1,9 +1,7 @@
 /** Actions that write Bird logs and notifications, and change the Bird's status accordingly. */
 import { NestwatchError } from '../../errors.ts';
-import { remove } from './by-instant.ts';
-import type { BirdRecord, BirdStatus, EntryRecord } from './simulated-record.ts';
-import { createdAtOf } from './simulated-record.ts';
-import { addEntry, type Bird, type Entry, type State } from './state.ts';
+import { type BirdRecord, type BirdStatus, createdAtOf, type EntryRecord } from './simulated-record.ts';
+import { addEntry, type Bird, type Entry, remove, type State } from './state.ts';
 import { CONNECTION_LOST, DEACTIVATED, EVENT_ERROR } from './vocabulary.ts';
 
 /** This many trigger failures in a row deactivate a Bird. */

@@ -7,9 +7,7 @@
  * before, nor after it was reopened.
  */
 import { NestwatchError } from '../../errors.ts';
-import { insert } from './by-instant.ts';
 import { birdOf } from './entry-actions.ts';
-import { guid } from './identity.ts';
 import {
   endOf,
   type FailedStep,
@@ -17,7 +15,7 @@ import {
   type FlightRecord,
   startedAtOf,
 } from './simulated-record.ts';
-import { createdNowUs, type Flight, onceAt, type State, visibleAtUs } from './state.ts';
+import { createdNowUs, type Flight, guid, insert, onceAt, type State, visibleAtUs } from './state.ts';
 import { FAILURES } from './vocabulary.ts';
 
 interface EndOptions {

@@ -2,9 +2,9 @@
  * Derives the log of a Flight from the Flight instead of storing it. Each reading gives the same entries under the
  * same ids, and Flights that nobody asks about take no memory.
  */
-import { uuidV7 } from './identity.ts';
 import { hashOf, seededRandom } from './seeded-random.ts';
 import type { FlightEnd, FlightRecord } from './simulated-record.ts';
+import { uuidV7 } from './state.ts';
 
 export interface FlightLogRecord {
   readonly id: string;

@@ -1,9 +1,8 @@
 /** Actions on Users, Nests and Birds: who exists, under which name, and where. */
 import { NestwatchError } from '../../errors.ts';
 import { birdOf } from './entry-actions.ts';
-import { guid } from './identity.ts';
 import type { BirdRecord, BirdStatus, NestRecord, TriggerType, UserRecord } from './simulated-record.ts';
-import type { Bird, Nest, State } from './state.ts';
+import { type Bird, guid, type Nest, type State } from './state.ts';
 
 interface NewUser {
   readonly firstName?: string;

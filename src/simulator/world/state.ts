@@ -1,8 +1,6 @@
 /** The mutable state that a world's actions share. Callers outside read it through `World`, which cannot change it. */
 import type { Clock, Random } from '../../time/clock.ts';
 import type { Behaviours } from './behaviours.ts';
-import { insert } from './by-instant.ts';
-import { uuidV7 } from './identity.ts';
 import { forked } from './seeded-random.ts';
 import {
   type BirdRecord,
@@ -13,6 +11,32 @@ import {
   type NestRecord,
   type UserRecord,
 } from './simulated-record.ts';
+
+/** A UUIDv7 (RFC 9562) whose millisecond is that of `createdAtUs`. */
+export function uuidV7(createdAtUs: number, random: Random): string {
+  const time = Math.max(0, Math.floor(createdAtUs / 1000))
+    .toString(16)
+    .padStart(12, '0');
+  return join(`${time}7${hexDigits(random, 3)}`, random);
+}
+
+/** A random UUID (version 4). */
+export function guid(random: Random): string {
+  return join(`${hexDigits(random, 8)}${hexDigits(random, 4)}4${hexDigits(random, 3)}`, random);
+}
+
+/** Appends the variant and 62 random bits to the first half of a UUID. */
+function join(half: string, random: Random): string {
+  const variant = (8 + Math.floor(random() * 4)).toString(16);
+  const start = `${half.slice(0, 8)}-${half.slice(8, 12)}-${half.slice(12)}`;
+  return `${start}-${variant}${hexDigits(random, 3)}-${hexDigits(random, 6)}${hexDigits(random, 6)}`;
+}
+
+function hexDigits(random: Random, digits: number): string {
+  return Math.floor(random() * 16 ** digits)
+    .toString(16)
+    .padStart(digits, '0');
+}
 
 type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
@@ -211,4 +235,33 @@ function takeFirst(heap: Item[]): Item {
   }
   heap[parent] = last;
   return first;
+}
+
+/** Keeps lists in ascending order of an instant, so that a page of a long list is found without scanning the list. */
+
+/** The first index whose instant is `instantUs` or later; the list's length if there is none. */
+export function firstFrom<T>(list: readonly T[], instantOf: (item: T) => number, instantUs: number): number {
+  let low = 0;
+  let high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (instantOf(list[middle]!) < instantUs) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Inserts an item in order, after those of the same instant. */
+export function insert<T>(list: T[], instantOf: (item: T) => number, item: T): void {
+  const instantUs = instantOf(item);
+  const newest = list.at(-1);
+  if (newest === undefined || instantOf(newest) <= instantUs) list.push(item);
+  else list.splice(firstFrom(list, instantOf, instantUs + 1), 0, item);
+}
+
+/** Removes an item; false when it is not there. */
+export function remove<T>(list: T[], instantOf: (item: T) => number, item: T): boolean {
+  const at = list.indexOf(item, firstFrom(list, instantOf, instantOf(item)));
+  if (at >= 0) list.splice(at, 1);
+  return at >= 0;
 }

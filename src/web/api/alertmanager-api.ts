@@ -32,8 +32,8 @@ import {
   type GettableAlert,
   gettableAlert,
   gettableSilence,
+  JsonInSlices,
 } from './alertmanager-json.ts';
-import { JsonInSlices } from './json-in-slices.ts';
 
 type Receiver = AlertingConfig['receivers'][number];
 

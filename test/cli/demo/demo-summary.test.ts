@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { summarise } from '../../../src/cli/demo/demo-command.ts';
-import { createDemoProgress } from '../../../src/cli/demo/demo-progress.ts';
+import { createDemoProgress, summarise } from '../../../src/cli/demo/demo-command.ts';
 import type { Happening } from '../../../src/report.ts';
 import type { TrueEvent } from '../../../src/simulator/world/truth.ts';
 

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { instantText } from '../../../src/simulator/answers/wire.ts';
-import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
-import { DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
-import { firstFrom, insert, remove } from '../../../src/simulator/world/by-instant.ts';
+import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
+import { firstFrom, insert, remove } from '../../../src/simulator/world/state.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 import { ask, createTrial } from '../ask.ts';
 

@@ -3,8 +3,11 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
-import { JsonInSlices } from '../../../src/web/api/json-in-slices.ts';
+import {
+  type AlertGroupJson,
+  type GettableAlert,
+  JsonInSlices,
+} from '../../../src/web/api/alertmanager-json.ts';
 import { countTurns } from '../../count-turns.ts';
 import { changed } from '../../store/changed-transaction.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';

@@ -3,8 +3,7 @@ import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { howMany } from '../../../text/counts.ts';
 import type { Cluster } from '../alert-clusters.ts';
-import { subjectOf } from '../alert-subject.ts';
-import { isNoRecovery, stateWords } from '../alert-words.ts';
+import { isNoRecovery, stateWords, subjectOf } from '../alert-subject.ts';
 
 type Counted = Pick<
   GroupNotification,

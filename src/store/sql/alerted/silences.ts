@@ -1,6 +1,6 @@
 import { knownMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
-import type { SilenceStore } from '../../silence-store.ts';
+import type { SilenceStore } from '../../store.ts';
 import { lastOfEach, type Sql, upsertRows } from '../sql.ts';
 
 interface SilenceRow {

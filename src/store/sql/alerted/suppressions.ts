@@ -1,5 +1,5 @@
 import type { Suppression } from '../../../domain/muting/suppression.ts';
-import type { SuppressionStore } from '../../suppression-store.ts';
+import type { SuppressionStore } from '../../store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
 

@@ -1,5 +1,5 @@
 import type { Event } from '../../../domain/alert/event.ts';
-import type { ForwardStore } from '../../forward-store.ts';
+import type { ForwardStore } from '../../store.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 /** SQLite has no sequence for a table without a number of its own. */

@@ -1,5 +1,5 @@
 import type { ReceiverPace } from '../../../domain/grouping/throttle.ts';
-import type { ReceiverStore } from '../../receiver-store.ts';
+import type { ReceiverStore } from '../../store.ts';
 import type { Sql } from '../sql.ts';
 
 export function createReceiverPace(sql: Sql): ReceiverStore {

@@ -7,7 +7,7 @@ import {
   type Settlement,
   TRIED_EVERY_US,
 } from '../../outbox-store.ts';
-import { outcomeToRecord } from '../../rows/late-attempt.ts';
+import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
 import { CLAIMABLE } from './claims.ts';
 import type { SqlLanes } from './lanes.ts';
@@ -223,3 +223,20 @@ export class SqlSettlements {
 
 const valuesOf = ({ receiver, position, integration }: Integration) => [receiver, position, integration];
 const integrationKey = (one: Integration) => JSON.stringify(valuesOf(one));
+
+type Latest = Pick<DeliveryRow, 'state' | 'attempts' | 'next_attempt_us'>;
+
+/**
+ * What to record of an attempt that ended; undefined for nothing. The last attempt always counts. An earlier one ended
+ * late: its replica was presumed dead and has come back. While another attempt is under way, that one decides. If
+ * none is, the late outcome counts as well, so that what was accepted is not sent again, and nobody comes back sooner
+ * than a receiver asked for. It never gives a delivery up.
+ */
+function outcomeToRecord(settlement: Settlement, before: Latest): Settlement | undefined {
+  const { state, attempt = before.attempts, nextAttemptAtUs } = settlement;
+  if (attempt === before.attempts) return settlement;
+  if (before.state !== 'retry' && before.state !== 'ambiguous') return undefined;
+  if (state === 'delivered') return settlement;
+  if (state !== 'retry' && state !== 'ambiguous') return undefined;
+  return { ...settlement, nextAttemptAtUs: Math.max(nextAttemptAtUs, before.next_attempt_us) };
+}

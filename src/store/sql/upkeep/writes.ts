@@ -1,7 +1,7 @@
 import { LIMITS } from '../../../limits.ts';
 import type { WriteRecord } from '../../../report.ts';
+import type { WriteStore } from '../../store.ts';
 import { searchTerm } from '../../texts/search-term.ts';
-import type { WriteStore } from '../../write-store.ts';
 import type { Sql } from '../sql.ts';
 import { contains } from '../watched/conditions.ts';
 

@@ -14,11 +14,9 @@ import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../f
 import { addListPage } from '../frame/list-page.ts';
 import { pageOf } from '../frame/page.ts';
 import { unknownPage } from '../frame/page-frame.ts';
-import { renderAcknowledgePage } from './acknowledge-page.ts';
+import { renderAcknowledgePage, renderResolvePage } from './acknowledge-page.ts';
 import { renderAlertPage } from './alert-page.ts';
-import { renderAlertsPage } from './alerts-page.ts';
-import { listEntries } from './alerts-view.ts';
-import { renderResolvePage } from './resolve-page.ts';
+import { listEntries, renderAlertsPage } from './alerts-page.ts';
 
 export function addAlerts(pages: Hono, options: PagesOptions): void {
   addList(pages, options);
