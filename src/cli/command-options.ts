@@ -1,4 +1,4 @@
-/** Options that several commands share, and the types to define a command. */
+/** How commands are defined: the options that several share, and what runs when one is called. */
 import { type Command, Option } from 'commander';
 import type { Edge } from '../process-io.ts';
 
@@ -10,8 +10,37 @@ export interface CommandLine {
   readonly finish: (exit: number) => void;
 }
 
-/** The options as parsed by commander. */
-export type Given = Readonly<Record<string, string | boolean | undefined>>;
+/**
+ * Runs a command and resolves to the process's exit code. Loads the command's file, so that no other command waits for
+ * it. `given` has the options under their names in camel case, as the command declares them; those that take no value are
+ * false if they were not given.
+ */
+type Act = (edge: Edge, given: never, ...args: never[]) => Promise<number>;
+
+/** Defines what a command does when it is called. */
+export function acts({ edge, finish }: CommandLine, command: Command, act: Act): void {
+  command.action(async (...called: unknown[]) => {
+    const { 'config.file': configFile, ...given } = command.opts();
+    const flags = command.options.filter((one) => one.isBoolean()).map((one) => [one.attributeName(), false]);
+    const args = called.slice(0, -2) as never[];
+    finish(await act(edge, { ...Object.fromEntries(flags), ...given, configFile } as never, ...args));
+  });
+}
+
+/** The same for a command that reads a configuration. */
+export function actsOnConfig(line: CommandLine, command: Command, act: Act): void {
+  acts(line, command.addOption(configFileOption()).addOption(jsonOption()), act);
+}
+
+/** The same for a command that asks the running daemon. */
+export function actsOnDaemon(line: CommandLine, command: Command, act: Act): void {
+  command
+    .addOption(configFileOption())
+    .addOption(urlOption())
+    .addOption(new Option('--token-file <file>', 'with --url: the file with its bearer token'))
+    .addOption(jsonOption());
+  acts(line, command, act);
+}
 
 export function configFileOption(): Option {
   return new Option(
@@ -20,28 +49,10 @@ export function configFileOption(): Option {
   );
 }
 
+export function urlOption(): Option {
+  return new Option('--url <url>', "the daemon's address; default: from the configuration");
+}
+
 export function jsonOption(): Option {
   return new Option('--json', 'print JSON');
-}
-
-/** Adds the options that say where the running daemon is. */
-export function daemonOptions(command: Command): Command {
-  return command
-    .addOption(configFileOption())
-    .addOption(new Option('--url <url>', "the daemon's address; default: from the configuration"))
-    .addOption(new Option('--token-file <file>', 'with --url: the file with its bearer token'));
-}
-
-export function daemonOptionsOf(given: Given) {
-  return {
-    configFile: text(given['config.file']),
-    url: text(given.url),
-    tokenFile: text(given.tokenFile),
-    json: given.json === true,
-  };
-}
-
-/** The text of an option; undefined if it was not given. */
-export function text(value: Given[string]): string | undefined {
-  return typeof value === 'string' ? value : undefined;
 }

@@ -1,79 +1,126 @@
-/** Defines the commands that list what the running daemon knows about the service, and what it sent. */
+/** Defines the commands that list and show what the running daemon knows about the service, and what it sent. */
 import type { Command } from 'commander';
 import type { ListName } from '../operator/lists.ts';
 import {
+  acts,
+  actsOnDaemon,
   type CommandLine,
-  daemonOptions,
-  daemonOptionsOf,
-  type Given,
+  configFileOption,
   jsonOption,
-  text,
+  urlOption,
 } from './command-options.ts';
 import { filterNames } from './list-filters.ts';
 
-type Printed = Exclude<ListName, 'nests' | 'alerts' | 'silences'>;
-
-/** `optionFilters`: filters that have options of their own, from what was given. */
-function addList(
-  { edge, finish }: CommandLine,
-  command: Command,
-  { list, example, optionFilters = () => [] }: AddedList,
-): void {
-  const filters = filterNames(list).map((name) => `${name}=`);
-  daemonOptions(command)
-    .argument('[filter...]', `words, or ${filters.join(', ')}, e.g. ${example}`)
-    .option('--limit <n>', 'default: 100, at most 1000')
-    .addOption(jsonOption())
-    .action(async (args: string[], given: Given) => {
-      const { printList } = await import('./commands/printed-lists.ts');
-      const options = { ...daemonOptionsOf(given), limit: text(given.limit) };
-      finish(await printList(edge, list, [...args, ...optionFilters(given)], options));
-    });
+interface AddedList {
+  readonly list: Exclude<ListName, 'nests' | 'alerts' | 'silences'>;
+  readonly example: string;
 }
 
-interface AddedList {
-  readonly list: Printed;
-  readonly example: string;
-  readonly optionFilters?: (given: Given) => readonly string[];
+/** The options of a list; the command may have others that are filters. */
+interface GivenList {
+  readonly limit?: string;
+  readonly dead?: boolean;
+  readonly state?: string;
+  readonly receiver?: string;
+}
+
+function addList(line: CommandLine, command: Command, { list, example }: AddedList): void {
+  const filters = filterNames(list).map((name) => `${name}=`);
+  command
+    .argument('[filter...]', `words, or ${filters.join(', ')}, e.g. ${example}`)
+    .option('--limit <n>', 'default: 100, at most 1000');
+  actsOnDaemon(line, command, async (edge, given, args: string[]) =>
+    (await import('./commands/printed-lists.ts')).printList(
+      edge,
+      list,
+      [...args, ...filtersOf(given)],
+      given,
+    ),
+  );
+}
+
+function filtersOf({ dead, state, receiver }: GivenList): string[] {
+  return [
+    ...(dead ? ['state=dead'] : state === undefined ? [] : [`state=${state}`]),
+    ...(receiver === undefined ? [] : [`receiver=${receiver}`]),
+  ];
+}
+
+export function addStatus(line: CommandLine): void {
+  actsOnDaemon(
+    line,
+    line.program
+      .command('status')
+      .description('show the status of the running daemon; exit 1 while something impairs the watch'),
+    async (edge, given) => (await import('./commands/status-command.ts')).status(edge, given),
+  );
+}
+
+export function addHealthcheck(line: CommandLine): void {
+  acts(
+    line,
+    line.program
+      .command('healthcheck')
+      .description('exit 0 when the running daemon is healthy, else 1')
+      .addOption(configFileOption())
+      .addOption(urlOption())
+      .addOption(jsonOption()),
+    async (edge, given) => (await import('./commands/healthcheck-command.ts')).healthcheck(edge, given),
+  );
+}
+
+export function addExplain(line: CommandLine): void {
+  actsOnDaemon(
+    line,
+    line.program
+      .command('explain')
+      .description('trace an event: seen, rule, alert, group, each delivery, or why there was none')
+      .argument(
+        '<id>',
+        "the key or short id of an event, the id of an alert, Bird, Flight, delivery or silence, a fingerprint, an incident's key, or a link to a page",
+      ),
+    async (edge, given, key: string) =>
+      (await import('./commands/explain-command.ts')).explain(edge, key, given),
+  );
 }
 
 export function addBirds(line: CommandLine): void {
-  const { program, edge, finish } = line;
-  const birds = program.command('birds').description('list the watched Birds with their status, or show one');
+  const birds = line.program
+    .command('birds')
+    .description('list the watched Birds with their status, or show one');
   addList(line, birds.command('list', { isDefault: true }).description('those in trouble first'), {
     list: 'birds',
     example: "'nest=Marketing'",
   });
-  daemonOptions(
-    birds.command('show').description('show one Bird: its last Flights, causes of failure, alerts and log'),
-  )
-    .argument('<id-or-name>')
-    .argument('[filter...]', 'where several Birds have the name: region=, nest=')
-    .addOption(jsonOption())
-    .action(async (bird: string, filters: string[], given: Given) => {
-      const { birdsShow } = await import('./commands/birds-command.ts');
-      finish(await birdsShow(edge, [bird, ...filters], daemonOptionsOf(given)));
-    });
+  actsOnDaemon(
+    line,
+    birds
+      .command('show')
+      .description('show one Bird: its last Flights, causes of failure, alerts and log')
+      .argument('<id-or-name>')
+      .argument('[filter...]', 'where several Birds have the name: region=, nest='),
+    async (edge, given, bird: string, filters: string[]) =>
+      (await import('./commands/birds-command.ts')).birdsShow(edge, [bird, ...filters], given),
+  );
 }
 
 export function addFlights(line: CommandLine): void {
-  const { program, edge, finish } = line;
-  const flights = program.command('flights').description('list Flights and their outcomes, or show one');
+  const flights = line.program.command('flights').description('list Flights and their outcomes, or show one');
   addList(
     line,
     flights.command('list', { isDefault: true }).description('list them, the latest start first'),
     { list: 'flights', example: "'bird=Translate blog' status=failed since=2h" },
   );
-  daemonOptions(
-    flights.command('show').description('show one Flight: its error, step and alerts, and who was notified'),
-  )
-    .argument('<id>')
-    .option('--log', 'also print its log, which is read from the service')
-    .addOption(jsonOption())
-    .action(async (id: string, given: Given) => {
-      const { flightsShow } = await import('./commands/flights-command.ts');
-      finish(await flightsShow(edge, id, { ...daemonOptionsOf(given), log: given.log === true }));
-    });
+  actsOnDaemon(
+    line,
+    flights
+      .command('show')
+      .description('show one Flight: its error, step and alerts, and who was notified')
+      .argument('<id>')
+      .option('--log', 'also print its log, which is read from the service'),
+    async (edge, given, id: string) =>
+      (await import('./commands/flights-command.ts')).flightsShow(edge, id, given),
+  );
 }
 
 export function addEvents(line: CommandLine): void {
@@ -92,8 +139,7 @@ export function addWrites(line: CommandLine): void {
 }
 
 export function addDeliveries(line: CommandLine): void {
-  const { program, edge, finish } = line;
-  const deliveries = program
+  const deliveries = line.program
     .command('deliveries')
     .description('list, show and retry deliveries: what was sent, to whom, when, and why not');
   const list = deliveries
@@ -102,28 +148,20 @@ export function addDeliveries(line: CommandLine): void {
     .option('--dead', 'those that were given up')
     .option('--state <state>', 'pending, leased, delivered, retry, ambiguous, dead or suppressed')
     .option('--receiver <name>', 'only those to this receiver');
-  addList(line, list, {
-    list: 'deliveries',
-    example: 'nest=Marketing since=2h',
-    optionFilters: ({ dead, state, receiver }) => [
-      ...(dead === true ? ['state=dead'] : state === undefined ? [] : [`state=${state}`]),
-      ...(receiver === undefined ? [] : [`receiver=${receiver}`]),
-    ],
-  });
-  daemonOptions(
-    deliveries.command('show').description('show one delivery: its state and its message as sent'),
-  )
-    .argument('<id>')
-    .addOption(jsonOption())
-    .action(async (id: string, given: Given) => {
-      const { deliveriesShow } = await import('./commands/deliveries-command.ts');
-      finish(await deliveriesShow(edge, id, daemonOptionsOf(given)));
-    });
-  daemonOptions(deliveries.command('retry').description('send deliveries again that were given up'))
-    .argument('<id...>')
-    .addOption(jsonOption())
-    .action(async (ids: string[], given: Given) => {
-      const { deliveriesRetry } = await import('./commands/deliveries-command.ts');
-      finish(await deliveriesRetry(edge, ids, daemonOptionsOf(given)));
-    });
+  addList(line, list, { list: 'deliveries', example: 'nest=Marketing since=2h' });
+  actsOnDaemon(
+    line,
+    deliveries
+      .command('show')
+      .description('show one delivery: its state and its message as sent')
+      .argument('<id>'),
+    async (edge, given, id: string) =>
+      (await import('./commands/deliveries-command.ts')).deliveriesShow(edge, id, given),
+  );
+  actsOnDaemon(
+    line,
+    deliveries.command('retry').description('send deliveries again that were given up').argument('<id...>'),
+    async (edge, given, ids: string[]) =>
+      (await import('./commands/deliveries-command.ts')).deliveriesRetry(edge, ids, given),
+  );
 }

@@ -15,9 +15,17 @@ import {
   addSchema,
   addTestReceiver,
 } from './config-commands.ts';
-import { addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addExamples } from './examples.ts';
-import { addBirds, addDeliveries, addEvents, addFlights, addWrites } from './list-commands.ts';
+import {
+  addBirds,
+  addDeliveries,
+  addEvents,
+  addExplain,
+  addFlights,
+  addHealthcheck,
+  addStatus,
+  addWrites,
+} from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
 import { addBackfill, addDoctor, addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';

@@ -2,74 +2,68 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../time/duration.ts';
 import { VERSION, versionText } from '../version.ts';
-import { type CommandLine, configFileOption, type Given, jsonOption } from './command-options.ts';
+import { acts, type CommandLine, configFileOption, jsonOption } from './command-options.ts';
 import { jsonText } from './terminal-text.ts';
 
-export function addRun({ program, edge, finish }: CommandLine): void {
-  program
-    .command('run')
-    .description('watch every region and notify of what went wrong: the daemon')
-    .addOption(configFileOption())
-    .option('--once', 'read every stream once, deliver, and exit')
-    .addOption(new Option('--log.level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
-    .addOption(
-      new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
-    )
-    .addOption(
-      new Option(
-        '--config.auto-reload-interval <duration>',
-        'how often to check the file for changes and reload it; 0 to disable',
+export function addRun(line: CommandLine): void {
+  acts(
+    line,
+    line.program
+      .command('run')
+      .description('watch every region and notify of what went wrong: the daemon')
+      .addOption(configFileOption())
+      .option('--once', 'read every stream once, deliver, and exit')
+      .addOption(
+        new Option('--log.level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'),
       )
-        .argParser(durationMs)
-        .default(5_000, '5s'),
-    )
-    .action(async (options: Record<string, string | number | boolean | undefined>) => {
-      const { run } = await import('./commands/run-command.ts');
-      finish(
-        await run(edge, {
-          configFile: options['config.file'] as string | undefined,
-          once: options.once === true,
-          logLevel: options['log.level'] as string,
-          logFormat: options['log.format'] as 'json' | 'pretty' | undefined,
-          lookEveryMs: options['config.autoReloadInterval'] as number,
-        }),
-      );
-    });
+      .addOption(
+        new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
+      )
+      .addOption(
+        new Option(
+          '--config.auto-reload-interval <duration>',
+          'how often to check the file for changes and reload it; 0 to disable',
+        )
+          .argParser(durationMs)
+          .default(5_000, '5s'),
+      ),
+    async (edge, given) => (await import('./commands/run-command.ts')).run(edge, given),
+  );
 }
 
-export function addDemo({ program, edge, finish }: CommandLine): void {
-  program
-    .command('demo')
-    .description(
-      'run the daemon with a simulated service in two regions and mail and webhook catchers, all on this machine',
-    )
-    .option('--for <duration>', 'stop after this long and print a summary, e.g. 60s')
-    .action(async (options: { for?: string }) => {
-      const { demo } = await import('./demo/demo-command.ts');
-      finish(await demo(edge, { for: options.for }));
-    });
+export function addDemo(line: CommandLine): void {
+  acts(
+    line,
+    line.program
+      .command('demo')
+      .description(
+        'run the daemon with a simulated service in two regions and mail and webhook catchers, all on this machine',
+      )
+      .option('--for <duration>', 'stop after this long and print a summary, e.g. 60s'),
+    async (edge, given) => (await import('./demo/demo-command.ts')).demo(edge, given),
+  );
 }
 
-export function addSimulate({ program, edge, finish }: CommandLine): void {
-  program
-    .command('simulate')
-    .description('run only the simulated service, with every operation of its specification')
-    .requiredOption('--listen <host:port>', 'where it listens; port 0 takes a free one')
-    .option('--region <name>', 'name of the simulated region', 'eu')
-    .option('--token <token>', 'the token that it accepts', 'demo-token')
-    .option('--seed <n>', 'the same seed gives the same Nests, Birds and events', wholeNumber, 1)
-    .option('--birds <n>', 'number of Birds', wholeNumber, 25)
-    .option(
-      '--flights <n>',
-      'Flights an hour of all Birds together (default: half as many as Birds)',
-      wholeNumber,
-    )
-    .option('--failures <share>', 'share of Flights that fail, from 0 to 1 (default: 0.04)', share)
-    .option('--faults <file>', 'YAML file that describes faults and deviations')
-    .action(async (options) => {
-      const { simulate } = await import('./commands/simulate-command.ts');
-      finish(await simulate(edge, options));
-    });
+export function addSimulate(line: CommandLine): void {
+  acts(
+    line,
+    line.program
+      .command('simulate')
+      .description('run only the simulated service, with every operation of its specification')
+      .requiredOption('--listen <host:port>', 'where it listens; port 0 takes a free one')
+      .option('--region <name>', 'name of the simulated region', 'eu')
+      .option('--token <token>', 'the token that it accepts', 'demo-token')
+      .option('--seed <n>', 'the same seed gives the same Nests, Birds and events', wholeNumber, 1)
+      .option('--birds <n>', 'number of Birds', wholeNumber, 25)
+      .option(
+        '--flights <n>',
+        'Flights an hour of all Birds together (default: half as many as Birds)',
+        wholeNumber,
+      )
+      .option('--failures <share>', 'share of Flights that fail, from 0 to 1 (default: 0.04)', share)
+      .option('--faults <file>', 'YAML file that describes faults and deviations'),
+    async (edge, given) => (await import('./commands/simulate-command.ts')).simulate(edge, given),
+  );
 }
 
 export function addApi({ program, edge, finish }: CommandLine): void {
@@ -94,7 +88,7 @@ export function addVersion({ program, edge, finish }: CommandLine): void {
     .command('version')
     .description('print the versions of nestwatch and Node')
     .addOption(jsonOption())
-    .action(({ json }: Given) => {
+    .action(({ json }: { readonly json?: boolean }) => {
       const revision = edge.environment.NESTWATCH_REVISION ?? '';
       const platform = `${process.platform}-${process.arch}`;
       const all = { version: VERSION, revision, node: process.version, platform };

@@ -7,6 +7,8 @@ import { readConfig, readWarnings } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
 interface CheckConfigOptions {
+  /** Checked before the others. */
+  readonly configFile: string | undefined;
   readonly online: boolean;
   /** Whether warnings affect the exit code. */
   readonly strict: boolean;
@@ -21,9 +23,10 @@ const WARNED = 3;
  */
 export async function checkConfig(
   edge: Edge,
-  files: readonly string[],
+  others: readonly string[],
   options: CheckConfigOptions,
 ): Promise<number> {
+  const files = options.configFile === undefined ? others : [options.configFile, ...others];
   const print = (line: string) => edge.stdout.write(`${shownLines(line)}\n`);
   /** Mistakes and warnings have a `line`; results of online tests have `works`. */
   const found: object[] = [];

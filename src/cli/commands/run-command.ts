@@ -29,10 +29,10 @@ const NOT_ALL_DONE = 4;
 interface RunOptions {
   readonly configFile?: string | undefined;
   readonly once: boolean;
-  readonly logLevel: string;
-  readonly logFormat?: 'json' | 'pretty' | undefined;
+  readonly 'log.level': string;
+  readonly 'log.format'?: 'json' | 'pretty' | undefined;
   /** How often the file is checked; 0 for never. */
-  readonly lookEveryMs: number;
+  readonly 'config.autoReloadInterval': number;
   /** The steps to the newest version of the tables; those of this version by default. */
   readonly steps?: readonly Step[];
 }
@@ -52,9 +52,9 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     readAgain: configFile.read,
     unreadSecrets: configFile.unread,
     applied: (next) => void warn(next),
-    logLevel: options.logLevel as LogLevel,
+    logLevel: options['log.level'] as LogLevel,
     listener: createStormHeap(edge.clock),
-    logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
+    logFormat: options['log.format'] ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
     signal: stop.signal,
     migrateElsewhere: (path) => migrateElsewhere(edge, path, stop.signal),
     steps: options.steps,
@@ -82,7 +82,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const exit = options.once
     ? readOnce(edge, app, stop)
     : watch(edge, app, stop, async (signal) => {
-        const reloading = reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal);
+        const reloading = reloadWhenNew(edge, app, configFile, options['config.autoReloadInterval'], signal);
         await Promise.all([reloading, keepSecretsFresh(edge, configFile, signal)]);
       });
   log.info('nestwatch has started', { version: VERSION, page: app.url });

@@ -121,7 +121,7 @@ interface SilenceListOptions extends DaemonOptions {
   readonly expired: boolean;
   /** Only silences by this author, or with these ids. */
   readonly createdBy?: string | undefined;
-  readonly ids?: readonly string[];
+  readonly id?: readonly string[];
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -158,7 +158,7 @@ export async function silenceList(
   return 0;
 }
 
-function isMeantBy({ createdBy, ids = [] }: SilenceListOptions) {
+function isMeantBy({ createdBy, id: ids = [] }: SilenceListOptions) {
   return (one: DaemonSilence) =>
     (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id));
 }

@@ -8,22 +8,35 @@ import type { RowSource, RowTarget } from '../../store/copy/table-rows.ts';
 import { howMany } from '../../text/counts.ts';
 import { jsonText, shownSentence } from '../terminal-text.ts';
 import { createProgressBar } from './progress-bar.ts';
-import { type GivenStore, storePlace } from './store-place.ts';
+import { storePlace } from './store-place.ts';
 
 interface StoreCopyOptions {
   readonly configFile: string | undefined;
   readonly json: boolean;
-  readonly from: Omit<GivenStore, 'named'>;
-  readonly to: Omit<GivenStore, 'named'>;
+  readonly from?: string;
+  readonly fromSchema?: string;
+  readonly fromPasswordFile?: string;
+  readonly to?: string;
+  readonly toSchema?: string;
+  readonly toPasswordFile?: string;
 }
 
-/** Copies a store to another place or engine, while nobody uses either. */
-export async function storeCopy(edge: Edge, options: StoreCopyOptions): Promise<number> {
-  if (options.from.url === undefined && options.to.url === undefined) {
+/** Copies a store to another place or engine, while nobody uses either. `url` is as `--to`. */
+export async function storeCopy(
+  edge: Edge,
+  url: string | undefined,
+  options: StoreCopyOptions,
+): Promise<number> {
+  const { to: toUrl = url, toSchema, toPasswordFile, fromSchema, fromPasswordFile } = options;
+  if (options.from === undefined && toUrl === undefined) {
     throw new NestwatchError('usage', 'give --from or --to, or both: the other one is store.url');
   }
-  const from = storePlace(edge, options.configFile, { ...options.from, named: '--from' });
-  const to = storePlace(edge, options.configFile, { ...options.to, named: '--to' });
+  const from = storePlace(edge, options.configFile, {
+    ...{ named: '--from', url: options.from, schema: fromSchema, passwordFile: fromPasswordFile },
+  });
+  const to = storePlace(edge, options.configFile, {
+    ...{ named: '--to', url: toUrl, schema: toSchema, passwordFile: toPasswordFile },
+  });
   if (nameOf(from) === nameOf(to)) throw new NestwatchError('usage', '--from and --to name the same store');
   const source = await openSource(from, edge.clock);
   try {

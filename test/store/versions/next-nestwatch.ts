@@ -24,7 +24,12 @@ const edge: Edge = {
   onSignal,
   holdOnly,
 };
-const options = { once: false, logLevel: 'info', logFormat: 'json', lookEveryMs: 0 } as const;
+const options = {
+  once: false,
+  'log.level': 'info',
+  'log.format': 'json',
+  'config.autoReloadInterval': 0,
+} as const;
 try {
   process.exit(
     command === 'run'
