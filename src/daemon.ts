@@ -24,7 +24,8 @@ import { createLearned, createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import { createReadiness, type Readiness } from './health/readiness.ts';
-import type { RegionProgress, WatchedRegion } from './intake/watched-region.ts';
+import type { WatchedRegion } from './intake/watched-region.ts';
+import type { RegionProgress } from './region-progress.ts';
 import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
 import type { Happening } from './report.ts';
@@ -33,7 +34,6 @@ import type { ConfigInForce, ReplicaRecord } from './store/ownership-store.ts';
 import type { Store, WakeUp } from './store/store.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
-export type { RegionProgress } from './intake/watched-region.ts';
 export type { Setup } from './stages.ts';
 
 /** Everything that comes from outside: real in production, virtual in a simulation. */

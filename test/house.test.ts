@@ -157,6 +157,7 @@ const LEAVES: readonly string[] = [
   'version',
   'http',
   'report',
+  'region-progress',
   'process-io',
 ];
 const OPEN_TO_LEAVES: readonly string[] = [

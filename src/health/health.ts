@@ -5,6 +5,7 @@
 import type { Config } from '../config/config.ts';
 import { findRoutesToNobody, isAnybodyNotified } from '../config/routes-to-nobody.ts';
 import { formatPath } from '../document/problem.ts';
+import type { RegionSnapshot } from '../region-progress.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store, StoreSpace } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
@@ -12,13 +13,7 @@ import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
 import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type {
-  HealthSnapshot,
-  RefusedConfig,
-  RegionSnapshot,
-  ReplicaSnapshot,
-  StoreRefusal,
-} from './snapshot.ts';
+import type { HealthSnapshot, RefusedConfig, ReplicaSnapshot, StoreRefusal } from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 

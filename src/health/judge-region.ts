@@ -1,7 +1,8 @@
 /** Judges the watch of one region. If the region does not answer, that explains everything else that is late in it. */
+
+import type { RegionSnapshot } from '../region-progress.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Impairment, impairment } from './impairment.ts';
-import type { RegionSnapshot } from './snapshot.ts';
 
 interface Bounds {
   readonly nowUs: number;

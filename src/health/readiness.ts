@@ -1,4 +1,5 @@
-import type { RegionSnapshot, StoreRefusal } from './snapshot.ts';
+import type { RegionSnapshot } from '../region-progress.ts';
+import type { StoreRefusal } from './snapshot.ts';
 
 interface Watch {
   regions(): readonly Pick<RegionSnapshot, 'region' | 'started' | 'health'>[];

@@ -1,5 +1,5 @@
 /** Defines the state of the watch at one moment, from which the health answer is made. */
-import type { Feed } from '../domain/alert/event.ts';
+import type { RegionSnapshot } from '../region-progress.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { StoreSpace } from '../store/store.ts';
 import type { QuarantinedFeed } from '../store/stream-store.ts';
@@ -19,43 +19,6 @@ export interface HealthSnapshot {
   readonly replicas: readonly ReplicaSnapshot[];
   /** What the store last said. */
   readonly kept: KeptSnapshot;
-}
-
-export interface RegionSnapshot {
-  readonly region: string;
-  readonly health: {
-    readonly health: 'up' | 'down' | 'unauthorized';
-    readonly reason: string;
-    readonly sinceUs: number;
-  };
-  /** Whether its inventory was read since the start. */
-  readonly started: boolean;
-  /** Watched Nests. */
-  readonly nests: number;
-  /** Nests that the configuration excludes. */
-  readonly excludedNests: number;
-  readonly birds: number;
-  /** The patterns of `nests.include`. */
-  readonly include: readonly string[];
-  /** By how much the service's clock is ahead of the clock that dates everything here. */
-  readonly clockAheadUs: number;
-  /** When this process began to read the region. */
-  readonly beganUs: number;
-  /** Why its Nests and Birds could not be listed since the start, although it answers; undefined once they were. */
-  readonly unlisted?:
-    | { readonly what: 'Nests' | 'Birds'; readonly said: string; readonly address: string }
-    | undefined;
-  /** The progress of the first reading of all streams since the start; undefined when it is done. */
-  readonly firstPass: { readonly streams: number; readonly read: number } | undefined;
-  readonly reads: readonly {
-    readonly feed: Feed | 'inventory';
-    readonly streams: number;
-    readonly overdue: number;
-    /** 0 if something was never read. */
-    readonly oldestReadUs: number;
-  }[];
-  /** Feeds with streams that are polled. */
-  readonly proofs: readonly { readonly feed: Feed; readonly verifiedUntilUs: number }[];
 }
 
 export interface RouteSnapshot {

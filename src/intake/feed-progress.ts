@@ -3,22 +3,9 @@
  * streams and this runs every few seconds, so each stream is visited only once.
  */
 import type { Feed } from '../domain/alert/event.ts';
+import type { FeedProgress } from '../region-progress.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { LogStream } from './logs/log-stream.ts';
-
-export interface FeedProgress {
-  readonly feed: Feed;
-  readonly streams: number;
-  /** How many of them are being polled. Flights of an unpublished Bird with none active are not. */
-  readonly polled: number;
-  /** The oldest cursor among its streams; 0 if none has a cursor. */
-  readonly cursorUs: number;
-  /** When a poll of the feed last succeeded; 0 for never. */
-  readonly lastSuccessUs: number;
-  /** Up to when the feed is known to be complete; 0 if not known yet. */
-  readonly verifiedUntilUs: number;
-  readonly openFlights: number;
-}
 
 /** The streams of a Bird. */
 interface BirdProgress {

@@ -6,6 +6,7 @@
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
 import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
+import type { Unlisted } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import type { Bell, Clock, Random } from '../time/clock.ts';
 import type { HealthWatch } from './health-watch.ts';
@@ -40,14 +41,6 @@ interface Poll {
   readonly beganMs: number;
   /** Whether each stream is read only once. */
   readonly once: boolean;
-}
-
-/** Why a region's Nests and Birds could not be listed since the start, although it answers. */
-export interface Unlisted {
-  /** What failed last: the list of Nests, or the lists of their Birds. */
-  readonly what: 'Nests' | 'Birds';
-  /** The error, in a sentence. */
-  readonly said: string;
 }
 
 /** Consecutive failures of a stream's polls. */

@@ -2,27 +2,11 @@
  * Tracks how recently the streams of a region were read: for each feed, when the stream was read that has waited
  * longest. A stream that was not read since the start counts with the value that an earlier run stored for its feed.
  */
-import type { Feed } from '../domain/alert/event.ts';
+import type { FeedReads, FirstPass } from '../region-progress.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { feedOf } from './stream-name.ts';
-
-export interface FeedReads {
-  readonly feed: Feed | 'inventory';
-  /** The number of streams being polled. */
-  readonly streams: number;
-  /** How many of them are not read often enough. */
-  readonly overdue: number;
-  /** When the stream that has waited longest was read; 0 for never, or if there are no streams. */
-  readonly oldestReadUs: number;
-}
-
-export interface FirstPass {
-  readonly streams: number;
-  /** How many of them were read. */
-  readonly read: number;
-}
 
 interface ReadProgressOptions {
   readonly region: string;

@@ -5,11 +5,12 @@
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Event, Feed } from '../domain/alert/event.ts';
+import type { FeedProgress } from '../region-progress.ts';
 import type { Store } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import type { AuditRound } from './audit/audit-round.ts';
-import { createVerifiedUntil, type FeedProgress, feedProgress } from './feed-progress.ts';
+import { createVerifiedUntil, feedProgress } from './feed-progress.ts';
 import type { Feeds } from './feeds.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';

@@ -6,15 +6,13 @@ import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { Transport } from '../http/transport.ts';
+import type { FeedProgress, RegionProgress, RegionSnapshot } from '../region-progress.ts';
 import type { Report } from '../report.ts';
-import { createServiceClient, type RegionHealth } from '../service/client.ts';
+import { createServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Commit } from './commit.ts';
-import type { FeedProgress } from './feed-progress.ts';
 import { createFlightLogReading } from './flights/flight-log-reading.ts';
-import type { Unlisted } from './polls.ts';
-import type { FeedReads } from './read-progress.ts';
 import { RegionIntake } from './region.ts';
 
 /** The settings by which a region is watched. */
@@ -61,34 +59,9 @@ export interface WatchedRegion {
   serviceAheadUs(): number;
   progress(): RegionProgress;
   /** What its health is judged by. */
-  snapshot(): RegionProgress & {
-    readonly excludedNests: number;
-    readonly include: readonly string[];
-    readonly clockAheadUs: number;
-    readonly beganUs: number;
-    readonly firstPass: ReturnType<RegionIntake['firstPass']>;
-    /** The feeds that have streams being polled. */
-    readonly proofs: readonly FeedProgress[];
-  };
+  snapshot(): RegionSnapshot;
   /** Up to when what was read is known to be complete. */
   verified(): { readonly region: string; readonly verifiedUntilUs: number };
-}
-
-export interface RegionProgress {
-  readonly region: string;
-  readonly health: RegionHealth;
-  readonly requestsPerSecond: number;
-  readonly nests: number;
-  readonly birds: number;
-  /** True once the inventory was read since the start. */
-  readonly started: boolean;
-  /** Why it was not read although the region answers; `address` is the service's. Absent if there is no such reason. */
-  readonly unlisted?: (Unlisted & { readonly address: string }) | undefined;
-  /** How late the audits are; 0 if they keep their interval. */
-  readonly auditsBehindMs: number;
-  readonly feeds: readonly FeedProgress[];
-  /** How recently the streams of each feed, and the inventory, were read. */
-  readonly reads: readonly FeedReads[];
 }
 
 /** How long a single reading waits for a region that is down. */

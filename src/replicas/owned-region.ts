@@ -14,13 +14,12 @@
  *            └───────── the trouble is over ─────┴──────── no answer ──────────────┘
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
+import type { RegionSnapshot } from '../region-progress.ts';
 import type { Report } from '../report.ts';
 import { regionDuty } from '../store/ownership-store.ts';
 import type { Store, Wakes } from '../store/store.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import type { Ownership } from './ownership.ts';
-
-type Snapshot = ReturnType<WatchedRegion['snapshot']>;
 
 /**
  * The form of what is reported. A version of nestwatch that reports something else uses another number, so that neither
@@ -31,7 +30,7 @@ const SHAPE = 1;
 /** What the owner of a region reports. */
 interface ShownRegion {
   readonly shape: number;
-  readonly snapshot: Snapshot;
+  readonly snapshot: RegionSnapshot;
   /** When the last successful reading of each Bird's Flights began. */
   readonly flightsReadUs: Readonly<Record<string, number>>;
 }
@@ -88,7 +87,7 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
   }
 
   /** Its present state if this replica reads it. */
-  function seen(): Snapshot | undefined {
+  function seen(): RegionSnapshot | undefined {
     return own?.snapshot();
   }
 
@@ -208,12 +207,12 @@ export function createOwnedRegion(options: OwnedRegionOptions): WatchedRegion {
 }
 
 /** Up to when the region is known to be complete. Feeds with nothing to poll do not count. */
-function verifiedUntilUs({ feeds }: Snapshot): number {
+function verifiedUntilUs({ feeds }: RegionSnapshot): number {
   return Math.min(...feeds.filter((one) => one.polled > 0).map((one) => one.verifiedUntilUs));
 }
 
 /** The state of a region that no replica of this store has read yet. */
-function notShown({ region }: RegionSetting): Snapshot {
+function notShown({ region }: RegionSetting): RegionSnapshot {
   return {
     region: region.name,
     health: { health: 'up', reason: '', sinceUs: 0 },

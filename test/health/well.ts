@@ -1,5 +1,6 @@
 import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
-import type { HealthSnapshot, RegionSnapshot, ReplicaSnapshot } from '../../src/health/snapshot.ts';
+import type { HealthSnapshot, ReplicaSnapshot } from '../../src/health/snapshot.ts';
+import type { RegionSnapshot } from '../../src/region-progress.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 export const NOW_US = TEST_START_US;
@@ -11,7 +12,7 @@ export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
   return {
     region: 'eu',
     health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 600 * MINUTE_US },
-    started: true,
+    ...{ started: true, requestsPerSecond: 5, auditsBehindMs: 0, feeds: [] },
     nests: 3,
     excludedNests: 9,
     birds: 12,

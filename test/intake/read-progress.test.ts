@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FeedReads, ReadProgress } from '../../src/intake/read-progress.ts';
+import { ReadProgress } from '../../src/intake/read-progress.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
+import type { FeedReads } from '../../src/region-progress.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';

@@ -152,9 +152,9 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
   const feeds = (lastSuccessUs: number) =>
     (
       [
-        { feed: 'notification', streams: 1, cursorUs: NOW_US - 90 * MINUTE, openFlights: 0 },
-        { feed: 'bird_log', streams: 12, cursorUs: NOW_US - 240 * MINUTE, openFlights: 0 },
-        { feed: 'flight', streams: 12, cursorUs: NOW_US - 3 * MINUTE, openFlights: 3 },
+        { feed: 'notification', streams: 1, polled: 1, cursorUs: NOW_US - 90 * MINUTE, openFlights: 0 },
+        { feed: 'bird_log', streams: 12, polled: 12, cursorUs: NOW_US - 240 * MINUTE, openFlights: 0 },
+        { feed: 'flight', streams: 12, polled: 12, cursorUs: NOW_US - 3 * MINUTE, openFlights: 3 },
       ] as const
     ).map((feed) => ({ ...feed, lastSuccessUs, verifiedUntilUs: NOW_US - 2 * MINUTE }));
   const reads = (oldestReadUs: number) =>

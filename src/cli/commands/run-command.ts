@@ -1,10 +1,11 @@
 import { type App, openApp } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
-import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
+import type { OnceOutcome } from '../../daemon.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
+import type { RegionProgress } from '../../region-progress.ts';
 import type { Step } from '../../store/versions/steps.ts';
 import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';

@@ -12,6 +12,7 @@ import { countFiring } from '../../operator/count-firing.ts';
 import { explain } from '../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../operator/find-reference.ts';
 import { type ReplicaView, readReplicas } from '../../operator/read-replicas.ts';
+import type { RegionProgress } from '../../region-progress.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { DeliveryState } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -19,7 +20,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../requests/query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../requests/silence-request.ts';
-import { type ConfigurationView, type RegionView, reasonOf, stateOf } from '../status-view.ts';
+import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import type { ApiOptions } from '../web-options.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addAlerts } from './alerts-api.ts';
@@ -266,7 +267,7 @@ function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: Conf
   };
 }
 
-function regionJson(view: RegionView) {
+function regionJson(view: RegionProgress) {
   return {
     region: view.region,
     health: stateOf(view),

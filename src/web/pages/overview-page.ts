@@ -7,15 +7,10 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
 import { alertPath, deliveryPath } from '../../http/page-path.ts';
 import type { ReplicaView } from '../../operator/read-replicas.ts';
+import type { FeedReads, RegionProgress } from '../../region-progress.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
-import {
-  type ConfigurationView,
-  type ReadsView,
-  type RegionView,
-  reasonOf,
-  stateOf,
-} from '../status-view.ts';
+import { type ConfigurationView, reasonOf, stateOf } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import { type Column, dataTable } from './frame/data-table.ts';
 import { deliveryPill, eventItem, messageLine } from './frame/items.ts';
@@ -114,7 +109,7 @@ function leadOf(page: Page, { status, alerts }: PageView): Html {
 }
 
 /** When the stream that has waited longest was read: every statement about all streams holds up to then. */
-function lastCheck(page: Page, regions: readonly RegionView[]): Html {
+function lastCheck(page: Page, regions: readonly RegionProgress[]): Html {
   const { words } = page;
   const unread = regions.filter((region) => oldestReadUs(region) === 0);
   if (regions.length === 0) return html``;
@@ -125,7 +120,7 @@ function lastCheck(page: Page, regions: readonly RegionView[]): Html {
 }
 
 /** 0 if something was never read, or if there is nothing to read. */
-function oldestReadUs({ reads }: RegionView): number {
+function oldestReadUs({ reads }: RegionProgress): number {
   const polled = reads.filter(({ streams }) => streams > 0);
   return polled.length === 0 ? 0 : Math.min(...polled.map((one) => one.oldestReadUs));
 }
@@ -186,7 +181,7 @@ function silenceSection(page: Page, { silences: { shown, total } }: PageView): H
 ${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${words.allSilences}</a></p>` : ''}</section>`;
 }
 
-function regionCard(page: Page, region: RegionView): Html {
+function regionCard(page: Page, region: RegionProgress): Html {
   const { words, nowUs } = page;
   const { overview } = words;
   const state = stateOf(region);
@@ -242,8 +237,8 @@ function replicaDuties({ words }: Page, { regions, isAlerting }: ReplicaView): s
 
 function feedRow(
   page: Page,
-  { feeds }: RegionView,
-  { feed, streams, overdue, oldestReadUs }: ReadsView,
+  { feeds }: RegionProgress,
+  { feed, streams, overdue, oldestReadUs }: FeedReads,
 ): Html {
   const words = page.words.overview;
   const read =

@@ -73,7 +73,7 @@ describe('GET /api/v1/status', () => {
   test('a region that was not read yet is starting, and what is unknown is null', async () => {
     const [eu] = aStatus().regions;
     const never = { cursorUs: 0, lastSuccessUs: 0, verifiedUntilUs: 0 };
-    const feed = { feed: 'flight', streams: 0, openFlights: 0, ...never } as const;
+    const feed = { feed: 'flight', streams: 0, polled: 0, openFlights: 0, ...never } as const;
     const region = { ...eu!, started: false, feeds: [feed] };
     const { ask } = await serve({ status: () => aStatus({ regions: [region] }) });
     const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { Impairment } from '../../../src/health/impairment.ts';
-import type { RegionView } from '../../../src/web/status-view.ts';
+import type { RegionProgress } from '../../../src/region-progress.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import {
   aDelivery,
@@ -225,7 +225,7 @@ describe('the headline', () => {
   });
 
   test('a region that was not read yet is not called checked', async () => {
-    const [eu, us] = aStatus().regions as [RegionView, RegionView];
+    const [eu, us] = aStatus().regions as [RegionProgress, RegionProgress];
     const unread = { ...us, started: false, reads: us.reads.map((one) => ({ ...one, oldestReadUs: 0 })) };
     const { ask } = await serve({ status: () => aStatus({ regions: [eu, unread] }) });
     expect(read((await ask('/')).body)).toContain('US not read yet.');
