@@ -7,13 +7,14 @@ import { findRoutesToNobody, isAnybodyNotified } from '../config/routes-to-nobod
 import { formatPath } from '../document/problem.ts';
 import type { RegionSnapshot } from '../region-progress.ts';
 import type { Happening, Report } from '../report.ts';
+import type { RefusedFile } from '../store/ownership-store.ts';
 import type { Store, StoreSpace } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
 import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type { HealthSnapshot, RefusedConfig, ReplicaSnapshot, StoreRefusal } from './snapshot.ts';
+import type { HealthSnapshot, ReplicaSnapshot, StoreRefusal } from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
@@ -36,7 +37,7 @@ interface Health {
    */
   storeRefusal(): StoreRefusal | undefined;
   /** Why the configuration file is not in force; undefined if it is. */
-  refusedConfig(): RefusedConfig | undefined;
+  refusedConfig(): RefusedFile | undefined;
   /** Receives every report. */
   hear(happening: Happening): void;
   /** Checks every few seconds until `signal` aborts. */
@@ -87,7 +88,7 @@ export function createHealth(options: HealthOptions): Health {
   const room = createStoreRoom(clock);
   let kept = NOTHING_KEPT;
   let keptMs = Number.NEGATIVE_INFINITY;
-  let refusedConfig: RefusedConfig | undefined;
+  let refusedConfig: RefusedFile | undefined;
   /** The impairments found by the last check. */
   let known = new Map<string, Impairment>();
   const toFacts = createWatchFacts(clock);

@@ -3,6 +3,7 @@
  * `status`, the API, the heartbeat and the metrics all show this answer and no other.
  */
 
+import type { RefusedFile } from '../store/ownership-store.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Finding, sayFinding } from './finding.ts';
@@ -12,7 +13,6 @@ import { judgeRegion } from './judge-region.ts';
 import type {
   HealthSnapshot,
   KeptSnapshot,
-  RefusedConfig,
   ReplicaSnapshot,
   RouteSnapshot,
   StoreRefusal,
@@ -89,7 +89,7 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: RouteSnapshot, 
 }
 
 /** Replicas that refuse their file for the same reason are reported together: usually all have the same file. */
-function judgeConfig(own: RefusedConfig | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
+function judgeConfig(own: RefusedFile | undefined, replicas: readonly ReplicaSnapshot[]): Impairment[] {
   if (replicas.length === 0) return own ? [refusedBy(own, [])] : [];
   const refusing = replicas.flatMap(({ name, refused }) => (refused ? [{ name, refused }] : []));
   const alike = Map.groupBy(refusing, ({ refused: { mistakes, first } }) =>
@@ -134,7 +134,7 @@ function judgeAlike(replicas: readonly ReplicaSnapshot[], nowUs: number): Impair
   });
 }
 
-function refusedBy({ mistakes, first, sinceUs }: RefusedConfig, names: readonly string[]): Impairment {
+function refusedBy({ mistakes, first, sinceUs }: RefusedFile, names: readonly string[]): Impairment {
   const replicas = plainText(names.join(', '), MAX_TEXT_LENGTH);
   const facts = { mistakes, first: plainText(first, MAX_TEXT_LENGTH), replicas, many: names.length > 1 };
   const concern = replicas === '' ? {} : { replica: replicas };

@@ -1,6 +1,7 @@
 /** Defines the state of the watch at one moment, from which the health answer is made. */
 import type { RegionSnapshot } from '../region-progress.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
+import type { RefusedFile, ReplicaRecord } from '../store/ownership-store.ts';
 import type { StoreSpace } from '../store/store.ts';
 import type { QuarantinedFeed } from '../store/stream-store.ts';
 
@@ -12,7 +13,7 @@ export interface HealthSnapshot {
   readonly route: RouteSnapshot;
   readonly store: StoreSnapshot;
   /** Why the configuration file is not in force; undefined if it is. */
-  readonly refusedConfig: RefusedConfig | undefined;
+  readonly refusedConfig: RefusedFile | undefined;
   /** The secrets whose file cannot be read again, by key, and why; their last values stay in use. */
   readonly unreadSecrets?: ReadonlyMap<string, string> | undefined;
   /** The replicas that share the store, including this one; empty if this process has its own store. */
@@ -42,22 +43,7 @@ export interface StoreRefusal {
   readonly sinceUs: number;
 }
 
-export interface RefusedConfig {
-  readonly mistakes: number;
-  /** The first mistake, with its place. */
-  readonly first: string;
-  readonly sinceUs: number;
-}
-
-export interface ReplicaSnapshot {
-  /** A name for people, usually the host's; unique among the replicas that are present. */
-  readonly name: string;
-  /** Why its configuration file is not in force there; undefined if it is. */
-  readonly refused: RefusedConfig | undefined;
-  readonly version: string;
-  /** A digest of the configuration in force (empty if unknown), and since when it is in force. */
-  readonly config: { readonly digest: string; readonly sinceUs: number };
-}
+export type ReplicaSnapshot = Pick<ReplicaRecord, 'name' | 'refused' | 'version' | 'config'>;
 
 interface NamedFailure extends FailingIntegration {
   /** For people; without secrets. */

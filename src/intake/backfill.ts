@@ -7,16 +7,11 @@
  */
 
 import type { Forward } from '../config/sections/forward-section.ts';
-import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { NestwatchError } from '../errors.ts';
-import type { Report } from '../report.ts';
-import type { ServiceClient } from '../service/client.ts';
 import type { Flight } from '../service/resources.ts';
-import type { Store } from '../store/store.ts';
-import type { Clock, Random } from '../time/clock.ts';
 import { type Commit, createCommit } from './commit.ts';
 import { createFeeds } from './feeds.ts';
 import { createFailureLogReader } from './flights/failure-log.ts';
@@ -33,21 +28,15 @@ import {
   startOf,
   viewOf,
 } from './logs/sweep.ts';
+import type { IntakeParts } from './parts.ts';
 
-interface BackfillOptions {
+interface BackfillOptions extends Omit<IntakeParts, 'region' | 'commit'> {
   readonly region: RegionConfig;
-  readonly poll: PollConfig;
-  readonly retentionMs: number;
   /** The window, on the service's clock. */
   readonly fromUs: number;
   readonly toUs: number;
   /** The rules that raise alerts and the rules that forward events; undefined to do neither. */
   readonly notify: { readonly rules: readonly Rule[]; readonly forward: readonly Forward[] } | undefined;
-  readonly client: ServiceClient;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
 }
 
 export interface BackfillProgress {

@@ -3,13 +3,7 @@
  * first reading begins, and each feed's overlap.
  */
 
-import type { PollConfig } from '../config/sections/poll-section.ts';
 import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
-import type { Report } from '../report.ts';
-import type { ServiceClient } from '../service/client.ts';
-import type { Store } from '../store/store.ts';
-import type { Clock, Random } from '../time/clock.ts';
-import type { Commit } from './commit.ts';
 import { birdLogEvent, notificationEvent } from './entry-event.ts';
 import { FlightGaps } from './flights/flight-gaps.ts';
 import { createFlightWatches, type FlightWatch } from './flights/flight-watch.ts';
@@ -17,18 +11,10 @@ import type { Inventory } from './inventory/inventory.ts';
 import { createLateness } from './lateness.ts';
 import { createLogStreams, type LogStream } from './logs/log-stream.ts';
 import { createPageSize } from './logs/page-size.ts';
+import type { IntakeParts } from './parts.ts';
 
-interface FeedsOptions {
-  readonly region: string;
-  readonly poll: PollConfig;
-  readonly retentionMs: number;
-  readonly client: ServiceClient;
+interface FeedsOptions extends IntakeParts {
   readonly inventory: Inventory;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
   /** On the service's clock. What happened to the Bird (or, for '', to the region) before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
 }

@@ -2,15 +2,11 @@
  * Reports a region's health: once it is first known and at each change. Alerting gets it too, with retries until it
  * is committed.
  */
-import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
-import type { Commit } from './commit.ts';
+import type { IntakeParts } from './parts.ts';
 
-interface HealthWatchOptions {
-  readonly region: string;
+interface HealthWatchOptions extends Pick<IntakeParts, 'region' | 'commit' | 'report'> {
   readonly client: Pick<ServiceClient, 'health'>;
-  readonly commit: Commit;
-  readonly report: Report;
 }
 
 export class HealthWatch {

@@ -1,18 +1,14 @@
 /** Follows hints in new events: polls related streams earlier, and reads Birds again whose status may have changed. */
 import type { Event } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
-import type { Report } from '../report.ts';
-import type { Clock } from '../time/clock.ts';
 import type { Inventory } from './inventory/inventory.ts';
+import type { IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { flightsName, INVENTORY, logName } from './stream-name.ts';
 
-interface HintsOptions {
-  readonly region: string;
+interface HintsOptions extends Pick<IntakeParts, 'region' | 'clock' | 'report'> {
   readonly schedule: Pick<Schedule, 'hint' | 'isAimKept'>;
   readonly inventory: Pick<Inventory, 'pollBird'>;
-  readonly clock: Clock;
-  readonly report: Report;
 }
 
 export interface Hints {

@@ -3,14 +3,10 @@
  * seconds at a very low rate or exceeding what was refused before.
  */
 import type { ServiceClient } from '../service/client.ts';
-import type { Store } from '../store/store.ts';
-import type { Clock } from '../time/clock.ts';
+import type { IntakeParts } from './parts.ts';
 
-interface KeptRateOptions {
-  readonly region: string;
+interface KeptRateOptions extends Pick<IntakeParts, 'region' | 'store' | 'clock'> {
   readonly client: Pick<ServiceClient, 'bearableRate' | 'rememberRate'>;
-  readonly store: Store;
-  readonly clock: Clock;
 }
 
 /** The rate is stored again when it has changed by this part, or after `KEPT_FOR_MS`. */

@@ -3,13 +3,11 @@
 import type { ServiceClient } from '../service/client.ts';
 import { durationWords } from '../text/duration-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
-import type { Commit } from './commit.ts';
+import type { IntakeParts } from './parts.ts';
 import type { Lag, Schedule } from './schedule/schedule.ts';
 
-interface LagWatchOptions {
-  readonly region: string;
+interface LagWatchOptions extends Pick<IntakeParts, 'region' | 'commit' | 'clock'> {
   readonly maxIntervalMs: number;
   readonly schedule: Pick<Schedule, 'lag' | 'neededPerSecond'>;
   readonly client: Pick<ServiceClient, 'health' | 'rate' | 'pausedMs'>;
@@ -17,8 +15,6 @@ interface LagWatchOptions {
   readonly describe: (name: string) => string;
   /** What the last poll of a stream failed with; undefined if it succeeded. */
   readonly failureOf: (name: string) => string | undefined;
-  readonly commit: Commit;
-  readonly clock: Clock;
 }
 
 /**

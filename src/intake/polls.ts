@@ -3,23 +3,20 @@
  * determines which streams exist. A failed poll is reported here and never ends the loop. The stream is polled again
  * after a backoff that doubles with each consecutive failure.
  */
-import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
 import { codeOf, isStoreFailure, NestwatchError } from '../errors.ts';
 import type { Unlisted } from '../region-progress.ts';
-import type { Report } from '../report.ts';
-import type { Bell, Clock, Random } from '../time/clock.ts';
+import type { Bell } from '../time/clock.ts';
 import type { HealthWatch } from './health-watch.ts';
 import type { Hints } from './hints.ts';
 import type { Inventory } from './inventory/inventory.ts';
+import type { IntakeParts } from './parts.ts';
 import type { Polled, Schedule } from './schedule/schedule.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { birdIdOf, feedOf, INVENTORY } from './stream-name.ts';
 import type { Reading, Streams } from './streams.ts';
 
-interface PollsOptions {
-  readonly region: string;
-  readonly poll: PollConfig;
+interface PollsOptions extends Pick<IntakeParts, 'region' | 'poll' | 'clock' | 'random' | 'report'> {
   readonly inventory: Inventory;
   readonly streams: Streams;
   readonly schedule: Schedule;
@@ -28,9 +25,6 @@ interface PollsOptions {
   readonly serviceClock: ServiceClock;
   /** Rung when something can be polled that could not be polled before. */
   readonly bell: Bell;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
 }
 
 /** A poll in progress. */

@@ -3,16 +3,12 @@
  * longest. A stream that was not read since the start counts with the value that an earlier run stored for its feed.
  */
 import type { FeedReads, FirstPass } from '../region-progress.ts';
-import type { Store } from '../store/store.ts';
-import type { Clock } from '../time/clock.ts';
+import type { IntakeParts } from './parts.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { feedOf } from './stream-name.ts';
 
-interface ReadProgressOptions {
-  readonly region: string;
-  readonly store: Store;
+interface ReadProgressOptions extends Pick<IntakeParts, 'region' | 'store' | 'clock'> {
   readonly schedule: Pick<Schedule, 'eachAge'>;
-  readonly clock: Clock;
 }
 
 /** The counts of one feed. */

@@ -3,16 +3,12 @@
  * reports the region's health to alerting. It never waits for another region.
  */
 
-import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { isStoreFailure } from '../errors.ts';
 import type { FeedProgress, FeedReads, FirstPass, Unlisted } from '../region-progress.ts';
-import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
-import type { Store } from '../store/store.ts';
-import { type Bell, type Clock, createBell, type Random, sleep } from '../time/clock.ts';
+import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
-import type { Commit } from './commit.ts';
 import { createFeeds } from './feeds.ts';
 import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
@@ -20,6 +16,7 @@ import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
 import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
+import type { IntakeParts } from './parts.ts';
 import { PollSlots } from './poll-slots.ts';
 import { Polls } from './polls.ts';
 import { ReadProgress } from './read-progress.ts';
@@ -28,17 +25,8 @@ import { createServiceClock, type ServiceClock } from './service-clock.ts';
 import { AUDIT, feedOf, INVENTORY } from './stream-name.ts';
 import { REGULAR_SHARE, Streams } from './streams.ts';
 
-interface RegionIntakeOptions {
+interface RegionIntakeOptions extends Omit<IntakeParts, 'region'> {
   readonly region: RegionConfig;
-  readonly poll: PollConfig;
-  /** How long the store keeps events. */
-  readonly retentionMs: number;
-  readonly client: ServiceClient;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
   /** Whether a receiver notifies the members of Nests. */
   readonly keepsMembers?: boolean;
 }

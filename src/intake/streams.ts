@@ -6,7 +6,6 @@
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Event, Feed } from '../domain/alert/event.ts';
 import type { FeedProgress } from '../region-progress.ts';
-import type { Store } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import type { AuditRound } from './audit/audit-round.ts';
@@ -15,19 +14,16 @@ import type { Feeds } from './feeds.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
+import type { IntakeParts } from './parts.ts';
 import { recallSeen } from './schedule/recall.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
 import { birdIdOf, feedOf, flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
-interface StreamsOptions {
-  readonly region: string;
-  readonly store: Store;
-  readonly poll: PollConfig;
+interface StreamsOptions extends Pick<IntakeParts, 'region' | 'poll' | 'store' | 'clock'> {
   readonly feeds: Feeds;
   readonly inventory: Inventory;
   readonly schedule: Schedule;
   readonly audits: AuditRound;
-  readonly clock: Clock;
 }
 
 export interface Reading {

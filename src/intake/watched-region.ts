@@ -7,12 +7,9 @@ import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { Transport } from '../http/transport.ts';
 import type { FeedProgress, RegionProgress, RegionSnapshot } from '../region-progress.ts';
-import type { Report } from '../report.ts';
 import { createServiceClient } from '../service/client.ts';
-import type { Store } from '../store/store.ts';
-import type { Clock, Random } from '../time/clock.ts';
-import type { Commit } from './commit.ts';
 import { createFlightLogReading } from './flights/flight-log-reading.ts';
+import type { IntakeParts } from './parts.ts';
 import { RegionIntake } from './region.ts';
 
 /** The settings by which a region is watched. */
@@ -24,15 +21,10 @@ export interface RegionSetting {
   readonly keepsMembers: boolean;
 }
 
-interface WatchedRegionOptions {
+interface WatchedRegionOptions extends Pick<IntakeParts, 'store' | 'commit' | 'clock' | 'random' | 'report'> {
   readonly setting: RegionSetting;
   /** Closed by the region. */
   readonly transport: Transport;
-  readonly commit: Commit;
-  readonly store: Store;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
   /** The request rate per second to begin with, if known. */
   readonly startPerSecond?: number | undefined;
 }

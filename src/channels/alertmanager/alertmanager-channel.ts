@@ -10,16 +10,11 @@ import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.t
 import { derivedSecret, type Secret } from '../../secret.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { NO_DIGEST, type RepeatedAlert } from '../channel.ts';
+import type { AlertJson } from '../message/alertmanager-body.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap } from '../post-config.ts';
 
-interface PushedAlert {
-  readonly labels: Labels;
-  readonly annotations: Labels;
-  readonly startsAt: string;
-  readonly endsAt: string;
-  readonly generatorURL: string;
-}
+type PushedAlert = Pick<AlertJson, 'labels' | 'annotations' | 'startsAt' | 'endsAt' | 'generatorURL'>;
 
 /** How often firing alerts are sent again. */
 const REPEAT_AFTER_US = 60_000_000;

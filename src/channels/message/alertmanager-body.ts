@@ -40,7 +40,7 @@ interface CatchingUpJson {
   readonly kinds: Summary['kinds'];
 }
 
-interface AlertJson {
+export interface AlertJson {
   readonly status: 'firing' | 'resolved';
   readonly labels: Labels;
   readonly annotations: Labels;

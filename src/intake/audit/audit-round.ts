@@ -20,21 +20,15 @@ import type { Commit } from '../commit.ts';
 import { createVerifiedUntil } from '../feed-progress.ts';
 import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import type { IntakeParts } from '../parts.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 import { createInstantQueue, type InstantQueue } from '../schedule/instant-queue.ts';
 import type { AuditOutcome } from './audit.ts';
 import { type AuditRun, beginAudit } from './audit-run.ts';
 import { gapsAfter, reportedGaps } from './gaps.ts';
 
-interface AuditRoundOptions {
-  readonly region: string;
+interface AuditRoundOptions extends Omit<IntakeParts, 'poll' | 'client'> {
   readonly auditIntervalMs: number;
-  readonly retentionMs: number;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
   readonly overlapUs: (feed: Feed) => number;
   /** Where the first sweeps began. Nothing older was ever read. */
   readonly firstFromUs: (birdId: string) => number;

@@ -8,15 +8,10 @@ import type { Report } from '../../report.ts';
 import type { AuditRecord } from '../../store/audit-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commit } from '../commit.ts';
+import type { IntakeParts } from '../parts.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 
-interface FlightGapsOptions {
-  readonly region: string;
-  readonly retentionMs: number;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly report: Report;
-}
+type FlightGapsOptions = Pick<IntakeParts, 'region' | 'retentionMs' | 'store' | 'commit' | 'report'>;
 
 /** A window of start dates, both inclusive. */
 export interface UnreadWindow {

@@ -10,14 +10,11 @@
  * A service may always fail to list so much, while it answers what a poll must ask. So if such a poll fails, one of
  * its extra parts is put off, and the polls of the Bird go on.
  */
-import type { Clock, Random } from '../../time/clock.ts';
 import type { Column, Columns } from '../columns.ts';
+import type { IntakeParts } from '../parts.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 
-interface FlightRescanOptions {
-  readonly retentionMs: number;
-  readonly clock: Clock;
-  readonly random: Random;
+interface FlightRescanOptions extends Pick<IntakeParts, 'retentionMs' | 'clock' | 'random'> {
   readonly overlapUs: () => number;
   readonly firstFromUs: (birdId: string) => number;
 }

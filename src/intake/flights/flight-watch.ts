@@ -21,16 +21,12 @@
  */
 import type { Event } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
-import type { Report } from '../../report.ts';
-import type { ServiceClient } from '../../service/client.ts';
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
-import type { Store } from '../../store/store.ts';
-import type { Clock, Random } from '../../time/clock.ts';
 import { type Column, type Columns, createColumns } from '../columns.ts';
-import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
+import type { IntakeParts } from '../parts.ts';
 import { createFailureLogReader } from './failure-log.ts';
 import {
   type Findings,
@@ -55,14 +51,7 @@ import {
 } from './known-flights.ts';
 import { isOfRegion, OpenFlights } from './open-flights.ts';
 
-interface FlightWatchOptions extends FlightFinderOptions {
-  readonly client: ServiceClient;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
-  readonly retentionMs: number;
+interface FlightWatchOptions extends FlightFinderOptions, Omit<IntakeParts, 'region' | 'poll'> {
   /** The largest page size to request. */
   readonly pageSize: () => number;
 }

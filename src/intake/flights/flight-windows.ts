@@ -13,9 +13,8 @@
 
 import { hash } from 'node:crypto';
 import { NestwatchError } from '../../errors.ts';
-import type { ServiceClient } from '../../service/client.ts';
-import type { Clock } from '../../time/clock.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import type { IntakeParts } from '../parts.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { type Core, collect, coreOf, type FlightRows, type Listed } from './flight-rows.ts';
 
@@ -46,9 +45,7 @@ const MOST_TOO_LARGE = 40;
 /** The statuses by which Flights can be requested (specification, searchFlights). */
 const STATUSES = ['active', 'succeeded', 'failed', 'cancelled'];
 
-export interface FlightReadingOptions {
-  readonly client: ServiceClient;
-  readonly clock: Clock;
+export interface FlightReadingOptions extends Pick<IntakeParts, 'client' | 'clock'> {
   /** The Nest that a Bird is in now; it may move. */
   readonly nestOf: (birdId: string) => string;
 }

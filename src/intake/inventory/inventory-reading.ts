@@ -9,7 +9,7 @@ import type { Bird, Nest, Parsed } from '../../service/resources.ts';
 import type { BirdRecord, NestRecord } from '../../store/inventory-store.ts';
 import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import { plainText } from '../../text/plain-text.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { IntakeParts } from '../parts.ts';
 import type { MemberBook } from './nest-members.ts';
 import type { NestSelection } from './nest-selection.ts';
 
@@ -29,10 +29,8 @@ export interface InventoryReading {
   readonly trouble: NestwatchError | undefined;
 }
 
-interface InventoryReaderOptions {
-  readonly region: string;
+interface InventoryReaderOptions extends Pick<IntakeParts, 'region' | 'clock'> {
   readonly client: Pick<ServiceClient, 'searchNests' | 'searchBirds' | 'health'>;
-  readonly clock: Clock;
   readonly selection: NestSelection;
   /** Present if a receiver notifies the members of Nests. */
   readonly members?: MemberBook | undefined;

@@ -7,13 +7,10 @@
  */
 import { birdScope, type Fact } from '../../domain/alert/fact.ts';
 import type { NestwatchError } from '../../errors.ts';
-import type { ObservedBird, Report } from '../../report.ts';
-import type { ServiceClient } from '../../service/client.ts';
+import type { ObservedBird } from '../../report.ts';
 import { type BirdRecord, type NestRecord, NO_NEWS_US } from '../../store/inventory-store.ts';
-import type { Store } from '../../store/store.ts';
-import type { Clock } from '../../time/clock.ts';
-import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
+import type { IntakeParts } from '../parts.ts';
 import { type ComparisonContext, compareBird, enteringNests, goneNests, placeOf } from './compare-listed.ts';
 import {
   InventoryReader,
@@ -27,14 +24,8 @@ import { type NestGlobs, NestSelection } from './nest-selection.ts';
 import { Newcomers } from './newcomers.ts';
 import { connectionsLostBefore, endedUnwatched } from './unwatched-before.ts';
 
-interface InventoryOptions {
-  readonly region: string;
+interface InventoryOptions extends Omit<IntakeParts, 'poll' | 'retentionMs' | 'random'> {
   readonly nests: NestGlobs;
-  readonly client: ServiceClient;
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly report: Report;
   /** Present if a receiver notifies the members of Nests. */
   readonly members?: MemberBook | undefined;
   /** Called in each reading when the service has listed its Nests. From then on `isExcluded` knows them. */

@@ -5,14 +5,9 @@
  * like what happened before a first start. For a Bird that is really new everything is news, since nothing happened to
  * it before. The same goes for a Bird whose Nest was excluded for a while.
  */
-import type { Store } from '../../store/store.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { IntakeParts } from '../parts.ts';
 
-interface NewcomersOptions {
-  readonly region: string;
-  readonly store: Store;
-  readonly clock: Clock;
-}
+type NewcomersOptions = Pick<IntakeParts, 'region' | 'store' | 'clock'>;
 
 /** The reading may have lacked an existing Bird, because the service listed it late or truncated the list. */
 const MARGIN_US = 3_600_000_000;

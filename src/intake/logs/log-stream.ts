@@ -7,14 +7,12 @@
  * newest stored entry that is not later than the clock, and the stream is read from there at once.
  */
 import type { Event, Feed } from '../../domain/alert/event.ts';
-import type { Report } from '../../report.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
-import type { Store } from '../../store/store.ts';
-import type { Clock } from '../../time/clock.ts';
-import type { Batch, Commit, EventCandidate } from '../commit.ts';
+import type { Batch, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { markPast } from '../mark-past.ts';
+import type { IntakeParts } from '../parts.ts';
 import { PageReader, type ReadPage } from './page-reader.ts';
 import type { RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
@@ -46,11 +44,7 @@ interface LogSource<T extends LogEntry> {
   readonly birdStatus: (event: Event) => string | undefined;
 }
 
-interface LogStreamOptions {
-  readonly store: Store;
-  readonly commit: Commit;
-  readonly clock: Clock;
-  readonly report: Report;
+interface LogStreamOptions extends Pick<IntakeParts, 'store' | 'commit' | 'clock' | 'report'> {
   readonly pages: RegionPageSize;
   readonly overlapUs: () => number;
   /** Called with the lateness of each entry that appeared behind the cursor. */

@@ -10,7 +10,7 @@ import { NestwatchError } from '../../errors.ts';
 import { birdOf } from './entry-actions.ts';
 import {
   endOf,
-  type FailedStep,
+  type FlightEnd,
   type FlightOutcome,
   type FlightRecord,
   startedAtOf,
@@ -18,14 +18,10 @@ import {
 import { createdNowUs, type Flight, guid, insert, onceAt, type State, visibleAtUs } from './state.ts';
 import { FAILURES } from './vocabulary.ts';
 
-interface EndOptions {
-  /** A failed Flight has a plain message by default; '' for none. */
-  readonly errorMessages?: string;
-  readonly failedStep?: FailedStep;
-  /** Errors in its log that did not stop it. */
-  readonly skippedErrors?: number;
-  readonly retriedErrors?: number;
-}
+/** A failed Flight has a plain message by default; '' for none. */
+type EndOptions = Partial<
+  Pick<FlightEnd, 'errorMessages' | 'failedStep' | 'skippedErrors' | 'retriedErrors'>
+>;
 
 interface FlightPlan extends EndOptions {
   /** Now by default; an earlier instant makes a Flight that has been active since then. */

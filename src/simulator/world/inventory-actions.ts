@@ -1,15 +1,10 @@
 /** Actions on Users, Nests and Birds: who exists, under which name, and where. */
 import { NestwatchError } from '../../errors.ts';
 import { birdOf } from './entry-actions.ts';
-import type { BirdRecord, BirdStatus, NestRecord, TriggerType, UserRecord } from './simulated-record.ts';
+import type { BirdRecord, NestRecord, UserRecord } from './simulated-record.ts';
 import { type Bird, guid, type Nest, type State } from './state.ts';
 
-interface NewUser {
-  readonly firstName?: string;
-  readonly lastName?: string;
-  readonly email?: string;
-  readonly isActive?: boolean;
-}
+type NewUser = Partial<Omit<UserRecord, 'id'>>;
 
 interface NewNest {
   readonly name: string;
@@ -17,13 +12,8 @@ interface NewNest {
   readonly members?: readonly string[];
 }
 
-interface NewBird {
-  readonly name: string;
-  readonly triggerType: TriggerType;
-  readonly status?: BirdStatus;
-  /** The duration of a Flight started by `flyBird`. */
-  readonly flightDurationMs?: number;
-}
+type NewBird = Pick<BirdRecord, 'name' | 'triggerType'> &
+  Partial<Pick<BirdRecord, 'status' | 'flightDurationMs'>>;
 
 export interface InventoryActions {
   addUser(user?: NewUser): UserRecord;

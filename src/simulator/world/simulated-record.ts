@@ -61,6 +61,7 @@ export interface FlightEnd {
   readonly endedAtUs: number;
   readonly errorMessages: string;
   readonly failedStep: FailedStep;
+  /** Errors in its log that did not stop it. */
   readonly skippedErrors: number;
   readonly retriedErrors: number;
   /** When the Flight became active again. */

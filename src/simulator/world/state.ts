@@ -129,11 +129,7 @@ export function onceAt(state: State, instantUs: number, action: () => void): voi
 }
 
 /** What an action decides about an entry; `addEntry` decides the rest. */
-interface NewEntry {
-  readonly feed: Entry['feed'];
-  readonly nestId: string;
-  readonly birdId: string;
-  readonly fields: Readonly<Record<string, unknown>>;
+interface NewEntry extends Pick<Entry, 'feed' | 'nestId' | 'birdId' | 'fields'> {
   readonly raw?: unknown;
   readonly createdAtUs?: number | undefined;
   readonly visibleAtUs?: number | undefined;

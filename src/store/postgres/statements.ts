@@ -1,18 +1,7 @@
 /** What repositories use to run statements in the current transaction, with `$1`, `$2` … for values. */
-import type { Parameter, Value } from '../sql/sql.ts';
+import type { Sql, Value } from '../sql/sql.ts';
 
-export interface Statements {
-  /**
-   * The rows of a statement. `Row` describes the columns; the caller vouches for it. Each text is planned once, so
-   * texts that are composed of conditions go to `composed`.
-   */
-  rows<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]>;
-  first<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row | undefined>;
-  /** Returns how many rows changed. */
-  run(sql: string, ...parameters: readonly Parameter[]): Promise<number>;
-  /** The rows of a statement whose text varies. */
-  composed<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]>;
-}
+export type Statements = Pick<Sql, 'rows' | 'first' | 'run' | 'composed'>;
 
 /**
  * Sends many rows as one parameter per column, so that any number takes one round trip: `given('id text, seq

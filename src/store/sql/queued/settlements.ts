@@ -13,15 +13,8 @@ import { CLAIMABLE } from './claims.ts';
 import type { SqlLanes } from './lanes.ts';
 
 /** A delivery before it settles. */
-interface Before extends Lane {
-  readonly seq: number;
-  readonly id: string;
-  readonly integration: string;
-  readonly state: DeliveryState;
-  readonly remaining: string;
-  readonly attempts: number;
-  readonly next_attempt_us: number;
-}
+type Before = Lane &
+  Pick<DeliveryRow, 'seq' | 'id' | 'integration' | 'state' | 'remaining' | 'attempts' | 'next_attempt_us'>;
 
 type Integration = Pick<FailingIntegration, 'receiver' | 'position' | 'integration'>;
 

@@ -1,6 +1,7 @@
 import type { Place } from '../../../domain/alert/fact.ts';
 import type { BirdToJudge, FlightToJudge, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
+import type { FlightOverviewRow } from '../../rows/flight-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
 const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
@@ -82,13 +83,7 @@ export function createOverdue(sql: Sql): OverdueStore {
   };
 }
 
-interface PlaceRow {
-  readonly region: string;
-  readonly nest_id: string | null;
-  readonly nest: string | null;
-  readonly bird_id: string;
-  readonly bird: string | null;
-}
+type PlaceRow = Pick<FlightOverviewRow, 'region' | 'nest_id' | 'nest' | 'bird_id' | 'bird'>;
 
 interface FlightToJudgeRow extends PlaceRow {
   readonly stream: number;

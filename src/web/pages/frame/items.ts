@@ -2,6 +2,7 @@
 import { html } from 'hono/html';
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
+import type { Suppression } from '../../../domain/muting/suppression.ts';
 import { deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
@@ -68,15 +69,12 @@ export function deliveryLinks(
   })}`;
 }
 
-interface Withheld {
-  readonly receiver: string;
-  readonly reason: string;
-  readonly detail: string;
-  readonly atUs: number;
-}
-
 /** Who was not notified, and why; nothing if there is nobody. */
-export function withheldList(page: Page, title: string, suppressions: readonly Withheld[]): Html | string {
+export function withheldList(
+  page: Page,
+  title: string,
+  suppressions: readonly Pick<Suppression, 'receiver' | 'reason' | 'detail' | 'atUs'>[],
+): Html | string {
   if (suppressions.length === 0) return '';
   const items = suppressions.map(
     (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>

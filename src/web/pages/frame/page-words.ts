@@ -1,5 +1,7 @@
 /** Chooses the words of the page: for people who run automations, not for people who run monitoring. */
+
 import type { Labels } from '../../../domain/alert/alert.ts';
+import type { Place } from '../../../domain/alert/fact.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
@@ -11,15 +13,8 @@ import type { Words } from './words.ts';
 export const NAME_LENGTH = 80;
 export const MESSAGE_LENGTH = 300;
 
-interface Place {
-  readonly nest: string;
-  readonly nestId: string;
-  readonly bird: string;
-  readonly birdId: string;
-}
-
 /** `Marketing / Translate blog`, with ids if names are unknown; empty for what concerns a whole region. */
-export function placeName({ nest, nestId, bird, birdId }: Place): string {
+export function placeName({ nest, nestId, bird, birdId }: Omit<Place, 'region'>): string {
   const nestName = plainText(nest, NAME_LENGTH) || (nestId && `Nest ${nestId}`);
   const birdName = plainText(bird, NAME_LENGTH) || (birdId && `Bird ${birdId}`);
   return [nestName, birdName].filter(Boolean).join(' / ');
