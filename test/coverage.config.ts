@@ -26,10 +26,7 @@ const intake = [
   'flights/flight-gaps',
   'columns',
   'schedule/schedule',
-  'schedule/waitlist',
   'schedule/poll-value',
-  'schedule/bird-turns',
-  'schedule/regular-turns',
   'schedule/fair-limits',
   'schedule/recall',
 ].map((name) => `src/intake/${name}.ts`);

@@ -2,7 +2,7 @@
  * Policies that choose what to poll next with the same number of requests: uniform, proportional to the rates, and
  * ours.
  */
-import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
+import { createInstantQueue } from '../../src/intake/audit/instant-queue.ts';
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { type DelayWorld, HISTORY_MS } from './delay-world.ts';

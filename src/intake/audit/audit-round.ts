@@ -22,10 +22,10 @@ import type { LogStream } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 import type { IntakeParts } from '../parts.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
-import { createInstantQueue, type InstantQueue } from '../schedule/instant-queue.ts';
 import type { AuditOutcome } from './audit.ts';
 import { type AuditRun, beginAudit } from './audit-run.ts';
 import { gapsAfter, reportedGaps } from './gaps.ts';
+import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
 
 interface AuditRoundOptions extends Omit<IntakeParts, 'poll' | 'client'> {
   readonly auditIntervalMs: number;

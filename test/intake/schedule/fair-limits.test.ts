@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { fairLimitsMs } from '../../../src/intake/schedule/bird-turns.ts';
+import { fairLimitsMs } from '../../../src/intake/schedule/fair-limits.ts';
 
 const MINUTE = 60_000;
 const feed = (streams: number, ratePerMs: number, cost = 1) => ({ streams, cost, ratePerMs });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createInstantQueue } from '../../../src/intake/schedule/instant-queue.ts';
+import { createInstantQueue } from '../../../src/intake/audit/instant-queue.ts';
 
 test('an item added last with an earlier instant comes first; of the same instant the one added first', () => {
   const taken = new Set<string>();

@@ -1,0 +1,52 @@
+/**
+ * Computes the longest wait of the streams in each feed, so that a wrong guess about one costs a bounded time. It is
+ * a multiple of the interval that the feed's streams would have if they were polled in turn, with the requests
+ * divided among the feeds by the square-root law: if all streams of a feed have the same interval Tᵢ, Σ λᵢ·Tᵢ/2 is
+ * least if Tᵢ is proportional to √(cost/λᵢ).
+ */
+
+/** All streams of a feed, as averages. */
+interface FeedLoad {
+  readonly streams: number;
+  /** The requests of one poll. */
+  readonly cost: number;
+  /** The expected new entries of a stream per millisecond. */
+  readonly ratePerMs: number;
+}
+
+/**
+ * The multiple of that interval. At 1.5 the mean delay is at most a few percent longer than possible, whatever the
+ * rates are. At 1 nothing would be left for streams where new entries are expected.
+ */
+const FAIR_WAIT = 1.5;
+
+/**
+ * The limit of each feed in milliseconds, at most `mostMs`, if the feeds get `requestsPerMs`. If these requests are
+ * too few for `mostMs`, each feed gets `mostMs`.
+ */
+export function fairLimitsMs(
+  feeds: readonly FeedLoad[],
+  requestsPerMs: number,
+  mostMs: number,
+): readonly number[] {
+  let leftPerMs = requestsPerMs;
+  const atMost = new Set<FeedLoad>();
+  for (;;) {
+    const shared = feeds.filter((feed) => !atMost.has(feed));
+    const total = shared.reduce(
+      (sum, { streams, cost, ratePerMs }) => sum + streams * Math.sqrt(cost * ratePerMs),
+      0,
+    );
+    const inTurnMs = ({ cost, ratePerMs }: FeedLoad) => (total / leftPerMs) * Math.sqrt(cost / ratePerMs);
+    // Feeds whose limit would be too long get more than the law gives them, which leaves less to the others.
+    const slow = shared.filter((feed) => inTurnMs(feed) > mostMs);
+    if (slow.length === 0) {
+      return feeds.map((feed) => (atMost.has(feed) ? mostMs : Math.min(mostMs, FAIR_WAIT * inTurnMs(feed))));
+    }
+    for (const feed of slow) {
+      atMost.add(feed);
+      leftPerMs -= (feed.streams * feed.cost) / mostMs;
+    }
+    if (leftPerMs <= 0) return feeds.map(() => mostMs);
+  }
+}
