@@ -68,7 +68,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'intake/flights': ['intake/logs'],
   'intake/inventory': [],
   'intake/schedule': [],
-  'intake/audit': ['intake/logs', 'intake/schedule'],
+  'intake/audit': ['intake/logs'],
   alerting: [
     'channels/receiver',
     'channels/traits',
