@@ -1,6 +1,6 @@
 import type { Event } from '../../domain/alert/event.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
-import type { Flush } from '../../domain/grouping/flush.ts';
+import type { Flush, Listed } from '../../domain/grouping/flush.ts';
 import type { AlertInGroup } from '../../domain/grouping/group.ts';
 import { countLeftToSummary } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
@@ -11,6 +11,9 @@ import type { FlushContext, MutedGroup } from './flush-context.ts';
 
 /** Alerts handled between two pauses. */
 const PAUSE_AFTER = 100;
+
+/** Alerts whose events are read together to name a flush. */
+const NAMED_AT_ONCE = 500;
 
 /** Decides whether the group notifies now, and of what. */
 export async function decideFlush(
@@ -34,19 +37,32 @@ export async function decideFlush(
 async function nameAfterWhatItTells(tx: Transaction, flushed: Flush): Promise<Flush> {
   const { reason, listed, group, threadPosition } = flushed;
   if (reason === null) return flushed;
-  const telling = listed.filter(({ newEvents }) => newEvents > 0);
-  const events = await tx.alerts.eventsOf(coveredBy(telling), eventsOfEach(telling));
-  const parts = listed.map(({ alert, status, afterSeq, newEvents }) => {
-    const keys = newEvents > 0 ? (events.get(alert.id) ?? []).map(({ key }) => key) : [];
-    return JSON.stringify([alert.id, status, afterSeq, newEvents, ...keys]);
-  });
-  const told = hash64([group.key, group.receiver, ...parts.toSorted()]);
-  const lastUs = telling.flatMap(({ alert }) => events.get(alert.id) ?? []).map(statedUs);
-  if (threadPosition > 0 || lastUs.length === 0) return { ...flushed, told };
+  const limit = eventsOfEach(listed.filter(({ newEvents }) => newEvents > 0));
+  const of = new Map<Listed, readonly Event[]>();
+  const parts: string[] = [];
+  let lastUs: number | undefined;
+  for (let from = 0; from < listed.length; from += NAMED_AT_ONCE) {
+    if (from > 0) await tx.pause();
+    const some = listed.slice(from, from + NAMED_AT_ONCE);
+    const events = await tx.alerts.eventsOf(coveredBy(some), limit);
+    for (const one of some) {
+      const { alert, status, afterSeq, newEvents } = one;
+      const told = events.get(alert.id) ?? [];
+      if (listed.length <= NAMED_AT_ONCE) of.set(one, told);
+      parts.push(JSON.stringify([alert.id, status, afterSeq, newEvents, ...told.map(({ key }) => key)]));
+      for (const event of told) lastUs = Math.max(lastUs ?? 0, statedUs(event));
+    }
+  }
+  const named = {
+    ...flushed,
+    told: hash64([group.key, group.receiver, ...parts.toSorted()]),
+    ...(of.size > 0 && { read: { limit, of } }),
+  };
+  if (threadPosition > 0 || lastUs === undefined) return named;
   // The time comes first for the same reason as in other threads: such ids arrive almost in order.
-  const thread = `${Math.max(...lastUs).toString(36)}-${told}`;
+  const thread = `${lastUs.toString(36)}-${named.told}`;
   const isTaken = await tx.outbox.hasIdsOf(thread);
-  return isTaken ? { ...flushed, told } : { ...flushed, told, thread, group: { ...group, thread } };
+  return isTaken ? named : { ...named, thread, group: { ...group, thread } };
 }
 
 /** An instant of the event that every reading finds the same. How exactly a Flight's end is known differs among them. */

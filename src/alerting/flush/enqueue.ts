@@ -115,7 +115,12 @@ async function eventsOf(
   { what, isBatch }: Draft,
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
   if (what.summary && !isBatch) return new Map();
-  return tx.alerts.eventsOf(coveredBy(what.listed), isBatch ? BATCH_EVENTS : eventsOfEach(what.listed));
+  const { listed, read } = what;
+  const limit = isBatch ? BATCH_EVENTS : eventsOfEach(listed);
+  if (read?.limit === limit && listed.every((one) => read.of.has(one))) {
+    return new Map(listed.map((one) => [one.alert.id, read.of.get(one)!]));
+  }
+  return tx.alerts.eventsOf(coveredBy(listed), limit);
 }
 
 /** Adds how the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */

@@ -34,6 +34,8 @@ export interface Flush {
   readonly threadPosition: number;
   /** A digest of what it tells (`decide-flush.ts`); absent if it tells nothing. */
   readonly told?: string;
+  /** The events that were read to name it; absent if it lists too many alerts to keep them. */
+  readonly read?: ReadEvents;
   /** The members that change. */
   readonly members: readonly GroupMember[];
   /** What the notification lists: all alerts with news, then other firing alerts as far as there is room. */
@@ -49,6 +51,12 @@ export interface Flush {
   readonly incidentLasts?: true;
   /** The values of its route's labels; absent if the route has none. */
   readonly routeLabels?: Labels;
+}
+
+/** The newest events of each listed alert, newest first, at most `limit` of each. */
+export interface ReadEvents {
+  readonly limit: number;
+  readonly of: ReadonlyMap<Listed, readonly Event[]>;
 }
 
 export interface FlushOf {

@@ -16,6 +16,9 @@ export interface Held<Write> {
   readonly forget: () => void;
 }
 
+/** In the text of a statement whose caller looks itself at what is held, so that it needs not be written before. */
+export const BESIDE_HELD = '/* BESIDE HELD */';
+
 const NOTHING: readonly never[] = [];
 
 /** `Write` is what a store calls to write what a repository holds: a statement in SQLite, a request to a server. */
@@ -36,7 +39,7 @@ export class HeldWrites<Write> {
     return () => {
       if (this.#waiting.size === 0) return NOTHING;
       // Computed late, since repositories register after others have prepared their statements.
-      concerned ??= this.#concernedBy(sql);
+      concerned ??= sql.includes(BESIDE_HELD) ? [] : this.#concernedBy(sql);
       return this.#take(concerned);
     };
   }

@@ -70,6 +70,8 @@ export function namesOf(columns: string): string[] {
 }
 
 /** For each key the last item, in the order in which the keys first occur. */
-export function lastOfEach<T>(all: readonly T[], keyOf: (one: T) => string): T[] {
-  return [...new Map(all.map((one) => [keyOf(one), one])).values()];
+export function lastOfEach<T>(all: readonly T[], keyOf: (one: T) => string): readonly T[] {
+  const last = new Map<string, T>();
+  for (const one of all) last.set(keyOf(one), one);
+  return last.size === all.length ? all : [...last.values()];
 }

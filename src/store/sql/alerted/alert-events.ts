@@ -19,15 +19,25 @@ const LINKED = `SELECT alert_event.seq, event.* FROM alert_event JOIN event USIN
   WHERE alert_event.alert = (SELECT alert FROM alert WHERE id = $1) AND alert_event.seq > $2 AND alert_event.seq <= $3
   ORDER BY alert_event.seq DESC LIMIT $4`;
 
-/** The same for many alerts in one round trip to a server. */
-const LINKED_OF_SPANS = `SELECT at, event.*
-  FROM unnest($2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS given (id, after_seq, last_seq, at)
-    JOIN alert USING (id)
-    CROSS JOIN LATERAL (SELECT seq, event FROM alert_event
-      WHERE alert_event.alert = alert.alert AND seq > after_seq AND seq <= last_seq
-      ORDER BY seq DESC LIMIT $1) AS newest
-    JOIN event USING (event)
-  ORDER BY at, newest.seq DESC`;
+/** The same for many alerts at once. SQLite gets them as one list of `[id, after, last]`. */
+const LINKED_OF_SPANS = {
+  sqlite: `SELECT given.key + 1 AS at, event.*
+    FROM json_each($2) AS given CROSS JOIN alert ON alert.id = given.value ->> 0
+      CROSS JOIN alert_event ON alert_event.alert = alert.alert AND alert_event.seq IN (
+        SELECT seq FROM alert_event AS own
+        WHERE own.alert = alert.alert AND seq > given.value ->> 1 AND seq <= given.value ->> 2
+        ORDER BY seq DESC LIMIT $1)
+      CROSS JOIN event USING (event)
+    ORDER BY at, alert_event.seq DESC`,
+  postgres: `SELECT at, event.*
+    FROM unnest($2::text[], $3::bigint[], $4::bigint[]) WITH ORDINALITY AS given (id, after_seq, last_seq, at)
+      JOIN alert USING (id)
+      CROSS JOIN LATERAL (SELECT seq, event FROM alert_event
+        WHERE alert_event.alert = alert.alert AND seq > after_seq AND seq <= last_seq
+        ORDER BY seq DESC LIMIT $1) AS newest
+      JOIN event USING (event)
+    ORDER BY at, newest.seq DESC`,
+};
 
 const AGED = 'at bigint, id text, after_seq bigint, last_seq bigint, max_age_us bigint';
 /** The first event of an alert after `after_seq` that was observed soon. */
@@ -106,24 +116,24 @@ export class AlertEvents {
   /** The newest events of each span, newest first, by alert. */
   async ofSpans(spans: readonly LinkedSpan[], limit: number): Promise<ReadonlyMap<string, readonly Event[]>> {
     const found = new Map<string, Event[]>();
-    if (this.#sql.engine === 'sqlite' || spans.length === 1) {
-      for (const { alertId, afterSeq, lastSeq } of spans) {
-        const links = await this.list(alertId, afterSeq, limit, lastSeq);
-        if (links.length > 0) {
-          found.set(
-            alertId,
-            links.map(({ event }) => event),
-          );
-        }
+    const [only, ...others] = spans;
+    if (only && others.length === 0) {
+      const links = await this.list(only.alertId, only.afterSeq, limit, only.lastSeq);
+      if (links.length > 0) {
+        found.set(
+          only.alertId,
+          links.map(({ event }) => event),
+        );
       }
       return found;
     }
+    const given = spans.map(({ alertId, afterSeq, lastSeq }) => [alertId, afterSeq, lastSeq] as const);
     const rows = await this.#sql.rows<EventRow & { readonly at: number }>(
-      LINKED_OF_SPANS,
+      LINKED_OF_SPANS[this.#sql.engine],
       limit,
-      spans.map(({ alertId }) => alertId),
-      spans.map(({ afterSeq }) => afterSeq),
-      spans.map(({ lastSeq }) => lastSeq),
+      ...(this.#sql.engine === 'sqlite'
+        ? [JSON.stringify(given)]
+        : [given.map(([id]) => id), given.map(([, after]) => after), given.map(([, , last]) => last)]),
     );
     const events = await this.#events.fromRows(rows);
     rows.forEach(({ at }, index) => {

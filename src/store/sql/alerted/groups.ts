@@ -122,9 +122,9 @@ const WORK = `SELECT
     (EXISTS (SELECT 1 FROM failing_integration)
       OR EXISTS (SELECT 1 FROM alert WHERE state = 'firing' AND alertname = $2))::int AS "isDeliveryFailing"`;
 
-const OF_GROUP = `SELECT ${MEMBER_COLUMNS}, alert.body
+const OF_GROUP = `SELECT ${MEMBER_COLUMNS}
   FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
-  WHERE alert_group.key = $1 AND alert.id > $2 ORDER BY alert_id LIMIT ${READ_AT_ONCE}`;
+  WHERE alert_group.key = $1 ORDER BY alert_id`;
 
 const IS_SMALL = `(SELECT count(*) FROM (
     SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
@@ -224,17 +224,23 @@ export class SqlGroups implements GroupStore {
   }
 
   async #ofLargeGroup(groupKey: string): Promise<AlertInGroup[]> {
+    const members = await this.#sql.rows<MemberRow>(OF_GROUP, groupKey);
     const found: AlertInGroup[] = [];
-    for (;;) {
-      const rows = await this.#sql.rows<MemberRow & AlertRow>(
-        OF_GROUP,
-        groupKey,
-        found.at(-1)?.alert.id ?? '',
+    for (let done = 0; done < members.length; done += READ_AT_ONCE) {
+      if (done > 0) await this.#sql.pause();
+      const some = members.slice(done, done + READ_AT_ONCE);
+      const rows = await this.#sql.rows<AlertRow & { readonly id: string }>(
+        'SELECT id, body FROM alert WHERE id = ANY($1::text[])',
+        some.map((member) => member.alert_id),
       );
-      found.push(...rows.map(inGroupOf));
-      if (rows.length < READ_AT_ONCE) return found;
-      await this.#sql.pause();
+      const bodies = new Map(rows.map((row) => [row.id, row]));
+      // An alert that was deleted meanwhile has left the group.
+      for (const member of some) {
+        const row = bodies.get(member.alert_id);
+        if (row) found.push({ member: memberOf(member), alert: alertOf(row) });
+      }
     }
+    return found;
   }
 
   /** Discards what was prefetched: alerts or members may have changed elsewhere. */

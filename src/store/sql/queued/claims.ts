@@ -120,7 +120,8 @@ export class SqlClaims {
     rows.sort((a, b) => a.next_attempt_us - b.next_attempt_us || a.seq - b.seq);
     return rows.map((row) => {
       this.#counts.move(receiver, row.state, 'leased');
-      const claimed = claimedOf({ ...row, state: 'leased', attempts: row.attempts + 1 });
+      // Not copied: a copy of so many columns takes as long as reading them.
+      const claimed = claimedOf(Object.assign(row, { state: 'leased' as const, attempts: row.attempts + 1 }));
       return row.earlier
         ? { ...claimed, delivery: { ...claimed.delivery, reference: row.earlier } }
         : claimed;

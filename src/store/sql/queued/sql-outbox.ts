@@ -12,6 +12,7 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { BESIDE_HELD } from '../../rows/held-writes.ts';
 import { createNumbering } from '../numbering.ts';
 import { type HeldRows, namesOf, type RowStatement, type Sql } from '../sql.ts';
 import type { SqlEvents } from '../watched/events.ts';
@@ -79,6 +80,8 @@ export class SqlOutbox implements OutboxStore {
   readonly #holds: () => void;
   #held: Queued[] = [];
   #heldCharacters = 0;
+  /** What precedes a hyphen in the ids of the held deliveries. */
+  readonly #heldPrefixes = new Set<string>();
 
   constructor(sql: Sql, events: SqlEvents, counts: DeliveryCounts) {
     this.#sql = sql;
@@ -104,7 +107,10 @@ export class SqlOutbox implements OutboxStore {
   ): Promise<void> {
     if (deliveries.length === 0) return;
     const covered = await this.#notified.coveredBy(notification, covers);
-    for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
+    for (const { id, receiver, state } of deliveries) {
+      this.#counts.add(receiver, state, 1);
+      for (const { index } of id.matchAll(/-/g)) this.#heldPrefixes.add(id.slice(0, index));
+    }
     const body = JSON.stringify(notification);
     const number = await this.#takeNumbers(1);
     this.#held.push({ number, body, deliveries, covered });
@@ -153,6 +159,7 @@ export class SqlOutbox implements OutboxStore {
   #forget(): void {
     this.#held = [];
     this.#heldCharacters = 0;
+    this.#heldPrefixes.clear();
   }
 
   unsettledLanes(lanes: readonly Lane[], alertIds?: readonly string[]): Promise<Lane[]> {
@@ -265,8 +272,9 @@ export class SqlOutbox implements OutboxStore {
   }
 
   async hasIdsOf(prefix: string): Promise<boolean> {
+    if (this.#heldPrefixes.has(prefix)) return true;
     // The character after the hyphen is the full stop.
-    const sql = 'SELECT seq FROM delivery WHERE id >= $1 AND id < $2 LIMIT 1';
+    const sql = `SELECT seq FROM delivery WHERE id >= $1 AND id < $2 LIMIT 1 ${BESIDE_HELD}`;
     return (await this.#sql.first(sql, `${prefix}-`, `${prefix}.`)) !== undefined;
   }
 
