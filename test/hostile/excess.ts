@@ -140,7 +140,7 @@ export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   problem_characters: {
     of: 'answers',
     path: NOTIFICATIONS,
-    alter: (response) => ({ ...response, status: 400, body: `[{}${',{}'.repeat(5 * MIB)}]` }),
+    alter: (response) => ({ ...response, status: 400, body: `[{}${',{}'.repeat(2.5 * MIB)}]` }),
   },
   kept_origins: { of: 'beside', mistake: manyOrigins },
   retry_after_ms: { of: 'beside', mistake: longRetryAfter },
