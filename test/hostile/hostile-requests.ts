@@ -308,6 +308,7 @@ export function send(url: string, { method, path, headers, body }: HostileReques
       resolve({ status: incoming.statusCode ?? 0, contentType, body: Buffer.concat(chunks).toString() });
     });
     outgoing.on('error', () => resolve({ status: 0, contentType: '', body: '' }));
-    outgoing.end(body);
+    // Encoded here, in the caller's time, and not when the connection is there.
+    outgoing.end(body === undefined ? undefined : Buffer.from(body));
   });
 }

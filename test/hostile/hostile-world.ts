@@ -510,7 +510,7 @@ class HostileWorld {
 
   async #ask(asked: HostileRequest): Promise<Answer> {
     const since = process.threadCpuUsage();
-    const answer = await send(this.#web.url, asked);
+    const answer = await this.#meter.apart(() => send(this.#web.url, asked));
     const { user, system } = process.threadCpuUsage(since);
     const shown = `${asked.method} ${asked.path.slice(0, 300)} ${asked.body?.slice(0, 500) ?? ''}`;
     const { status, contentType, body } = answer;
