@@ -17,8 +17,7 @@ import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+import { MAIN } from '../program.ts';
 
 export interface KillFigures {
   readonly kills: number;

@@ -16,6 +16,7 @@ import { openTransport } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
 import { createServiceClient, type ServiceClient } from '../../src/service/client.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { MAIN } from '../program.ts';
 
 interface Settings {
   readonly birds: number;
@@ -31,7 +32,6 @@ interface Seen {
   readonly seenMs: number;
 }
 
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 const TOKEN = 'bench-token';
 /** Time in which the last ends can be seen; uniform reading needs a round for that. */
 const GRACE_MS = 150_000;

@@ -15,12 +15,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { MAIN } from '../program.ts';
 import { median } from './ingest.ts';
 import { fillStore, type Size } from './pages-store.ts';
 
 export const START: Size = { birds: 2_000, events: 2_000_000, alerts: 1_000 };
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 /** Each start is measured this often, in turns with what it is compared with. */
 const TIMES = 7;

@@ -8,15 +8,15 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { unescape as unescaped } from 'node:querystring';
 import { expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
+import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
 
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const CANARY = 'cAnArY';
 const SEEN_BEFORE = 'told-by-the-other-side';
 /** The number of integrations of the one receiver in the first configuration below. */

@@ -13,14 +13,13 @@ import {
 } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { casesOf, longStory } from '../cases.ts';
+import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
-
-const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 
 interface Options {
   readonly cwd?: string;

@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -13,6 +13,7 @@ import { type Matcher, parseMatchers } from '../../src/domain/matchers/matcher.t
 import { MatcherSyntaxError } from '../../src/domain/matchers/matcher-syntax.ts';
 import { nestwatch } from '../cli/test-io.ts';
 import { load, REGION } from '../config/load.ts';
+import { MAIN } from '../program.ts';
 
 const run = promisify(execFile);
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-amtool-'));
@@ -90,7 +91,6 @@ describe('routes', () => {
   test('500 random trees send as many sets of labels to the receivers that amtool prints', {
     timeout: 600_000,
   }, async () => {
-    const main = resolve(import.meta.dirname, '../../src/main.ts');
     const seen = new Map<string, number>();
     await inTurns(some(fc.tuple(anyTree, anyLabels), 500), async ([routes, labels], index) => {
       const [theirFile, ourFile] = ['their', 'our'].map((whose) => join(folder, `${whose}${index}.yml`));
@@ -102,7 +102,7 @@ describe('routes', () => {
       const command = ['routes', 'test', `--config.file=${ourFile}`, ...pairs];
       // Our process takes ten times as long as amtool, so a few are enough.
       const { stdout } =
-        index % 25 === 0 ? await run(process.execPath, [main, ...command]) : await nestwatch(command);
+        index % 25 === 0 ? await run(process.execPath, [MAIN, ...command]) : await nestwatch(command);
       expect(stdout, `seed ${SEED}: ${text} with ${pairs.join(' ')}`).toBe(theirs);
       seen.set(theirs, (seen.get(theirs) ?? 0) + 1);
     });

@@ -12,12 +12,12 @@ import { Client } from 'pg';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { MAIN } from '../program.ts';
 import { findServer, ownedByServer, startServer } from '../store/postgres/postgres-server.ts';
 import { freePort } from './live-prometheus.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const COMPOSE = join(ROOT, 'config/compose');
-const MAIN = join(ROOT, 'src/main.ts');
 
 interface Service {
   readonly command: readonly string[];

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
+import { MAIN } from '../program.ts';
 
 interface LiveDemo {
   /** The page's address, with a slash at its end. */

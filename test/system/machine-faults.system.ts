@@ -15,9 +15,8 @@ import { openSimulator, type SimulatorServer } from '../../src/simulator/answers
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { MAIN } from '../program.ts';
 import { until } from './live-daemon.ts';
-
-const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 let folder: string;
 let world: World;

@@ -4,8 +4,7 @@ import { once } from 'node:events';
 import { createWriteStream, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-
-const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+import { MAIN } from '../../program.ts';
 
 export interface FleetOptions {
   /** For configurations and logs. */

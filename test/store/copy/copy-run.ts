@@ -6,10 +6,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-
-const MAIN = join(import.meta.dirname, '../../../src/main.ts');
+import { MAIN } from '../../program.ts';
 
 export interface CopyRun {
   readonly exit: number | null;
