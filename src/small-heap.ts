@@ -15,5 +15,9 @@ setFlagsFromString('--optimize-for-size');
 setFlagsFromString('--heap-growing-percent=12');
 // Keeps the space for new objects at its present size, which is small before modules are loaded.
 setFlagsFromString('--semi-space-growth-factor=1');
+// Without the two quick compilers, which keep more code than they are worth to a daemon that mostly waits; a start takes
+// as long. A storm is compiled with Maglev again (`storm-heap.ts`).
+setFlagsFromString('--no-sparkplug');
+setFlagsFromString('--no-maglev');
 // Returns freed memory to the system at once; V8 would keep 16 MB of it for eight seconds.
 setFlagsFromString('--memory-pool-timeout=0');

@@ -4,10 +4,9 @@
  * every few hundred milliseconds. That took up to half of the processor time. V8 reclaims the room by itself once
  * little is going on; the flags are set back a while after the storm.
  *
- * In a storm, and in the first minute, V8 also compiles with Maglev, its fast optimizing compiler, without which code
- * that just became busy takes a quarter more time. Later, the slower Turbofan has compiled what matters, and Maglev
- * does no more than take memory: with 20,000 Birds, one round of compilations left 15 MiB of holes in the C library's
- * heap for good.
+ * In a storm V8 also compiles with Maglev, its fast optimizing compiler, without which code that just became busy takes a
+ * quarter more time. Later, the slower Turbofan has compiled what matters, and Maglev does no more than take memory: with
+ * 20,000 Birds, one round of compilations left 15 MiB of holes in the C library's heap for good.
  */
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from 'node:v8';
 import type { Report } from './report.ts';
@@ -20,10 +19,7 @@ const SMALL_GROWTH_PERCENT = 12;
 /** The same in a storm, limited so that the growth is at most `STORM_GROWTH_BYTES`. */
 const STORM_GROWTH_PERCENT = 60;
 const STORM_GROWTH_BYTES = 20 * 1024 * 1024;
-/**
- * By then the notifications of a storm are sent, or their sending has slowed down. After a start, most of what is
- * needed is compiled.
- */
+/** By then the notifications of a storm are sent, or their sending has slowed down. */
 const STORM_LASTS_MS = 60_000;
 const ROOM_BYTES = 6 * 1024 * 1024;
 /** The new size takes effect at a collection, which comes within this many objects. */
@@ -50,7 +46,7 @@ export function createStormHeap(
 ): Report {
   let sinceMs = Number.NEGATIVE_INFINITY;
   let alerts = 0;
-  let endsMs = monotonicMs() + STORM_LASTS_MS;
+  let endsMs = Number.POSITIVE_INFINITY;
   return ({ what }) => {
     const nowMs = monotonicMs();
     if (nowMs >= endsMs) {

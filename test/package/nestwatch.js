@@ -3,7 +3,7 @@
 const wanted = 26;
 const [major] = process.versions.node.split('.');
 if (Number(major) >= wanted) {
-  import('./main.js');
+  import('./nestwatch.mjs');
 } else {
   console.error(
     `nestwatch needs Node ${wanted} or newer, and this is ${process.versions.node}: install it from https://nodejs.org, or use the image.`,
