@@ -4,6 +4,7 @@
  * reported.
  */
 import type { Config } from './config/config.ts';
+import { fileOf, rememberFile } from './config/effective.ts';
 import { isSameSetting } from './config/same-setting.ts';
 import { ConfigError, formatProblem } from './document/problem.ts';
 import type { Report } from './report.ts';
@@ -78,17 +79,29 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
 }
 
 /** The new configuration, with the old values of everything that cannot change while the process runs. */
-function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
+function fitted(next: Config, started: Config): { fitting: Config; needsRestart: string[] } {
+  const { store, web, metrics } = started;
   const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
   const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
+  const fitting: Config = {
+    ...next,
+    store: { ...store, retentionMs: next.store.retentionMs },
+    // The other keys may only suit the new address.
+    web: isWebElsewhere ? web : next.web,
+    metrics,
+  };
+  const [file, kept] = [fileOf(next), fileOf(started)];
+  if (file && kept) {
+    const { retention } = { retention: undefined, ...file.store };
+    rememberFile(fitting, {
+      ...file,
+      store: { ...kept.store, retention },
+      web: isWebElsewhere ? kept.web : file.web,
+      metrics: kept.metrics,
+    });
+  }
   return {
-    fitting: {
-      ...next,
-      store: { ...store, retentionMs: next.store.retentionMs },
-      // The other keys may only suit the new address.
-      web: isWebElsewhere ? web : next.web,
-      metrics,
-    },
+    fitting,
     needsRestart: [
       ...changedKeys(next.store, store),
       ...(isWebElsewhere ? ['web'] : []),

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../src/config/config.ts';
+import { effectiveOf } from '../src/config/effective.ts';
 import { loadConfig } from '../src/config/load-config.ts';
-import { isSameSetting } from '../src/config/same-setting.ts';
+import { configDigest, isSameSetting } from '../src/config/same-setting.ts';
 import { ConfigError } from '../src/document/problem.ts';
 import { createReloading } from '../src/reload.ts';
 import type { Happening } from '../src/report.ts';
@@ -76,6 +77,31 @@ test('what is fixed at the start stays as it was and is reported', async () => {
     store: { url: BASE.store.url, retentionMs: 86_400_000 },
     web: BASE.web,
   });
+});
+
+test('what is in force can be shown, and compared with that of other replicas, also after a reload', async () => {
+  const read = (more: string) =>
+    loadConfig({
+      file: 'n.yaml',
+      text: `regions: { eu: { base_url: https://x/api-rest, token: t } }\n${more}`,
+      environment: {},
+      readFile: () => '',
+    });
+  const started = 'store: { url: "sqlite:a.db", retention: 40d }\nweb: { listen: "127.0.0.1:1" }\n';
+  const changed = 'store: { url: "sqlite:b.db", retention: 9d }\nweb: { listen: "127.0.0.1:2" }\n';
+  const applied: Config[] = [];
+  const { reload } = createReloading({
+    config: read(started),
+    read: () => read(`${changed}poll: { max_interval: 40s }\n`),
+    apply: async (config) => void applied.push(config),
+    clock: createVirtualClock(),
+    report() {},
+  });
+  expect((await reload()).needsRestart).toEqual(['store.url', 'web']);
+  const same = read(`${started.replace('40d', '9d')}poll: { max_interval: 40s }\n`);
+  expect(effectiveOf(applied[0]!)).toEqual(effectiveOf(same));
+  expect(configDigest(applied[0]!)).toBe(configDigest(same));
+  expect(configDigest(same)).not.toBe(configDigest(read(started)));
 });
 
 test('each key of a store on PostgreSQL that needs a restart is reported', async () => {

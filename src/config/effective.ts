@@ -31,6 +31,11 @@ export function rememberFile(config: object, value: unknown): void {
   FILES.set(config, value);
 }
 
+/** The parsed sections of its file; undefined for a configuration that did not come from a file. */
+export function fileOf(config: object): Readonly<Record<string, object | null | undefined>> | undefined {
+  return FILES.get(config) as ReturnType<typeof fileOf>;
+}
+
 /** The effective form of a configuration; undefined for one that did not come from a file. */
 export function effectiveOf(config: object): unknown {
   return FILES.has(config) ? effectiveConfig(FILES.get(config)) : undefined;
