@@ -146,6 +146,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     // Groups and deliveries whose instants were moved may be due now.
     clockRollback: new ClockRollback(clock, wake, part.isShared),
     rounds: new Map(),
+    routed: {},
     learned: createLearned(),
   };
   let setup: Setup = parts;

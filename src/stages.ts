@@ -2,7 +2,7 @@
  * Builds the regions and stages of the flow (`daemon.ts`) for one configuration. Their state is in the store, and they
  * keep only caches, so a new configuration simply gets new ones.
  */
-import { createAlerting } from './alerting/alerting.ts';
+import { createAlerting, type Routed } from './alerting/alerting.ts';
 import type { ClockRollback } from './alerting/clock-rollback.ts';
 import { createDigests } from './alerting/send-digests.ts';
 import type { OpenChannels } from './channels/channel.ts';
@@ -60,6 +60,8 @@ export interface InForce {
   readonly clockRollback: ClockRollback;
   /** The rounds in which alerts are repeated to other Alertmanagers. */
   readonly rounds: Rounds;
+  /** The routes that firing alerts were last moved to. */
+  readonly routed: Routed;
   /** What was learned about the integrations that messages are sent to. */
   readonly learned: Learned;
 }
@@ -186,6 +188,8 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
           .find(({ name }) => name === region)
           ?.serviceAheadUs() ?? 0,
       watchFacts,
+      // Another replica may have moved them meanwhile.
+      routed: part.isShared ? undefined : inForce.routed,
     }),
     digests: createDigests({ ...stage, regions: () => regions().map((region) => region.verified()) }),
   };

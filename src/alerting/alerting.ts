@@ -6,7 +6,7 @@
  * which they run, each if there is something for it to do:
  *
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
- *   rerouteFiring       moves firing alerts to the routes of a new configuration (once per configuration)
+ *   rerouteFiring       moves firing alerts to the routes of a new configuration (if its routes differ)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchHealth         fires for what impairs the watch, unless another alert says it
@@ -21,6 +21,7 @@
  * The pure functions of `domain/` decide what to do; these steps load, save and keep time.
  */
 import type { Config } from '../config/config.ts';
+import { routesAsText } from '../config/same-setting.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Fact } from '../domain/alert/fact.ts';
@@ -63,6 +64,13 @@ interface AlertingOptions {
   readonly lookEveryMs?: number | undefined;
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
+  /** The routes that firing alerts were last moved to, across configurations; absent if other replicas move them too. */
+  readonly routed?: Routed | undefined;
+}
+
+/** `by`: the routes as text. */
+export interface Routed {
+  by?: string | undefined;
 }
 
 interface Alerting {
@@ -143,14 +151,20 @@ export function createAlerting(options: AlertingOptions): Alerting {
   async function begin(): Promise<void> {
     await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
     await steps.run('endRemovedRegions', resolveRemovedRegions);
+    const routes = routesAsText(config);
+    if (routes === undefined || routes !== options.routed?.by) await reroute();
+    if (options.routed) options.routed.by = routes;
+    await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
+    hasBegun = true;
+  }
+
+  async function reroute(): Promise<void> {
     let after: Alert | undefined;
     await steps.run('rerouteFiring', async (tx) => {
       const rerouted = await rerouteFiring(tx, config.route, after, clock.nowUs());
       after = rerouted.last;
       return rerouted;
     });
-    await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
-    hasBegun = true;
   }
 
   const resolveRemovedRegions = (tx: Transaction) =>

@@ -36,3 +36,10 @@ export function configDigest(config: object): string {
   const entries = Object.entries(effective).filter(([section]) => !OF_HOST.has(section));
   return createHash('sha256').update(JSON.stringify(entries)).digest('hex').slice(0, 16);
 }
+
+/** Equal for two configurations with the same routes; undefined for one that did not come from a file. */
+export function routesAsText(config: object): string | undefined {
+  const effective = effectiveOf(config);
+  if (typeof effective !== 'object' || effective === null || !('route' in effective)) return undefined;
+  return JSON.stringify(effective.route);
+}
