@@ -8,7 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { secret } from '../../src/secret.ts';
 
@@ -44,8 +44,6 @@ const BASE: PollConfig = {
   auditIntervalMs: 600_000,
   maxAlertAgeMs: 6 * 3_600_000,
 };
-
-const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map(defaultRule);
 
 const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
   kind: 'webhook',

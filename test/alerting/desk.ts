@@ -16,7 +16,7 @@ import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { InhibitRule } from '../../src/domain/muting/inhibit.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
@@ -168,7 +168,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     routes: [],
     ...options.route,
   };
-  const rules = [...(options.rules ?? []), ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  const rules = [...(options.rules ?? []), ...DEFAULT_RULES];
   let queued = 0;
   let committed = 0;
   let entries = 0;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue, usualDurationMs } from '../../src/alerting/overdue.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
 import type { BirdRecord } from '../../src/store/inventory-store.ts';
@@ -29,7 +29,7 @@ afterEach(() => store.close());
 type Judge = ReturnType<typeof createOverdue>['judge'];
 
 function begin(...rules: readonly Rule[]): Judge {
-  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  const all = [...rules, ...DEFAULT_RULES];
   return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) }).judge;
 }
 

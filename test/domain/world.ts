@@ -10,7 +10,13 @@ import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
 import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
-import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
+import {
+  ALERT_KINDS,
+  type AlertKind,
+  DEFAULT_RULES,
+  defaultRule,
+  type RuleNamed,
+} from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
@@ -233,7 +239,7 @@ export interface Watch {
 }
 
 export function watch(rules: readonly Rule[] = []): Watch {
-  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  const all = [...rules, ...DEFAULT_RULES];
   const stored = new Map<string, Alert>();
   const links: Link[] = [];
   const ofAlert = (id: string, lastSeq = Number.POSITIVE_INFINITY) =>

@@ -3,7 +3,7 @@
  */
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createConnectionPools } from '../../src/http/connection-pools.ts';
 import { retryAfterMs } from '../../src/http/server-time.ts';
 import { createLog } from '../../src/observe/log.ts';
@@ -33,7 +33,7 @@ async function mistakeInSeries(
     regions: ['eu'],
     operations: [],
     receivers: [],
-    rules: ALERT_KINDS.map(defaultRule),
+    rules: DEFAULT_RULES,
     collect: async () => ({ ...NOTHING, firing }),
     longestTurnMs: () => 0,
     processMetrics: false,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../src/domain/alert/fact.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -55,7 +55,7 @@ async function openCounting() {
   }
   const commit = createCommit({
     store,
-    rules: ALERT_KINDS.map(defaultRule),
+    rules: DEFAULT_RULES,
     forward: [{ matchers: [], receiver: 'lake' }],
     clock,
     report({ what }) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { PART_LENGTH } from '../../src/observe/bird-series.ts';
@@ -31,7 +31,7 @@ function world(
       { name: 'ops', integrations: [{ kind: 'email' }, { kind: 'email' }] },
       { name: 'pager', integrations: [{ kind: 'webhook' }] },
     ],
-    rules: [{ kind: 'FlightFailed', severity: 'page' }, ...ALERT_KINDS.map(defaultRule)],
+    rules: [{ kind: 'FlightFailed', severity: 'page' }, ...DEFAULT_RULES],
     collect: options.collect ?? (async () => NOTHING),
     longestTurnMs: () => 1250,
     processMetrics: false,

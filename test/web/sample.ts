@@ -1,6 +1,6 @@
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import type { Said } from '../../src/health/finding.ts';
@@ -40,7 +40,7 @@ export function anAlertingConfig(change: Partial<WebOptions['alerting']> = {}): 
     ],
     inhibitRules: BUILT_IN_INHIBITIONS,
     timeIntervals: new Map(),
-    rules: ALERT_KINDS.map(defaultRule),
+    rules: DEFAULT_RULES,
     forward: [],
     ...change,
   };

@@ -10,7 +10,7 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import type { Parameter } from '../../domain/alert/parameter.ts';
 import { freeId, PLAIN_RULE, type Rule, ruleId, type WhatIsAnnotated } from '../../domain/alert/rule.ts';
 import type { Kind } from '../../domain/kinds/kind.ts';
-import { ALERT_KINDS, defaultRule, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
+import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
 import { formatDuration } from '../../time/duration.ts';
 
@@ -122,7 +122,7 @@ export function readRules(check: Check): Rule[] {
   checkNames(check, paths);
   const rules = paths.flatMap((path) => readRule(check, path) ?? []);
   const taken = new Set(rules.flatMap(({ name }) => name ?? []));
-  return [...rules, ...ALERT_KINDS.map(defaultRule)].map(({ name, ...rule }: ReadRule) => {
+  return [...rules, ...DEFAULT_RULES].map(({ name, ...rule }: ReadRule) => {
     const id = name ?? freeId(rule.id, (one) => taken.has(one));
     taken.add(id);
     return { ...rule, id };

@@ -57,3 +57,6 @@ export function defaultRule<Name extends string>(name: Name): RuleNamed<Name> {
   const rule: Rule = { id: ruleId(name, []), kind: name, match: [], ...PLAIN_RULE, ...defaults };
   return rule as RuleNamed<Name>;
 }
+
+/** The rules that apply after the configured ones: one of each kind. */
+export const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map((kind) => defaultRule(kind));

@@ -3,7 +3,7 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Rule } from '../../../src/domain/alert/rule.ts';
 import { tick } from '../../../src/domain/evaluate/decide.ts';
 import { isEndedByProbe, isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
-import { ALERT_KINDS, defaultRule } from '../../../src/domain/kinds/kinds.ts';
+import { ALERT_KINDS, DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
 import { FIRES_AT, RAISING_FACTS } from '../kinds/raising-facts.ts';
 import {
   birdLog,
@@ -22,7 +22,7 @@ const EXHAUSTED = 'All retries were exhausted. Please reconnect.';
 const ASKED = 'the region is asked again now, and the alert ends once it answers as it should';
 const MEASURED = 'it is measured again and again and is still so: acknowledge or silence it instead';
 
-const rulesWith = (rules: readonly Rule[]) => [...rules, ...ALERT_KINDS.map(defaultRule)];
+const rulesWith = (rules: readonly Rule[]) => [...rules, ...DEFAULT_RULES];
 
 /** The alert after somebody said at this minute that it is over. */
 function ended(alert: Alert, at: number, rules: readonly Rule[] = [], by = BY): Alert {
