@@ -8,7 +8,7 @@
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
  *   rerouteFiring       moves firing alerts to the routes of a new configuration (if its routes differ)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
- *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
+ *   judgeOverdue        fires for what time alone makes wrong, such as Flights that are stuck
  *   watchHealth         fires for what impairs the watch, unless another alert says it
  *   watchDeliveries     fires for receivers that accept nothing
  *   updateDueAlerts     resolves or fires alerts by the time that has passed: `for`, `resolve_after`, flapping
@@ -132,7 +132,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
 
   /** What there is to do. First come the steps that know more than the store does. */
   async function look(): Promise<AlertingWork> {
-    if (overdue.isDue()) await steps.run('judgeOverdue', overdue.judge);
+    if (overdue.nextMs() <= clock.monotonicMs()) await steps.run('judgeOverdue', overdue.judge);
     if (watchFacts() !== heard) await steps.run('watchHealth', watchHealth);
     if (clock.monotonicMs() - allStepsMs >= EVERY_STEP_MS || steps.isResting()) return ALL_WORK;
     return work();
@@ -236,7 +236,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
             await pass(todo, false);
             todo = await work();
           }
-          const waitMs = (nextUs(todo) - clock.nowUs()) / 1000;
+          const judgeMs = overdue.nextMs() - clock.monotonicMs();
+          const waitMs = Math.min((nextUs(todo) - clock.nowUs()) / 1000, judgeMs);
           // The work of a resting step stays due. Without a shortest wait this loop would spin.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
           await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { createOverdue, usualDurationMs } from '../../src/alerting/overdue.ts';
+import { createOverdue } from '../../src/alerting/overdue.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
+import { usualDurationMs } from '../../src/domain/kinds/flight-stuck.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
@@ -107,6 +108,27 @@ describe('a look', () => {
     expect(await firing()).toEqual(['FlightStuck quick-20']);
   });
 
+  test('comes when the earliest is due, and again soon while that waits for a reading', async () => {
+    await world({ quick: [{ startedAtUs: ago(10) }] }, 'event');
+    const limit = rule('FlightStuck', { maxDurationMs: 10 * MINUTE_MS + 12_500 });
+    const begun = createOverdue({
+      rules: [limit, ...DEFAULT_RULES],
+      clock,
+      flightsReadUs: () => (read ? clock.nowUs() : clock.nowUs() - 3_000_000),
+    });
+    await look(begun.judge);
+    expect(begun.nextMs() - clock.monotonicMs()).toBe(12_500);
+    await clock.advance(12_500);
+    // The last reading began before.
+    read = false;
+    await look(begun.judge);
+    expect(begun.nextMs() - clock.monotonicMs()).toBe(5_000);
+    expect(await firing()).toEqual([]);
+    await clock.advance(5_000);
+    await look(begun.judge);
+    expect(await firing()).toEqual(['FlightStuck quick-0']);
+  });
+
   test('happens once a minute, and reads nothing that is not due', async () => {
     await world({ quick: [...history, { startedAtUs: ago(16) }, { startedAtUs: ago(2) }] }, 'event');
     const step = begin();
@@ -204,6 +226,13 @@ describe('a look', () => {
     await clock.advance(21 * MINUTE_MS);
     await look(step);
     expect(await firing()).toEqual(['BirdStale late']);
+  });
+
+  test('expects nothing from a Bird that is suspended', async () => {
+    const daily = Array.from({ length: 8 }, (_, day) => landed(2200 + day * 1440, 5));
+    await world({ known: daily }, 'scheduled', { status: 'suspended' });
+    await look(begin());
+    expect(await firing()).toEqual([]);
   });
 
   test('processes many in small steps', async () => {

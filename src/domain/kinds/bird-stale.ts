@@ -9,12 +9,17 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { BirdToJudge, History } from './judge.ts';
 import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const TIMES_USUAL = 1.5;
 
 /** The minimum for what is learned: schedules run every 5 minutes at most. */
-export const LEAST_LEARNED_PAUSE_MS = 900_000;
+const LEAST_LEARNED_PAUSE_MS = 900_000;
+
+/** Fewer gaps do not show how often a Bird flies. Neither does less than a week, since a Bird may rest at weekends. */
+const ENOUGH_GAPS = 4;
+const ENOUGH_SPAN_US = 6.5 * 86_400_000_000;
 
 interface Memory {
   /** Since when no Flight has started. */
@@ -33,12 +38,24 @@ const PARAMETERS = {
 } as const satisfies Parameters;
 
 /** How long a Bird may be without a Flight, in milliseconds; null if unknown. */
-export function staleAfterMs(
-  { expectEveryMs }: RuleOf<typeof PARAMETERS>,
-  usualMs: number | null,
-): number | null {
+function staleAfterMs({ expectEveryMs }: RuleOf<typeof PARAMETERS>, usualMs: number | null): number | null {
   if (expectEveryMs !== undefined) return expectEveryMs;
   return usualMs === null ? null : Math.max(LEAST_LEARNED_PAUSE_MS, Math.ceil(TIMES_USUAL * usualMs));
+}
+
+/**
+ * The longest gap between two Flights of a scheduled Bird, in milliseconds; null if it is not known. While it is too
+ * early for the Bird to be stale, 0, and the gaps are not read.
+ */
+async function usualGapMs(
+  { triggerType, lastStartUs }: BirdToJudge,
+  history: History,
+  nowUs: number,
+): Promise<number | null> {
+  if (triggerType !== 'scheduled') return null;
+  if (nowUs - lastStartUs < LEAST_LEARNED_PAUSE_MS * 1000) return 0;
+  const { count, longestUs, spanUs } = await history.gaps();
+  return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
 }
 
 export const birdStale = defineKind({
@@ -59,6 +76,28 @@ export const birdStale = defineKind({
   supersededBy: 'BirdDeactivated',
   isResolvableByHand: () => false,
   remembers: { sinceUs: 'number', limitMs: 'number' },
+
+  judges: {
+    of: 'bird',
+    async judge(bird, history, rule, nowUs) {
+      const { place, status, lastStartUs, statusSinceUs } = bird;
+      if (status !== 'active') return { nextUs: null };
+      // A Bird that was active when it was first seen may have been active ever since its last Flight.
+      const sinceUs =
+        bird.hasFirstStatus && lastStartUs > 0 ? lastStartUs : Math.max(lastStartUs, statusSinceUs);
+      const usualMs = rule.expectEveryMs === undefined ? await usualGapMs(bird, history, nowUs) : null;
+      const limitMs = staleAfterMs(rule, usualMs);
+      if (limitMs === null) return { nextUs: null };
+      const overdueUs = sinceUs + limitMs * 1000;
+      const { readAtUs } = history;
+      if (overdueUs > Math.min(nowUs, readAtUs)) return { nextUs: overdueUs };
+      const hasFlown = lastStartUs === sinceUs;
+      return {
+        nextUs: nowUs + limitMs * 1000,
+        fact: { fact: 'bird_idle', place, sinceUs, hasFlown, usualMs, readAtUs },
+      };
+    },
+  },
 
   raisedBy: ['bird_idle'],
   observes: ['bird_vanished', 'bird_status', 'flight_started'],

@@ -17,7 +17,10 @@ import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 const TIMES_USUAL = 3;
 
 /** The minimum for what is learned: the durations of short Flights vary for no reason. */
-export const LEAST_LEARNED_DURATION_MS = 900_000;
+const LEAST_LEARNED_DURATION_MS = 900_000;
+
+/** Fewer Flights do not show how long one usually takes. */
+const ENOUGH_DURATIONS = 20;
 
 const TO_DO = 'Check in the service which step it is at, and cancel it there if it hangs.';
 
@@ -38,12 +41,16 @@ const PARAMETERS = {
 } as const satisfies Parameters;
 
 /** How long a Flight may be active, in milliseconds; null if unknown. */
-export function stuckAfterMs(
-  { maxDurationMs }: RuleOf<typeof PARAMETERS>,
-  usualMs: number | null,
-): number | null {
+function stuckAfterMs({ maxDurationMs }: RuleOf<typeof PARAMETERS>, usualMs: number | null): number | null {
   if (maxDurationMs !== undefined) return maxDurationMs;
   return usualMs === null ? null : Math.max(LEAST_LEARNED_DURATION_MS, TIMES_USUAL * usualMs);
+}
+
+/** The duration that 99 of 100 Flights do not exceed, in milliseconds; null if too few are known. */
+export function usualDurationMs(durationsUs: readonly number[]): number | null {
+  if (durationsUs.length < ENOUGH_DURATIONS) return null;
+  const sorted = durationsUs.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.99) - 1]! / 1000;
 }
 
 export const flightStuck = defineKind({
@@ -62,6 +69,22 @@ export const flightStuck = defineKind({
   labels: [...PLACE_LABELS, 'flight_id'],
   isResolvableByHand: () => false,
   remembers: { startedAtUs: 'number' },
+
+  judges: {
+    of: 'flight',
+    leastMs: ({ maxDurationMs = LEAST_LEARNED_DURATION_MS }) => maxDurationMs,
+    async judge({ place, flightId, startedAtUs }, { readAtUs, durations }, rule, nowUs) {
+      const usualMs = rule.maxDurationMs === undefined ? usualDurationMs(await durations()) : null;
+      const limitMs = stuckAfterMs(rule, usualMs);
+      if (limitMs === null) return { nextUs: null };
+      const overdueUs = startedAtUs + limitMs * 1000;
+      if (overdueUs > Math.min(nowUs, readAtUs)) return { nextUs: overdueUs };
+      return {
+        nextUs: null,
+        fact: { fact: 'flight_in_air', place, flightId, startedAtUs, usualMs, readAtUs },
+      };
+    },
+  },
 
   raisedBy: ['flight_in_air'],
   observes: ['flight_gone', 'event', 'bird_vanished'],

@@ -4,6 +4,7 @@ import type { FactName, FactOf } from '../alert/fact.ts';
 import { type Change, clear } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
+import type { Judges } from './judge.ts';
 import type { Remembered } from './memory.ts';
 
 /**
@@ -59,6 +60,9 @@ export interface Kind<
   readonly remembers?: Remembered;
   /** Absent if one fact is always enough. */
   readonly counting?: Counting<RuleOf<P>>;
+
+  /** Absent for a kind that no time alone raises. */
+  readonly judges?: Judges<RuleOf<P>>;
 
   /** The facts that may raise it. */
   readonly raisedBy: readonly Raising[];

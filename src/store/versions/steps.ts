@@ -57,10 +57,16 @@ const NUMBERS_FOR_TRUTH = `
   CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us, seq)
     WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous')`;
 
+/** Birds are judged whatever their status. */
+const EVERY_BIRD_JUDGED = `
+  DROP INDEX bird_judged;
+  CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
   { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
+  { sql: EVERY_BIRD_JUDGED, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

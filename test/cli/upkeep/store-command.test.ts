@@ -16,10 +16,14 @@ import { runCommandLine } from '../../../src/cli/program.ts';
 import { storeMigrate } from '../../../src/cli/upkeep/store-command.ts';
 import type { Edge } from '../../../src/process-io.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { STEPS } from '../../../src/store/versions/steps.ts';
 import { NEXT_STEPS } from '../../store/versions/next-steps.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { anAlert, anEvent, putAlert, putEvents } from '../../web/sample.ts';
 import { createTestEdge, nestwatch } from '../test-io.ts';
+
+/** The version of the tables. */
+const NOW = STEPS.length;
 
 async function stored() {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
@@ -195,24 +199,25 @@ test('damage is found and exits 1', async () => {
 
 test('a migration brings an older store to the newest version, says what it did, and needs the store to itself', async () => {
   const { at, run, stop, open } = await stored();
+  const old = `s.db.version-${NOW}`;
   expect(await run('migrate')).toMatchObject({
     exit: 1,
     stderr: expect.stringContaining('Another nestwatch'),
   });
   await stop();
-  expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version 2 already\n`);
+  expect((await run('migrate')).stdout).toBe(`${at('s.db')}: the tables are of version ${NOW} already\n`);
   const edge = createTestEdge();
   const options = { configFile: at('n.yaml'), json: false };
   expect(await storeMigrate(edge.edge, undefined, options, NEXT_STEPS)).toBe(0);
-  expect(edge.stdout()).toBe(`${at('s.db')}: tables of version 2 → 4; as it was: ${at('s.db.version-2')}\n`);
+  expect(edge.stdout()).toBe(`${at('s.db')}: tables of version ${NOW} → ${NOW + 2}; as it was: ${at(old)}\n`);
   expect(await run('check')).toMatchObject({
     exit: 1,
-    stderr: expect.stringContaining('was made version 4 by'),
+    stderr: expect.stringContaining(`was made version ${NOW + 2} by`),
   });
-  expect((await run('migrate', '--json', at('s.db.version-2'))).stdout).toBe(
-    `${JSON.stringify({ store: at('s.db.version-2'), from: 2, to: 2 }, null, 2)}\n`,
+  expect((await run('migrate', '--json', at(old))).stdout).toBe(
+    `${JSON.stringify({ store: at(old), from: NOW, to: NOW }, null, 2)}\n`,
   );
-  await (await open('s.db.version-2')).close();
+  await (await open(old)).close();
   expect(await run('migrate', at('none.db'))).toMatchObject({
     exit: 2,
     stderr: expect.stringContaining(`there is no store at ${at('none.db')}`),

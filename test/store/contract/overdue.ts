@@ -76,7 +76,7 @@ export function describeOverdue(run: Run): void {
       expect(await ids(NOW_US)).toEqual(['a', 'b']);
     });
 
-    test('existing, active Birds are judged, with their last start', async () => {
+    test('existing Birds are judged, whatever their status, with their last start', async () => {
       const found = await run(async (tx) => {
         await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
         await tx.inventory.putBirds([
@@ -92,14 +92,33 @@ export function describeOverdue(run: Run): void {
       expect(found.toSorted((a, b) => (a.place.birdId < b.place.birdId ? -1 : 1))).toEqual([
         {
           place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
+          status: 'active',
           triggerType: 'scheduled',
           statusSinceUs: NOW_US,
           hasFirstStatus: false,
           stream: expect.any(Number),
           lastStartUs: NOW_US - MINUTE_US,
         },
+        expect.objectContaining({ status: 'suspended' }),
         expect.objectContaining({ triggerType: 'event', stream: undefined, lastStartUs: 0 }),
       ]);
+    });
+
+    test('the earliest judgement is known, of Birds and of Flights that are old enough', async () => {
+      const next = (leastMs: number) => run((tx) => tx.overdue.nextUs(leastMs));
+      expect(await next(0)).toBeNull();
+      const stream = await run(async (tx) => {
+        await tx.inventory.putBirds([bird('1'), bird('2', { present: false })]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs: NOW_US + 9 * MINUTE_US }]);
+        return openFlightsOf(tx, '1');
+      });
+      expect(await next(0)).toBe(NOW_US + 9 * MINUTE_US);
+      await run((tx) => tx.flights.put([flight('a', { stream }), flight('b', { stream, open: false })]));
+      expect(await next(60_000)).toBe(NOW_US + MINUTE_US);
+      const judged = { stream, flightId: 'a', startedAtUs: NOW_US, nextUs: NOW_US + 2 * MINUTE_US };
+      await run((tx) => tx.overdue.judgeFlights([judged]));
+      expect(await next(60_000)).toBe(NOW_US + 2 * MINUTE_US);
+      expect(await next(600_000)).toBe(NOW_US + 9 * MINUTE_US);
     });
 
     test('a Bird is returned again when it is to be judged next, or when its status changed', async () => {

@@ -1,5 +1,6 @@
 import type { Place } from '../../../domain/alert/fact.ts';
-import type { BirdToJudge, FlightToJudge, OverdueStore } from '../../overdue-store.ts';
+import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
+import type { OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { FlightOverviewRow } from '../../rows/flight-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
@@ -14,12 +15,16 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.regi
   ORDER BY flight.started_us LIMIT $3`;
 
 const BIRDS = `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
-    bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
+    bird.status, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
   FROM bird /* INDEXED BY bird_judged */
     LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
     LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id
-  WHERE bird.present = 1 AND bird.status = 'active' AND bird.judge_us <= $1
+  WHERE bird.present = 1 AND bird.judge_us <= $1
   ORDER BY bird.judge_us LIMIT $2`;
+
+const NEXT = `SELECT min(at) AS at FROM (
+  SELECT min(judge_us) AS at FROM bird WHERE present = 1
+  UNION ALL SELECT min(greatest(started_us + $1, judge_us)) FROM flight WHERE open = 1 AND started_us > 0) AS each`;
 
 const JUDGE_FLIGHTS: RowStatement = {
   columns: 'stream bigint, started_us bigint, id text, next_us bigint',
@@ -41,7 +46,7 @@ const FLIGHT_OF_ALERT = {
 };
 
 /**
- * The next judgement of each open Flight and active Bird is in its own row, with an index. So a check costs only what
+ * The next judgement of each open Flight and each Bird is in its own row, with an index. So a check costs only what
  * is due, however many others there are.
  */
 export function createOverdue(sql: Sql): OverdueStore {
@@ -63,6 +68,9 @@ export function createOverdue(sql: Sql): OverdueStore {
         JUDGE_BIRDS,
         birds.map((one) => [one.region, one.birdId, one.nextUs]),
       );
+    },
+    async nextUs(leastMs) {
+      return (await sql.first<{ at: number | null }>(NEXT, leastMs * 1000))?.at ?? null;
     },
     async forget() {
       await sql.run('UPDATE flight SET judge_us = 0 WHERE open = 1 AND judge_us > 0');
@@ -93,6 +101,7 @@ interface FlightToJudgeRow extends PlaceRow {
 
 interface BirdToJudgeRow extends PlaceRow {
   readonly trigger_type: string;
+  readonly status: string;
   readonly status_since_us: number;
   readonly first_status: number;
   readonly stream: number | null;
@@ -106,6 +115,7 @@ function flightToJudge(row: FlightToJudgeRow): FlightToJudge {
 function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
   return {
     place: placeOf(row),
+    status: row.status,
     triggerType: row.trigger_type,
     statusSinceUs: row.status_since_us,
     hasFirstStatus: row.first_status === 1,
