@@ -111,6 +111,7 @@ export type Happening =
       readonly reason: string;
       readonly alerts: number;
     }
+  | { readonly what: 'deadline'; readonly region: string; readonly outcome: 'met' | 'late' | 'missed' }
   | { readonly what: 'suppressed'; readonly reason: SuppressionReason; readonly count: number }
   | {
       readonly what: 'delivery';

@@ -50,7 +50,7 @@ interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
     readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
-    readonly poll: Pick<Config['poll'], 'maxAlertAgeMs'>;
+    readonly poll: Pick<Config['poll'], 'maxAlertAgeMs' | 'initialLookbackMs'>;
   };
   readonly clock: Clock;
   readonly report: Report;
@@ -116,7 +116,14 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS, serviceAheadUs = () => 0 } = options;
   const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
-  const overdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
+  const { rules, timeIntervals, poll } = config;
+  const overdue = createOverdue({
+    rules,
+    clock,
+    flightsReadUs,
+    timeIntervals,
+    lookbackMs: poll.initialLookbackMs,
+  });
   const recurrences = createRecurrences();
 
   /**

@@ -14,6 +14,8 @@ import { ruleFor } from '../domain/evaluate/choose-rule.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
 import type { BirdToJudge, History, Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
+import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { Happening } from '../report.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -24,6 +26,9 @@ export interface OverdueOptions {
   readonly clock: Clock;
   /** When the last reading of a Bird's Flights since the start of the process began; undefined if there was none. */
   readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
+  readonly timeIntervals: TimeIntervals;
+  /** How long before it was first watched a region's Flights are known. */
+  readonly lookbackMs: number;
 }
 
 interface Overdue {
@@ -50,7 +55,7 @@ const BATCH = 200;
 const NO_GAPS = { count: 0, longestUs: 0, spanUs: 0 };
 
 export function createOverdue(options: OverdueOptions): Overdue {
-  const { rules, clock, flightsReadUs } = options;
+  const { rules, clock } = options;
   const leastMs = Math.min(
     ...KINDS.flatMap(({ name, judges }) =>
       judges?.of === 'flight'
@@ -69,9 +74,10 @@ export function createOverdue(options: OverdueOptions): Overdue {
     subjects: readonly Subjects[Of][],
     nowUs: number,
   ) {
-    const historyOf = createHistories(tx, flightsReadUs);
+    const historyOf = createHistories(tx, options);
     const facts: Fact[] = [];
-    const judged: { readonly subject: Subjects[Of]; readonly nextUs: number }[] = [];
+    const judged: Judged<Subjects[Of]>[] = [];
+    const happenings: Happening[] = [];
     for (const subject of subjects) {
       const history = historyOf(subject);
       const labels = {
@@ -79,20 +85,25 @@ export function createOverdue(options: OverdueOptions): Overdue {
         ...('flightId' in subject && { flight_id: subject.flightId }),
       };
       let nextUs = nowUs + LONGEST_US;
+      let deadlineUs = 'deadlineUs' in subject ? subject.deadlineUs : 0;
       for (const kind of KINDS) {
         const judges = kind.judges?.of === of ? (kind.judges as Judges<Rule> & { of: Of }) : undefined;
         const rule = judges && ruleFor(kind, labels, rules);
         if (!rule) continue;
         const judgement = await judges.judge(subject as never, history, rule, nowUs);
         if (judgement.fact) facts.push(judgement.fact);
+        for (const { atUs, outcome } of judgement.deadlines ?? []) {
+          deadlineUs = atUs;
+          happenings.push({ what: 'deadline', region: subject.place.region, outcome });
+        }
         if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
       }
       // Right after the start nothing has been read yet, which is no reason to judge late.
       const unreadUs = nowUs - Math.max(history.readAtUs, beganUs);
       const laterUs = Math.min(Math.max(unreadUs, UNREAD_US.least), UNREAD_US.most);
-      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs });
+      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, deadlineUs });
     }
-    return { facts, judged };
+    return { facts, judged, happenings };
   }
 
   async function judge(tx: Transaction): Promise<Step> {
@@ -106,7 +117,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const flights = await judgeEach(tx, 'flight', flightsDue, nowUs);
     const birds = await judgeEach(tx, 'bird', birdsDue, nowUs);
     await tx.overdue.judgeFlights(flights.judged.map(({ subject, nextUs }) => ({ ...subject, nextUs })));
-    await tx.overdue.judgeBirds(birds.judged.map(({ subject, nextUs }) => ({ ...subject.place, nextUs })));
+    await tx.overdue.judgeBirds(birds.judged.map(({ subject, ...rest }) => ({ ...subject.place, ...rest })));
     const facts = [...flights.facts, ...birds.facts];
     const done = flightsDue.length + birdsDue.length;
     if (done === 0) {
@@ -115,14 +126,21 @@ export function createOverdue(options: OverdueOptions): Overdue {
       for (const fact of await goneFlights(tx, nowUs)) facts.push(fact);
     }
     const { happenings } = await applyFacts(tx, facts, rules, nowUs);
-    return { done, queued: 0, happenings };
+    return { done, queued: 0, happenings: [...happenings, ...birds.happenings] };
   }
 
   return { nextMs: () => nextLookMs, judge };
 }
 
+interface Judged<Subject> {
+  readonly subject: Subject;
+  readonly nextUs: number;
+  readonly deadlineUs: number;
+}
+
 /** Returns the past of one after another; that of a Bird is read once for all its Flights. */
-function createHistories(tx: Transaction, flightsReadUs: OverdueOptions['flightsReadUs']) {
+function createHistories(tx: Transaction, { flightsReadUs, timeIntervals, lookbackMs }: OverdueOptions) {
+  const known = new Map<string, Promise<number | undefined>>();
   const read = new Map<string, Promise<unknown>>();
   function once<T>(what: string, stream: number, reading: () => Promise<T>): Promise<T> {
     const key = `${what} ${stream}`;
@@ -132,6 +150,17 @@ function createHistories(tx: Transaction, flightsReadUs: OverdueOptions['flights
   }
   return ({ place, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => ({
     readAtUs: flightsReadUs(place.region, place.birdId) ?? 0,
+    async knownFromUs() {
+      const since = known.get(place.region) ?? tx.inventory.knownSince(place.region);
+      known.set(place.region, since);
+      const sinceUs = await since;
+      return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
+    },
+    flightsSince: async (us) => (stream === undefined ? [] : tx.flights.since(stream, us)),
+    messageOf: async (flightId) =>
+      (await tx.events.find(`${place.region}/flight/${flightId}/failed`))?.message ?? '',
+    isWithin: (names, us) =>
+      names.some((name) => timeIntervals.get(name)?.some((interval) => interval.contains(us))),
     durations: async () =>
       stream === undefined ? [] : once('durations', stream, () => tx.flights.durations(stream)),
     gaps: async () => (stream === undefined ? NO_GAPS : once('gaps', stream, () => tx.flights.gaps(stream))),

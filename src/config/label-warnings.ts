@@ -4,12 +4,12 @@
  * check (`warnings.ts`).
  */
 import type { Check } from '../document/check.ts';
-import { nearest } from '../document/nearest.ts';
 import type { Path } from '../document/problem.ts';
 import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
 import { ALERT_KINDS, KINDS } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
+import { nearest } from '../text/nearest.ts';
 import type { Config } from './config.ts';
 
 /** The label names that something can have, and all values of labels with a closed set. */

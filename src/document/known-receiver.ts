@@ -1,5 +1,5 @@
+import { nearest } from '../text/nearest.ts';
 import type { Check } from './check.ts';
-import { nearest } from './nearest.ts';
 import type { Path } from './problem.ts';
 
 /** Adds a problem if no receiver has the name written at `path`; `names` are those that exist. */

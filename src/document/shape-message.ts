@@ -1,6 +1,6 @@
 /** Words the mistakes that a shape finds. */
 import * as z from 'zod';
-import { nearest } from './nearest.ts';
+import { nearest } from '../text/nearest.ts';
 import type { Path } from './problem.ts';
 import { isRefused } from './refused-key.ts';
 

@@ -59,6 +59,7 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     flight() {},
     flights_active() {},
     connection_lost() {},
+    deadline() {},
   };
   return (one) => {
     if (!isSaid(one)) (lines[one.what] as (one: Happening) => void)(one);

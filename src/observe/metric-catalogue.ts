@@ -217,6 +217,12 @@ export const METRICS = {
     help: 'Attempts to deliver a notification that failed, or that some recipients refused, by error code.',
     labels: ['receiver', 'integration', 'reason'],
   },
+  deadlines: {
+    type: 'counter',
+    name: 'nestwatch_deadlines_total',
+    help: 'Deadlines of FlightOverdue rules that were judged, by outcome: met, late or missed.',
+    labels: ['region', 'outcome'],
+  },
   notificationsSuppressed: {
     type: 'counter',
     name: 'nestwatch_notifications_suppressed_total',

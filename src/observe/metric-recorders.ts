@@ -114,6 +114,9 @@ export function createRecorders(options: RecordersOptions): Recorders {
     limit_reached({ limit }) {
       metrics.limitReached.inc({ limit });
     },
+    deadline({ region, outcome }) {
+      metrics.deadlines.inc({ region, outcome });
+    },
     // Alerts, cursors and impairments are read at each scrape; queued notifications count when they are delivered.
     alert() {},
     counts_untrue() {},

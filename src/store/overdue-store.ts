@@ -18,6 +18,8 @@ export interface JudgedBird {
   readonly region: string;
   readonly birdId: string;
   readonly nextUs: number;
+  /** The last deadline that was judged; 0 for none. */
+  readonly deadlineUs: number;
 }
 
 export interface OverdueStore {

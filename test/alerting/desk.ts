@@ -288,7 +288,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         rules,
         inhibitRules: options.inhibitRules ?? [],
         timeIntervals: options.timeIntervals ?? new Map(),
-        poll: { maxAlertAgeMs: 240 * MINUTE_MS },
+        poll: { maxAlertAgeMs: 240 * MINUTE_MS, initialLookbackMs: 60 * MINUTE_MS },
       },
       clock,
       report,

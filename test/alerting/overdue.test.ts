@@ -4,6 +4,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { usualDurationMs } from '../../src/domain/kinds/flight-stuck.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import type { TimeInterval } from '../../src/domain/muting/time-interval.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
 import type { BirdRecord } from '../../src/store/inventory-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -13,6 +14,8 @@ import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual
 
 const MINUTE_MS = 60_000;
 const DAY_US = 86_400_000_000;
+
+const SETTING = { timeIntervals: new Map<string, readonly TimeInterval[]>(), lookbackMs: 60 * MINUTE_MS };
 
 let clock: VirtualClock;
 let store: Store;
@@ -31,7 +34,12 @@ type Judge = ReturnType<typeof createOverdue>['judge'];
 
 function begin(...rules: readonly Rule[]): Judge {
   const all = [...rules, ...DEFAULT_RULES];
-  return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) }).judge;
+  return createOverdue({
+    ...SETTING,
+    rules: all,
+    clock,
+    flightsReadUs: () => (read ? clock.nowUs() : undefined),
+  }).judge;
 }
 
 /** Looks until nothing is left to judge; resolves to the number of Flights and Birds that were judged. */
@@ -112,6 +120,7 @@ describe('a look', () => {
     await world({ quick: [{ startedAtUs: ago(10) }] }, 'event');
     const limit = rule('FlightStuck', { maxDurationMs: 10 * MINUTE_MS + 12_500 });
     const begun = createOverdue({
+      ...SETTING,
       rules: [limit, ...DEFAULT_RULES],
       clock,
       flightsReadUs: () => (read ? clock.nowUs() : clock.nowUs() - 3_000_000),

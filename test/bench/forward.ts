@@ -100,7 +100,7 @@ export async function benchForward(pages = 500, openStore?: OpenStore): Promise<
       rules: [],
       inhibitRules: [],
       timeIntervals: new Map(),
-      poll: { maxAlertAgeMs: 6 * 3_600_000 },
+      poll: { maxAlertAgeMs: 6 * 3_600_000, initialLookbackMs: 3_600_000 },
     },
     clock,
     report: () => {},

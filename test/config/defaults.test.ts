@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { load, REGION } from './load.ts';
 
@@ -29,7 +29,7 @@ test('one region is a whole configuration: everything else has its default', () 
       auditIntervalMs: 600_000,
       maxAlertAgeMs: 6 * 3_600_000,
     },
-    rules: ALERT_KINDS,
+    rules: DEFAULT_RULES.map(({ kind }) => kind),
     route: {
       path: '0',
       key: '{}',

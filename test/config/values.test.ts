@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { loadWebConfig } from '../../src/config/load-web-config.ts';
-import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { load, problemsOf, REGION } from './load.ts';
 
@@ -85,7 +85,7 @@ rules:
     resolve_after: never
     labels: { team: loc-ops }
     annotations: { runbook_url: https://wiki.example.com }`);
-    expect(rules.slice(1).map(({ kind }) => kind)).toEqual(ALERT_KINDS);
+    expect(rules.slice(1).map(({ kind }) => kind)).toEqual(DEFAULT_RULES.map(({ kind }) => kind));
     expect(rules[0]).toEqual({
       id: expect.stringMatching(/^[0-9a-f]{8}$/),
       kind: 'FlightFailed',

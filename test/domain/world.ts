@@ -3,20 +3,14 @@
 import { expect } from 'vitest';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
-import type { Fact, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
+import type { Fact, FactOf, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
 import { scopeOf } from '../../src/domain/alert/fact.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
 import { rolledBackAlert, setAheadAlert } from '../../src/domain/evaluate/rolled-back.ts';
-import {
-  ALERT_KINDS,
-  type AlertKind,
-  DEFAULT_RULES,
-  defaultRule,
-  type RuleNamed,
-} from '../../src/domain/kinds/kinds.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
@@ -205,6 +199,21 @@ export function regionHealth(
   return { fact: 'region_health', region: 'eu', health, reason, sinceUs: minute(since) };
 }
 
+/** A deadline at a minute that nothing met; a Flight counts if it started in the hour before or later. */
+export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_missed'>> = {}): Fact {
+  return {
+    fact: 'deadline_missed',
+    place: MARKETING,
+    deadlineUs: minute(at),
+    fromUs: minute(at - 60),
+    missed: 1,
+    zone: 'UTC',
+    how: { what: 'not_started' },
+    readAtUs: minute(at + 1),
+    ...change,
+  };
+}
+
 export function rule<Name extends AlertKind>(
   kind: Name,
   change: Partial<RuleNamed<Name>> = {},
@@ -239,7 +248,8 @@ export interface Watch {
 }
 
 export function watch(rules: readonly Rule[] = []): Watch {
-  const all = [...rules, ...DEFAULT_RULES];
+  // Also those that need to be asked for.
+  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
   const stored = new Map<string, Alert>();
   const links: Link[] = [];
   const ofAlert = (id: string, lastSeq = Number.POSITIVE_INFINITY) =>

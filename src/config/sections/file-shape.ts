@@ -23,7 +23,7 @@ export const fileShape = z.strictObject({
   rules: rulesShape
     .optional()
     .describe(
-      'What to alert on. Each kind of alert has a default rule. If there are several rules of one kind, the first whose `match` fits applies.',
+      'What to alert on. Each kind of alert has a default rule, except those that need to be asked for. If there are several rules of one kind, the first whose `match` fits applies.',
     ),
   global: globalShape.optional().describe('Defaults for receivers that do not set these keys themselves.'),
   route: wholeRouteShape

@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { nearest } from '../../document/nearest.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { readMatchers } from '../../document/read-matchers.ts';
@@ -12,7 +11,9 @@ import { freeId, PLAIN_RULE, type Rule, ruleId, type WhatIsAnnotated } from '../
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, DEFAULT_RULES, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
+import { nearest } from '../../text/nearest.ts';
 import { formatDuration } from '../../time/duration.ts';
+import { checkTimeIntervalNames } from './time-intervals-section.ts';
 
 /** A resolved alert is kept for an hour, so its changes are known that far back. */
 const LONGEST_FLAPPING_MS = 3_600_000;
@@ -82,7 +83,7 @@ function parameterShape(parameter: Parameter): z.ZodType {
   switch (parameter.type) {
     case 'duration': {
       const preset = parameter.default === undefined ? undefined : formatDuration(parameter.default);
-      return orPreset(duration(parameter.leastMs), preset);
+      return orPreset(duration(parameter.leastMs, parameter.mostMs), preset);
     }
     case 'duration or never': {
       const preset = parameter.default === null ? 'never' : formatDuration(parameter.default);
@@ -94,6 +95,10 @@ function parameterShape(parameter: Parameter): z.ZodType {
       return orPreset(z.number().gt(0, WHAT_A_PART_IS).max(1, WHAT_A_PART_IS), parameter.default);
     case 'choice':
       return z.enum(parameter.of).prefault(parameter.default);
+    case 'text':
+      return orPreset(words, parameter.default);
+    case 'time intervals':
+      return z.array(words).prefault([...parameter.default]);
   }
 }
 
@@ -139,6 +144,9 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
   for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.raw([...path, key])) ?? []) {
     if (isOfKey) check.keyProblem([...path, key], message);
     else check.problem([...path, key], message);
+  }
+  for (const { key, type } of Object.values(kind.parameters)) {
+    if (type === 'time intervals') checkTimeIntervalNames(check, [...path, key]);
   }
   const rule = check.read(SHAPES.get(kind.name)!, path) as RuleInFile | undefined;
   if (!rule) return undefined;

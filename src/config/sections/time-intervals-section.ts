@@ -1,6 +1,5 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { nearest } from '../../document/nearest.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
@@ -10,6 +9,7 @@ import {
   type TimeInterval,
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
+import { nearest } from '../../text/nearest.ts';
 import { isTimezone, localTimezone } from '../../time/zone-format.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];

@@ -86,6 +86,25 @@ export type Fact =
       readonly readAtUs: number;
     }
   | {
+      /** No Flight of a Bird had succeeded by a deadline, nor has since. */
+      readonly fact: 'deadline_missed';
+      readonly place: Place;
+      readonly deadlineUs: number;
+      /** A Flight that started before does not count. */
+      readonly fromUs: number;
+      /** How many deadlines in a row, this one included, were missed since the last judgement. */
+      readonly missed: number;
+      readonly zone: string;
+      /** How it stood at the deadline. */
+      readonly how:
+        | { readonly what: 'failed'; readonly atUs: number; readonly message: string }
+        | { readonly what: 'ended' | 'inactive'; readonly status: string; readonly atUs: number }
+        | { readonly what: 'in_air'; readonly atUs: number }
+        | { readonly what: 'not_started' };
+      /** When its Flights were last read. */
+      readonly readAtUs: number;
+    }
+  | {
       readonly fact: 'schema_drift';
       readonly region: string;
       readonly feed: Feed | 'inventory';

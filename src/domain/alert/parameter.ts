@@ -10,12 +10,20 @@ export type Parameter = {
   /** A sentence for people. */
   readonly description: string;
 } & (
-  | { readonly type: 'duration'; readonly leastMs?: number; readonly default?: number }
+  | {
+      readonly type: 'duration';
+      readonly leastMs?: number;
+      readonly mostMs?: number;
+      readonly default?: number;
+    }
   | { readonly type: 'duration or never'; readonly default: number | null }
   | { readonly type: 'count'; readonly least: number; readonly most: number; readonly default?: number }
   /** A number above 0 and at most 1. */
   | { readonly type: 'part'; readonly default?: number }
   | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
+  | { readonly type: 'text'; readonly default?: string }
+  /** Names of `time_intervals`. */
+  | { readonly type: 'time intervals'; readonly default: readonly string[] }
 );
 
 /** Parameters by the field of the rule that holds the value: durations in milliseconds, `never` as null. */
@@ -25,9 +33,15 @@ type ValueOf<P> = P extends { readonly type: 'choice'; readonly of: readonly (in
   ? Choice
   : P extends { readonly type: 'duration or never' }
     ? number | null
-    : P extends { readonly default: number }
-      ? number
-      : number | undefined;
+    : P extends { readonly type: 'time intervals' }
+      ? readonly string[]
+      : P extends { readonly type: 'text' }
+        ? P extends { readonly default: string }
+          ? string
+          : string | undefined
+        : P extends { readonly default: number }
+          ? number
+          : number | undefined;
 
 /** A rule of a kind that has these parameters. */
 export type RuleOf<P extends Parameters> = string extends keyof P

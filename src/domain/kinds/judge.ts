@@ -21,6 +21,27 @@ export interface BirdToJudge {
   readonly stream: number | undefined;
   /** When its latest Flight started; 0 for none. */
   readonly lastStartUs: number;
+  /** The last deadline that was judged; 0 for none. */
+  readonly deadlineUs: number;
+}
+
+/** A Flight as last seen. */
+export interface PastFlight {
+  readonly flightId: string;
+  /** 0 if the service does not say. */
+  readonly startedAtUs: number;
+  readonly status: string;
+  /** Absent while it is in the air, or if unknown. */
+  readonly endedAtUs?: number;
+}
+
+/** An instant by which a Flight must have landed. */
+export interface Deadline {
+  readonly atUs: number;
+  /** A Flight that started before does not count. */
+  readonly fromUs: number;
+  /** `late`: a Flight that counts has landed since. */
+  readonly outcome: 'met' | 'late' | 'missed';
 }
 
 /** The past of a Bird. What is a function is read only if a kind asks for it, and once for all who do. */
@@ -30,6 +51,14 @@ export interface History {
    * since it became overdue may have ended in time.
    */
   readonly readAtUs: number;
+  /** Since when all its Flights are known; undefined if that is not known. */
+  knownFromUs(): Promise<number | undefined>;
+  /** Those that started at this instant or later, in order of their starts. */
+  flightsSince(us: number): Promise<readonly PastFlight[]>;
+  /** Why a Flight failed, in the service's words; empty if that is not known. */
+  messageOf(flightId: string): Promise<string>;
+  /** Whether one of these time intervals contains the instant. */
+  isWithin(intervals: readonly string[], us: number): boolean;
   /** How long its last Flights took, microseconds. */
   durations(): Promise<readonly number[]>;
   /** The starts of its last Flights: how many gaps are between them, the longest one, and all of them together. */
@@ -41,6 +70,8 @@ export interface Judgement {
   readonly nextUs: number | null;
   /** What raises the alert. */
   readonly fact?: Fact;
+  /** The deadlines that are judged now, oldest first. */
+  readonly deadlines?: readonly Deadline[];
 }
 
 export interface Subjects {

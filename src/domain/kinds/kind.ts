@@ -26,6 +26,8 @@ export interface Kind<
   readonly fires: string;
   readonly resolves: string;
   readonly words: Words;
+  /** It has no default rule: only what a rule asks for is judged. */
+  readonly isOnRequest?: true;
   /** What its rules may say in addition to what every rule may. */
   readonly parameters: P;
   /** What is wrong with a combination of individually valid values; `given` reads the rule as written. */

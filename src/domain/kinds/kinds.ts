@@ -9,6 +9,7 @@ import { deliveryFailing } from './delivery-failing.ts';
 import { feedBehind } from './feed-behind.ts';
 import { feedIncomplete } from './feed-incomplete.ts';
 import { flightFailed } from './flight-failed.ts';
+import { flightOverdue } from './flight-overdue.ts';
 import { flightStuck } from './flight-stuck.ts';
 import type { Kind } from './kind.ts';
 import { regionDown, regionUnauthorized } from './region-trouble.ts';
@@ -31,6 +32,7 @@ const ALL = [
   birdStale,
   schemaDrift,
   watchImpaired,
+  flightOverdue,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];
@@ -58,5 +60,7 @@ export function defaultRule<Name extends string>(name: Name): RuleNamed<Name> {
   return rule as RuleNamed<Name>;
 }
 
-/** The rules that apply after the configured ones: one of each kind. */
-export const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map((kind) => defaultRule(kind));
+/** The rules that apply after the configured ones: one of each kind that needs not be asked for. */
+export const DEFAULT_RULES: readonly Rule[] = KINDS.filter(({ isOnRequest }) => !isOnRequest).map(
+  ({ name }) => defaultRule(name),
+);

@@ -57,8 +57,9 @@ const NUMBERS_FOR_TRUTH = `
   CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us, seq)
     WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous')`;
 
-/** Birds are judged whatever their status. */
+/** Birds are judged whatever their status, and also by deadlines. */
 const EVERY_BIRD_JUDGED = `
+  ALTER TABLE bird ADD COLUMN deadline_us BIGINT NOT NULL DEFAULT 0;
   DROP INDEX bird_judged;
   CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1`;
 
@@ -66,7 +67,7 @@ const EVERY_BIRD_JUDGED = `
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
   { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
-  { sql: EVERY_BIRD_JUDGED, oldest: 2 },
+  { sql: { sqlite: EVERY_BIRD_JUDGED.replace('BIGINT', 'INTEGER'), postgres: EVERY_BIRD_JUDGED }, oldest: 2 },
 ];
 
 /** The table of the steps that a store has done. */

@@ -112,7 +112,7 @@ describe('for each kind', () => {
   const HOUR = 60;
   const REFUSED: ReadonlySet<string> = new Set([
     ...['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'DeliveryFailing'],
-    ...['FlightStuck', 'BirdStale', 'WatchImpaired'],
+    ...['FlightStuck', 'BirdStale', 'WatchImpaired', 'FlightOverdue'],
   ]);
 
   test.each(ALERT_KINDS)('%s: an alert that the next look would raise again is refused', (kind) => {

@@ -4,6 +4,7 @@ import type { AlertKind } from '../../../src/domain/kinds/kinds.ts';
 import {
   birdIdle,
   birdLog,
+  deadlineMissed,
   flight,
   inAir,
   minute,
@@ -44,5 +45,6 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
       ...LONG_AGO,
     },
   ],
+  FlightOverdue: [deadlineMissed(500)],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

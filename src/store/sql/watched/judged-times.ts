@@ -15,7 +15,7 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.regi
   ORDER BY flight.started_us LIMIT $3`;
 
 const BIRDS = `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
-    bird.status, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
+    bird.status, bird.deadline_us, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
   FROM bird /* INDEXED BY bird_judged */
     LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
     LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id
@@ -33,8 +33,8 @@ const JUDGE_FLIGHTS: RowStatement = {
 };
 
 const JUDGE_BIRDS: RowStatement = {
-  columns: 'region text, bird_id text, next_us bigint',
-  text: (given) => `UPDATE bird SET judge_us = given.next_us FROM ${given}
+  columns: 'region text, bird_id text, next_us bigint, deadline_us bigint',
+  text: (given) => `UPDATE bird SET judge_us = given.next_us, deadline_us = given.deadline_us FROM ${given}
     WHERE bird.region = given.region AND bird.bird_id = given.bird_id`,
 };
 
@@ -66,7 +66,7 @@ export function createOverdue(sql: Sql): OverdueStore {
     async judgeBirds(birds) {
       await sql.write(
         JUDGE_BIRDS,
-        birds.map((one) => [one.region, one.birdId, one.nextUs]),
+        birds.map((one) => [one.region, one.birdId, one.nextUs, one.deadlineUs]),
       );
     },
     async nextUs(leastMs) {
@@ -102,6 +102,7 @@ interface FlightToJudgeRow extends PlaceRow {
 interface BirdToJudgeRow extends PlaceRow {
   readonly trigger_type: string;
   readonly status: string;
+  readonly deadline_us: number;
   readonly status_since_us: number;
   readonly first_status: number;
   readonly stream: number | null;
@@ -116,6 +117,7 @@ function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
   return {
     place: placeOf(row),
     status: row.status,
+    deadlineUs: row.deadline_us,
     triggerType: row.trigger_type,
     statusSinceUs: row.status_since_us,
     hasFirstStatus: row.first_status === 1,

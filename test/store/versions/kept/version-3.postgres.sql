@@ -86,7 +86,8 @@ CASE
     WHEN (status = 'suspended'::text) THEN 1
     WHEN (outcome = 'failed'::text) THEN 2
     ELSE 0
-END) STORED NOT NULL
+END) STORED NOT NULL,
+    deadline_us bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE nestwatch.changed_alert (
     "position" bigint NOT NULL,
@@ -475,10 +476,10 @@ INSERT INTO nestwatch.audit VALUES (7, '{"verifiedUs":1782993483000000,"dayAudit
 INSERT INTO nestwatch.audit VALUES (8, '{"verifiedUs":1782993483000000,"dayAuditedUs":0,"wholeAuditedUs":0,"deletedUs":0,"gaps":[]}');
 INSERT INTO nestwatch.audit VALUES (9, '{"verifiedUs":1782993482000000,"dayAuditedUs":1782993630000000,"wholeAuditedUs":1782993630000000,"deletedUs":0,"gaps":[]}');
 INSERT INTO nestwatch.audit VALUES (10, '{"verifiedUs":1782993482000000,"dayAuditedUs":1782993630000000,"wholeAuditedUs":1782993630000000,"deletedUs":0,"gaps":[]}');
-INSERT INTO nestwatch.bird VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1, DEFAULT);
-INSERT INTO nestwatch.bird VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1, DEFAULT);
-INSERT INTO nestwatch.bird VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0, DEFAULT);
-INSERT INTO nestwatch.bird VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1, DEFAULT);
+INSERT INTO nestwatch.bird VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1, DEFAULT, 0);
+INSERT INTO nestwatch.bird VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0);
+INSERT INTO nestwatch.bird VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0, DEFAULT, 0);
+INSERT INTO nestwatch.bird VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0);
 INSERT INTO nestwatch.delivery VALUES (1, 'forward-54e79f595e2319e2-1', 1, 'forward-54e79f595e2319e2', 'lake', 'webhook', 1, '', 1, 'delivered', 1, 1782993721604310, 1782993721604310, 0, 1782993721604310, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (2, 'forward-6b981250f0b2379a-1', 2, 'forward-6b981250f0b2379a', 'lake', 'webhook', 1, '', 1, 'delivered', 1, 1782993721604310, 1782993721604310, 0, 1782993721604310, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (3, 'hk0o09cr9c-b606b4e79638aed1-0-0', 3, 'hk0o09cr9c-b606b4e79638aed1-0', 'ops', 'email', 0, '0 {}:{alertname="FlightFailed", nest="Zürich 東京 \"eu\"", region="eu"}', 1, 'delivered', 1, 1782993731604310, 1782993731604310, 0, 1782993731604310, '', 0, 0, '', '', '', NULL, 0);
@@ -556,10 +557,10 @@ INSERT INTO nestwatch.region_rate VALUES ('eu', 7.006217097307277, 1782998250000
 INSERT INTO nestwatch.region_rate VALUES ('us', 7.006217097307277, 1782998250000000);
 INSERT INTO nestwatch.region_start VALUES ('eu', 1782993600000000);
 INSERT INTO nestwatch.region_start VALUES ('us', 1782993600000000);
-INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-28 21:45:34.246981+00', 1, '85c49bd1d9f27b23');
-INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-28 21:45:34.246981+00', 2, 'c586668c5a6f65cd');
-INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-28 21:45:34.246981+00', 2, 'f175fc0073ba1a28');
-INSERT INTO nestwatch.server VALUES (true, '7713341785811746233 00000001', 0);
+INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-28 22:03:31.55666+00', 1, '85c49bd1d9f27b23');
+INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-28 22:03:31.55666+00', 2, 'c586668c5a6f65cd');
+INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-28 22:03:31.55666+00', 2, '902afe10aba9d5bd');
+INSERT INTO nestwatch.server VALUES (true, '7713346413469633958 00000001', 0);
 INSERT INTO nestwatch.silence VALUES ('5f0c0000-0000-4000-8000-000000000001', 1783084620000000, NULL, NULL, '{"id":"5f0c0000-0000-4000-8000-000000000001","matchers":[{"name":"bird","op":"=","value":"Sync terms"}],"startsAtUs":1782998220000000,"endsAtUs":1783084620000000,"createdBy":"ann@example.com","comment":"known","recurrence":null,"alertId":null,"alertStartsAtUs":null,"updatedAtUs":1782998220000000}');
 INSERT INTO nestwatch.stream VALUES (1, 'eu', 'notification', '', 0, 0);
 INSERT INTO nestwatch.stream VALUES (2, 'us', 'notification', '', 0, 0);

@@ -70,7 +70,7 @@ CREATE TABLE bird (
     -- 3: an alert fires, 2: its last Flight failed, 1: it is switched off, 0: none of these.
     trouble INTEGER NOT NULL GENERATED ALWAYS AS (
       CASE WHEN firing > 0 THEN 3 WHEN status = 'suspended' THEN 1 WHEN outcome = 'failed' THEN 2 ELSE 0 END
-    ) VIRTUAL,
+    ) VIRTUAL, deadline_us INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (region, bird_id)
   ) STRICT, WITHOUT ROWID;
 CREATE INDEX bird_gone ON bird (gone_us) WHERE present = 0;
@@ -419,10 +419,10 @@ INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) VALUES ('eu', '
 INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) VALUES ('eu', '891', 495277, 0, 1);
 INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) VALUES ('us', '918', 495276, 1, 1);
 INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) VALUES ('us', '918', 495277, 0, 1);
-INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing) VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1);
-INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing) VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1);
-INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing) VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0);
-INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing) VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1);
+INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing, deadline_us) VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1, 0);
+INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing, deadline_us) VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1, 0);
+INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing, deadline_us) VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0, 0);
+INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, gone_us, status_since_us, first_status, news_since_us, judge_us, last_us, last_flight, last_status, outcome, outcome_us, firing, deadline_us) VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1, 0);
 INSERT INTO stream (stream, region, feed, bird_id, cursor_us, pruned_us) VALUES (1, 'eu', 'notification', '', 0, 0);
 INSERT INTO stream (stream, region, feed, bird_id, cursor_us, pruned_us) VALUES (2, 'us', 'notification', '', 0, 0);
 INSERT INTO stream (stream, region, feed, bird_id, cursor_us, pruned_us) VALUES (3, 'eu', 'bird_log', '896', 0, 0);
@@ -555,8 +555,8 @@ INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (2, 'la
 INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (3, 'lake', 6);
 INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (4, 'lake', 8);
 INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (5, 'lake', 9);
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-28 21:45:25', 1, 'ea6dfd1e08e7f71e');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-28 21:45:25', 2, 'ef3c816837c87664');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-28 21:45:25', 2, 'f175fc0073ba1a28');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-28 22:03:22', 1, 'ea6dfd1e08e7f71e');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-28 22:03:22', 2, 'ef3c816837c87664');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-28 22:03:22', 2, 'fd94d53594d09b38');
 PRAGMA application_id = 1853060215;
 PRAGMA user_version = 3;

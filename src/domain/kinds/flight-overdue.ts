@@ -1,0 +1,284 @@
+/**
+ * A Bird has not landed by a deadline: no Flight that started in time has succeeded. Only rules give deadlines, by a cron
+ * expression. What counts is when a Flight ended, not when that was read: a deadline is judged once its Bird's Flights were
+ * read after it. A Bird that is not active is late too. Resolves when a Flight that counts succeeds, and when a later
+ * deadline is met.
+ */
+import { durationWords } from '../../text/duration-words.ts';
+import { nearest } from '../../text/nearest.ts';
+import { createCron, cronProblem } from '../../time/cron.ts';
+import { wallClock } from '../../time/zone-format.ts';
+import type { Alert } from '../alert/alert.ts';
+import type { FactOf } from '../alert/fact.ts';
+import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
+import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import type { BirdToJudge, Deadline, History, PastFlight } from './judge.ts';
+import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+
+const DAY_US = 86_400_000_000;
+
+/** What ended in time is visible by then: the least lateness that sweeps expect (`intake/lateness.ts`). */
+const VISIBLE_AFTER_US = 10_000_000;
+
+/** More deadlines a day are a mistake: one each five minutes. */
+const MOST_A_DAY = 288;
+
+/** After a long outage, only the last deadlines are judged. */
+const MOST_AT_ONCE = 100;
+
+interface Memory {
+  readonly deadlineUs: number;
+  /** A Flight that started before does not count. */
+  readonly fromUs: number;
+  /** Deadlines missed in a row. */
+  readonly missed: number;
+}
+
+const PARAMETERS = {
+  landedBy: {
+    key: 'landed_by',
+    type: 'text',
+    description:
+      'A cron expression: each match is a deadline, by which a Flight of the Bird must have succeeded. Required.',
+  },
+  timezone: {
+    key: 'timezone',
+    type: 'text',
+    default: 'UTC',
+    description: 'The time zone of `landed_by`, such as Europe/Amsterdam.',
+  },
+  withinMs: {
+    key: 'within',
+    type: 'duration',
+    leastMs: 60_000,
+    mostMs: 7 * 86_400_000,
+    description:
+      'A success counts if its Flight started this long before the deadline or later. By default since the deadline before, for a day at most.',
+  },
+  except: {
+    key: 'except',
+    type: 'time intervals',
+    default: [],
+    description: 'Names of `time_intervals`: a deadline inside one of them is none.',
+  },
+} as const satisfies Parameters;
+
+type OverdueRule = RuleOf<typeof PARAMETERS>;
+
+export const flightOverdue = defineKind({
+  name: 'FlightOverdue',
+  fires: 'a rule asks for it, and no Flight of the Bird has succeeded by a deadline of `landed_by`',
+  resolves: 'a Flight that counts succeeds, or the next deadline is met',
+  isOnRequest: true,
+  words: {
+    firing: 'Overdue',
+    still: 'Still overdue',
+    over: 'Landed',
+    hasOwnDescription: true,
+  },
+  parameters: PARAMETERS,
+  mistakes(given) {
+    const [cron, zone = PARAMETERS.timezone.default] = [given('landed_by'), given('timezone')];
+    if (cron === undefined) {
+      const message = 'is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"';
+      return [{ key: 'landed_by', isOfKey: false, message }];
+    }
+    // Anything else is refused by its type.
+    if (typeof cron !== 'string' || typeof zone !== 'string') return [];
+    const zoneProblem = cronProblem('0 0 * * *', zone);
+    if (zoneProblem !== undefined) {
+      const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
+      const message = meant === undefined ? zoneProblem : `${zoneProblem}; did you mean ${meant}?`;
+      return [{ key: 'timezone', isOfKey: false, message }];
+    }
+    const problem = cronProblem(cron, zone);
+    const message = problem === undefined ? tooMany(cron, zone) : `is no cron expression: ${problem}`;
+    return message === undefined ? [] : [{ key: 'landed_by', isOfKey: false, message }];
+  },
+  severities: ['critical'],
+  labels: PLACE_LABELS,
+  isResolvableByHand: () => false,
+  remembers: { deadlineUs: 'number', fromUs: 'number', missed: 'number' },
+
+  judges: {
+    of: 'bird',
+    async judge(bird, history, rule, nowUs) {
+      const nextUs = cronOf(rule).next(nowUs + 1, nowUs + 8 * DAY_US) ?? null;
+      const knownFromUs = await history.knownFromUs();
+      if (knownFromUs === undefined) return { nextUs };
+      // Of those before the first judgement only the last matters.
+      const most = bird.deadlineUs === 0 ? 1 : MOST_AT_ONCE;
+      const due = deadlinesOf(rule, Math.max(bird.deadlineUs, knownFromUs), nowUs, most).filter(
+        ({ atUs, fromUs }) => fromUs >= knownFromUs && !history.isWithin(rule.except, atUs),
+      );
+      const last = due.at(-1);
+      if (last === undefined) return { nextUs };
+      const visibleUs = last.atUs + VISIBLE_AFTER_US;
+      if (Math.min(nowUs, history.readAtUs) < visibleUs) return { nextUs: visibleUs };
+      const flights = await history.flightsSince(due[0]!.fromUs);
+      const deadlines = due.map((one) => ({ ...one, outcome: outcomeOf(one, flights) }));
+      const judged = { nextUs, deadlines };
+      if (deadlines.at(-1)!.outcome !== 'missed') return judged;
+      const missed = deadlines.length - 1 - deadlines.findLastIndex(({ outcome }) => outcome !== 'missed');
+      return {
+        ...judged,
+        fact: {
+          fact: 'deadline_missed',
+          place: bird.place,
+          deadlineUs: last.atUs,
+          fromUs: last.fromUs,
+          missed,
+          zone: rule.timezone,
+          how: await howMissed(bird, last, flights, history),
+          readAtUs: history.readAtUs,
+        },
+      };
+    },
+  },
+
+  raisedBy: ['deadline_missed'],
+  observes: ['event', 'bird_vanished'],
+  eventTypes: ['flight.succeeded'],
+
+  topic: ({ place }) => ({ subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) }),
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    const { place, deadlineUs, fromUs } = fact;
+    const before = memoryOf(alert);
+    if (before && before.deadlineUs >= deadlineUs) return undefined;
+    const isFurther = alert.state === 'firing' && before !== null;
+    const missed = isFurther ? before.missed + fact.missed : fact.missed;
+    const memory: Memory = { deadlineUs, fromUs, missed };
+    if (isFurther) return remember(alert, memory, null, nowUs);
+    return fire(
+      alert,
+      {
+        startsAtUs: deadlineUs,
+        labels,
+        annotations: annotate(
+          { rule, labels },
+          `${birdName(place)} has not landed by ${timeIn(deadlineUs, fact.zone)} ${whereabouts(place)}`,
+          `Not landed by ${timeIn(deadlineUs, fact.zone)} (${placeOfZone(fact.zone)}). ${sentenceOf(fact)}`,
+        ),
+        events: [],
+        memory,
+        dueAtUs: null,
+      },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
+    const memory = memoryOf(alert);
+    const { birdId, occurredAtUs, attributes } = fact.event;
+    if (fact.event.type !== 'flight.succeeded' || alert.state !== 'firing' || !memory) return undefined;
+    if (alert.subject !== `bird/${subjectPart(birdId)}`) return undefined;
+    const startedUs = attributes.started_at_us;
+    if ((typeof startedUs === 'number' ? startedUs : occurredAtUs) < memory.fromUs) return undefined;
+    const late = durationWords(Math.max(0, occurredAtUs - memory.deadlineUs) / 1000, 'two units');
+    return resolve(alert, occurredAtUs, `it landed ${late} late`, nowUs);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+});
+
+function cronOf({ landedBy, timezone }: OverdueRule) {
+  return createCron(landedBy ?? '0 0 1 1 *', timezone);
+}
+
+/** The last deadlines in (afterUs, nowUs], oldest first, and since when a Flight counts for each. */
+function deadlinesOf(
+  rule: OverdueRule,
+  afterUs: number,
+  nowUs: number,
+  most: number,
+): Omit<Deadline, 'outcome'>[] {
+  const cron = cronOf(rule);
+  const found: { atUs: number; fromUs: number }[] = [];
+  let untilUs = nowUs;
+  while (found.length < most) {
+    const atUs = cron.latest(afterUs, untilUs);
+    if (atUs === undefined) break;
+    const fromUs =
+      rule.withinMs === undefined
+        ? (cron.latest(atUs - DAY_US, atUs - 1) ?? atUs - DAY_US)
+        : atUs - rule.withinMs * 1000;
+    found.unshift({ atUs, fromUs });
+    untilUs = atUs - 1;
+  }
+  return found;
+}
+
+function outcomeOf(
+  { atUs, fromUs }: Omit<Deadline, 'outcome'>,
+  flights: readonly PastFlight[],
+): Deadline['outcome'] {
+  const landed = flights.filter(({ status, startedAtUs }) => status === 'succeeded' && startedAtUs >= fromUs);
+  if (landed.some(({ startedAtUs, endedAtUs = startedAtUs }) => startedAtUs <= atUs && endedAtUs <= atUs))
+    return 'met';
+  return landed.length > 0 ? 'late' : 'missed';
+}
+
+async function howMissed(
+  { status, statusSinceUs }: BirdToJudge,
+  { atUs, fromUs }: Omit<Deadline, 'outcome'>,
+  flights: readonly PastFlight[],
+  history: History,
+): Promise<FactOf<'deadline_missed'>['how']> {
+  const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= atUs);
+  if (last?.status === 'failed') {
+    return {
+      what: 'failed',
+      atUs: last.endedAtUs ?? last.startedAtUs,
+      message: await history.messageOf(last.flightId),
+    };
+  }
+  if (last && last.endedAtUs !== undefined)
+    return { what: 'ended', status: last.status, atUs: last.endedAtUs };
+  if (last) return { what: 'in_air', atUs: last.startedAtUs };
+  if (status !== 'active') return { what: 'inactive', status, atUs: statusSinceUs };
+  return { what: 'not_started' };
+}
+
+function sentenceOf({ how, zone }: FactOf<'deadline_missed'>): string {
+  switch (how.what) {
+    case 'failed':
+      return `It failed at ${timeIn(how.atUs, zone)}${how.message === '' ? '.' : `: ${how.message}`}`;
+    case 'ended':
+      return `It was ${how.status} at ${timeIn(how.atUs, zone)}.`;
+    case 'in_air':
+      return `It is in the air since ${timeIn(how.atUs, zone)}.`;
+    case 'inactive':
+      return `It is ${how.status} since ${timeIn(how.atUs, zone)}.`;
+    case 'not_started':
+      return 'It did not start.';
+  }
+}
+
+function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
+  return memory as Memory | null;
+}
+
+/** The time of the day, such as `07:00`. */
+function timeIn(us: number, zone: string): string {
+  const { hour, minute } = wallClock(zone)(us / 1000);
+  return [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
+}
+
+/** `Amsterdam` of `Europe/Amsterdam`. */
+function placeOfZone(zone: string): string {
+  return zone.split('/').at(-1)!.replaceAll('_', ' ');
+}
+
+function tooMany(cron: string, zone: string): string | undefined {
+  const search = createCron(cron, zone);
+  const firstUs = search.next(0, Number.MAX_SAFE_INTEGER);
+  let atUs = firstUs;
+  for (let count = 0; atUs !== undefined && firstUs !== undefined; count += 1) {
+    if (count === MOST_A_DAY) return `has more than ${MOST_A_DAY} deadlines a day`;
+    atUs = search.next(atUs + 1, firstUs + DAY_US);
+  }
+  return undefined;
+}

@@ -1,0 +1,198 @@
+/** Deadlines of FlightOverdue rules, from the store to the alert. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { createOverdue } from '../../src/alerting/overdue.ts';
+import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import type { Happening } from '../../src/report.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
+import type { FlightRecord } from '../../src/store/flight-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { formatInstant } from '../../src/time/instant.ts';
+import { flight, rule } from '../domain/world.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+
+/** 12:00 UTC on 2 July 2026, a Thursday, is the start; the deadline is at 12:30. */
+const MINUTE_MS = 60_000;
+const at = (minutes: number) => TEST_START_US + minutes * MINUTE_MS * 1000;
+const NOON_THIRTY = rule('FlightOverdue', { landedBy: '30 * * * *', withinMs: 60 * MINUTE_MS });
+
+let clock: VirtualClock;
+let store: Store;
+let readUs: number;
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  readUs = 0;
+  await store.transaction((tx) => tx.inventory.regionSince('eu', at(-20)));
+});
+afterEach(() => store.close());
+
+async function world(flights: readonly Partial<FlightRecord>[], status = 'active'): Promise<void> {
+  await store.transaction(async (tx) => {
+    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.inventory.putBirds([
+      {
+        ...{
+          region: 'eu',
+          nestId: '682',
+          birdId: '148890',
+          name: 'Translate blog',
+          status,
+          triggerType: 'scheduled',
+        },
+        ...{ present: true, statusSinceUs: at(-240) },
+      },
+    ]);
+    const { stream } = await tx.streams.open('eu', 'flight', '148890');
+    await tx.flights.put(
+      flights.map((one, index) => ({
+        ...{
+          stream,
+          flightId: `f${index}`,
+          startedAtUs: 0,
+          status: 'active',
+          open: one.endedAtUs === undefined,
+          ends: 0,
+        },
+        ...one,
+      })),
+    );
+  });
+}
+
+function begin(given = NOON_THIRTY, holiday = false) {
+  const overdue = createOverdue({
+    rules: [given],
+    clock,
+    flightsReadUs: () => readUs || undefined,
+    timeIntervals: new Map([['holidays', holiday ? [createTimeInterval({ location: 'UTC' })] : []]]),
+    lookbackMs: 60 * MINUTE_MS,
+  });
+  const outcomes: string[] = [];
+  return {
+    outcomes,
+    /** Lets time pass, reading the Bird's Flights and looking as often as the step wants to. */
+    async pass(minutes: number, isRead = true) {
+      const untilMs = clock.monotonicMs() + minutes * MINUTE_MS;
+      for (;;) {
+        if (isRead) readUs = clock.nowUs();
+        const { done, happenings } = await store.transaction((tx) => overdue.judge(tx));
+        outcomes.push(
+          ...happenings.flatMap((one: Happening) => (one.what === 'deadline' ? [one.outcome] : [])),
+        );
+        if (done > 0) continue;
+        const nextMs = Math.min(overdue.nextMs(), untilMs);
+        if (nextMs >= untilMs) break;
+        await clock.advance(nextMs - clock.monotonicMs());
+      }
+      await clock.advance(untilMs - clock.monotonicMs());
+    },
+  };
+}
+
+const alerts = () => store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+const said = async () => (await alerts()).map(({ annotations }) => annotations.description);
+
+test('a success in time meets it, and one of an earlier Flight does not', async () => {
+  await world([
+    { startedAtUs: at(-40), endedAtUs: at(-20), status: 'succeeded' },
+    { startedAtUs: at(5), endedAtUs: at(29.9), status: 'succeeded' },
+    { startedAtUs: at(10), endedAtUs: at(20), status: 'failed' },
+  ]);
+  const { pass, outcomes } = begin();
+  await pass(40);
+  expect(await said()).toEqual([]);
+  expect(outcomes).toEqual(['met']);
+});
+
+test.each([
+  ['did not start', [], 'active', 'It did not start.'],
+  ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
+  [
+    'was cancelled',
+    [{ startedAtUs: at(12), endedAtUs: at(20), status: 'cancelled' }],
+    'active',
+    'It was cancelled at 12:20.',
+  ],
+  ['is suspended', [], 'suspended', 'It is suspended since 08:00.'],
+])('a Bird that %s misses it', async (_what, flights, status, sentence) => {
+  await world(flights, status);
+  const { pass, outcomes } = begin();
+  await pass(30);
+  expect(await said()).toEqual([]);
+  await pass(0.3);
+  expect(await said()).toEqual([`Not landed by 12:30 (UTC). ${sentence}`]);
+  expect((await alerts())[0]).toMatchObject({
+    startsAtUs: at(30),
+    labels: { severity: 'critical', bird: 'Translate blog', nest: 'Marketing' },
+    annotations: { summary: 'Translate blog has not landed by 12:30 in Marketing (EU)' },
+  });
+  // It is told once, also by a process that began later.
+  await begin().pass(20);
+  expect(await alerts()).toHaveLength(1);
+  expect(outcomes).toEqual(['missed']);
+});
+
+test('a failure is told with the words of the service', async () => {
+  await world([{ startedAtUs: at(12), endedAtUs: at(20), status: 'failed' }]);
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', '148890');
+    const { event } = flight('failed', { started: 12, at: 20, message: 'boom' });
+    await tx.events.insert(stream, [
+      { ...event, key: 'eu/flight/f0/failed', occurredAtUs: at(20), occurredAt: formatInstant(at(20)) },
+    ]);
+  });
+  await begin().pass(31);
+  expect(await said()).toEqual(['Not landed by 12:30 (UTC). It failed at 12:20: boom']);
+});
+
+test('one that has landed by the first look was late, and nobody is told', async () => {
+  await world([{ startedAtUs: at(12), endedAtUs: at(30.1), status: 'succeeded' }]);
+  const { pass, outcomes } = begin();
+  await pass(40);
+  expect(await alerts()).toEqual([]);
+  expect(outcomes).toEqual(['late']);
+});
+
+test('ends when a Flight that counts succeeds, and says how late', async () => {
+  await world([{ startedAtUs: at(12) }]);
+  await begin().pass(35);
+  const landed = flight('succeeded', { started: 12, at: 54 });
+  await store.transaction((tx) => applyFacts(tx, [landed], [NOON_THIRTY], clock.nowUs()));
+  expect(await alerts()).toEqual([]);
+  const [ended] = await store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
+  expect(ended!.annotations).toMatchObject({ resolved_by: 'it landed 24 min late' });
+});
+
+test('waits for a reading while the region cannot be read', async () => {
+  await world([{ startedAtUs: at(12), endedAtUs: at(25), status: 'succeeded' }]);
+  const { pass, outcomes } = begin();
+  await pass(29);
+  await pass(20, false);
+  expect([...outcomes, ...(await alerts())]).toEqual([]);
+  await pass(10);
+  expect(outcomes).toEqual(['met']);
+});
+
+test('one inside a time interval is none', async () => {
+  await world([]);
+  const { pass, outcomes } = begin({ ...NOON_THIRTY, except: ['holidays'] }, true);
+  await pass(60);
+  expect([...outcomes, ...(await alerts())]).toEqual([]);
+});
+
+test('one that was not watched from its beginning is not judged', async () => {
+  await world([]);
+  const { pass, outcomes } = begin({ ...NOON_THIRTY, withinMs: 720 * MINUTE_MS });
+  await pass(45);
+  expect([...outcomes, ...(await alerts())]).toEqual([]);
+});
+
+test('the next one that is missed renews it, and is counted', async () => {
+  await world([]);
+  const { pass, outcomes } = begin();
+  await pass(200);
+  expect(await alerts()).toHaveLength(1);
+  expect((await alerts())[0]!.memory).toMatchObject({ missed: 3, deadlineUs: at(150) });
+  expect(outcomes).toEqual(['missed', 'missed', 'missed']);
+});
