@@ -106,8 +106,8 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
 });
 
 test.each([
-  ['did not start', [], 'active', 'It did not start.'],
-  ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
+  ['did not start', [], 'active', 'It had not started.'],
+  ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It was in the air since 12:12.'],
   [
     'was cancelled',
     [{ startedAtUs: at(12), endedAtUs: at(20), status: 'cancelled' }],
@@ -131,6 +131,33 @@ test.each([
   await begin().pass(20);
   expect(await alerts()).toHaveLength(1);
   expect(outcomes).toEqual(['missed']);
+});
+
+test('one that usually starts says when', async () => {
+  const day = 1440;
+  await store.transaction((tx) => tx.inventory.regionSince('eu', at(-9 * day)));
+  await world(
+    [1, 2, 3, 4].map((days) => ({
+      startedAtUs: at(30 - 50 - days * day),
+      endedAtUs: at(30 - 20 - days * day),
+      status: 'succeeded',
+    })),
+  );
+  await begin({ ...NOON_THIRTY, landedBy: '30 12 * * *' }).pass(31);
+  expect(await said()).toEqual([
+    'Not landed by 12:30 (UTC). It had not started; it usually starts at 11:40.',
+  ]);
+});
+
+test('one that is judged late says so', async () => {
+  await world([]);
+  const { pass } = begin();
+  await pass(29);
+  await pass(20, false);
+  await pass(10);
+  expect((await said())[0]).toMatch(
+    /^Not landed by 12:30 \(UTC\)\. It had not started\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
+  );
 });
 
 test('a failure is told with the words of the service', async () => {

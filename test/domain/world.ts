@@ -208,7 +208,7 @@ export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_miss
     fromUs: minute(at - 60),
     missed: 1,
     zone: 'UTC',
-    how: { what: 'not_started' },
+    how: { what: 'not_started', usuallyAtUs: null },
     readAtUs: minute(at + 1),
     ...change,
   };

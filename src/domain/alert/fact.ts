@@ -99,8 +99,9 @@ export type Fact =
       readonly how:
         | { readonly what: 'failed'; readonly atUs: number; readonly message: string }
         | { readonly what: 'ended' | 'inactive'; readonly status: string; readonly atUs: number }
-        | { readonly what: 'in_air'; readonly atUs: number }
-        | { readonly what: 'not_started' };
+        | { readonly what: 'in_air'; readonly atUs: number; readonly usualMs: number | null }
+        /** When it usually starts for such a deadline; null if that is not known. */
+        | { readonly what: 'not_started'; readonly usuallyAtUs: number | null };
       /** When its Flights were last read. */
       readonly readAtUs: number;
     }

@@ -6,6 +6,7 @@
  */
 import { durationWords } from '../../text/duration-words.ts';
 import { nearest } from '../../text/nearest.ts';
+import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import { wallClock } from '../../time/zone-format.ts';
 import type { Alert } from '../alert/alert.ts';
@@ -23,6 +24,14 @@ const VISIBLE_AFTER_US = 10_000_000;
 
 /** More deadlines a day are a mistake: one each five minutes. */
 const MOST_A_DAY = 288;
+
+/** What is usual for a Bird is learned from so many days, and from so many deadlines or Flights. */
+const LEARNED_US = 28 * DAY_US;
+const ENOUGH_BEFORE = 10;
+const ENOUGH = 3;
+
+/** A judgement so long after the deadline says why: longer than two of the longest intervals between two polls. */
+const TOLD_LATE_US = 660_000_000;
 
 /** After a long outage, only the last deadlines are judged. */
 const MOST_AT_ONCE = 100;
@@ -130,7 +139,7 @@ export const flightOverdue = defineKind({
           fromUs: last.fromUs,
           missed,
           zone: rule.timezone,
-          how: await howMissed(bird, last, flights, history),
+          how: await howMissed(bird, rule, last, history),
           readAtUs: history.readAtUs,
         },
       };
@@ -159,7 +168,7 @@ export const flightOverdue = defineKind({
         annotations: annotate(
           { rule, labels },
           `${birdName(place)} has not landed by ${timeIn(deadlineUs, fact.zone)} ${whereabouts(place)}`,
-          `Not landed by ${timeIn(deadlineUs, fact.zone)} (${placeOfZone(fact.zone)}). ${sentenceOf(fact)}`,
+          `Not landed by ${timeIn(deadlineUs, fact.zone)} (${placeOfZone(fact.zone)}). ${stateOf(fact)}`,
         ),
         events: [],
         memory,
@@ -223,23 +232,42 @@ function outcomeOf(
 
 async function howMissed(
   { status, statusSinceUs }: BirdToJudge,
+  rule: OverdueRule,
   { atUs, fromUs }: Omit<Deadline, 'outcome'>,
-  flights: readonly PastFlight[],
   history: History,
 ): Promise<FactOf<'deadline_missed'>['how']> {
+  const before = deadlinesOf(rule, atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
+  const flights = await history.flightsSince(before[0]?.fromUs ?? fromUs);
   const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= atUs);
-  if (last?.status === 'failed') {
-    return {
-      what: 'failed',
-      atUs: last.endedAtUs ?? last.startedAtUs,
-      message: await history.messageOf(last.flightId),
-    };
+  if (last && (last.endedAtUs === undefined || last.endedAtUs > atUs)) {
+    return { what: 'in_air', atUs: last.startedAtUs, usualMs: middle(await history.durations(), 1000) };
   }
-  if (last && last.endedAtUs !== undefined)
-    return { what: 'ended', status: last.status, atUs: last.endedAtUs };
-  if (last) return { what: 'in_air', atUs: last.startedAtUs };
+  if (last?.status === 'failed') {
+    return { what: 'failed', atUs: last.endedAtUs!, message: await history.messageOf(last.flightId) };
+  }
+  if (last) return { what: 'ended', status: last.status, atUs: last.endedAtUs! };
   if (status !== 'active') return { what: 'inactive', status, atUs: statusSinceUs };
-  return { what: 'not_started' };
+  // How long before such a deadline the first Flight that counts started.
+  const leads = before.flatMap((one) => {
+    const first = flights.find(({ startedAtUs }) => startedAtUs >= one.fromUs && startedAtUs <= one.atUs);
+    return first ? [one.atUs - first.startedAtUs] : [];
+  });
+  const leadUs = middle(leads, 1);
+  return { what: 'not_started', usuallyAtUs: leadUs === null ? null : atUs - leadUs };
+}
+
+/** The median in another unit; null of too few. */
+function middle(values: readonly number[], unit: number): number | null {
+  if (values.length < ENOUGH) return null;
+  return values.toSorted((a, b) => a - b)[values.length >> 1]! / unit;
+}
+
+/** How it stood at the deadline, and why that is told late. */
+function stateOf(fact: FactOf<'deadline_missed'>): string {
+  const { place, deadlineUs, readAtUs, zone } = fact;
+  if (readAtUs - deadlineUs < TOLD_LATE_US) return sentenceOf(fact);
+  const reason = `${regionName(place.region)} could not be read before`;
+  return `${sentenceOf(fact)} (Judged at ${timeIn(readAtUs, zone)}, ${reason}.)`;
 }
 
 function sentenceOf({ how, zone }: FactOf<'deadline_missed'>): string {
@@ -249,11 +277,11 @@ function sentenceOf({ how, zone }: FactOf<'deadline_missed'>): string {
     case 'ended':
       return `It was ${how.status} at ${timeIn(how.atUs, zone)}.`;
     case 'in_air':
-      return `It is in the air since ${timeIn(how.atUs, zone)}.`;
+      return `It was in the air since ${timeIn(how.atUs, zone)}${how.usualMs === null ? '' : `; it usually takes ${durationWords(how.usualMs, 'rounded')}`}.`;
     case 'inactive':
       return `It is ${how.status} since ${timeIn(how.atUs, zone)}.`;
     case 'not_started':
-      return 'It did not start.';
+      return `It had not started${how.usuallyAtUs === null ? '' : `; it usually starts at ${timeIn(how.usuallyAtUs, zone)}`}.`;
   }
 }
 
