@@ -95,7 +95,11 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
   const commits = new WeakMap<Store, Commit>();
   const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl, rounds });
   const heartbeat = createHeartbeatOf(parts, setup, inForce);
-  const commitOptions = { clock, report, rules, forward, changed: wakeAlerting };
+  const { show, backAfterMs } = config.context;
+  const commitOptions = {
+    ...{ clock, report, rules, forward, changed: wakeAlerting },
+    backAfterMs: show.includes('novelty') ? backAfterMs : undefined,
+  };
   let deciding: ReturnType<typeof createDeciding> | undefined;
   return {
     region: (region, before) => createRegion(parts, setup, region, inForce, before),

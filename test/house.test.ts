@@ -136,6 +136,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'domain/alert': ['domain/matchers'],
   'domain/matchers': ['domain/alert'],
   'domain/kinds': ['domain/alert'],
+  'domain/context': ['domain/alert', 'domain/kinds'],
   'domain/evaluate': ['domain/alert', 'domain/kinds', 'domain/matchers'],
   'domain/routing': ['domain/alert', 'domain/matchers'],
   'domain/muting': ['domain/alert', 'domain/kinds', 'domain/matchers', 'domain/routing'],

@@ -48,7 +48,10 @@ import { StepRunner } from './step-runner.ts';
 
 interface AlertingOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
+  readonly config: Pick<
+    Config,
+    'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals' | 'context'
+  > & {
     readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs' | 'initialLookbackMs'>;
   };

@@ -3,6 +3,7 @@ import type { Rule } from '../domain/alert/rule.ts';
 import type { InhibitRule } from '../domain/muting/inhibit.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Route } from '../domain/routing/route.ts';
+import type { ContextConfig } from './sections/context-section.ts';
 import type { DigestConfig } from './sections/digests-section.ts';
 import type { Forward } from './sections/forward-section.ts';
 import type { HeartbeatConfig } from './sections/heartbeat-section.ts';
@@ -26,6 +27,7 @@ export interface Config {
   readonly timeIntervals: TimeIntervals;
   readonly forward: readonly Forward[];
   readonly digests: readonly DigestConfig[];
+  readonly context: ContextConfig;
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;
   readonly metrics: MetricsConfig;

@@ -39,7 +39,7 @@ function alertVocabulary({ rules, regions }: Config): Vocabulary {
   const names = [
     'alertname',
     'severity',
-    ...KINDS.flatMap(({ labels }) => labels),
+    ...KINDS.flatMap(({ labels, laterLabels = [] }) => [...labels, ...laterLabels]),
     ...rules.flatMap(({ labels }) => Object.keys(labels)),
   ];
   const severities = [

@@ -3,6 +3,7 @@ import { ConfigError, type Problem } from '../document/problem.ts';
 import type { Config } from './config.ts';
 import { type ConfigSource, openSource } from './config-source.ts';
 import { rememberFile } from './effective.ts';
+import { readContext } from './sections/context-section.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
 import { readForward } from './sections/forward-section.ts';
@@ -33,11 +34,12 @@ export function loadConfig(source: ConfigSource): Config {
   const timeIntervals = readTimeIntervals(check);
   const forward = readForward(check);
   const digests = readDigests(check);
+  const context = readContext(check);
   const heartbeat = readHeartbeat(check);
   const metrics = readMetrics(check);
   const web = readWeb(check);
   const problems = check.problems();
-  if (problems.length > 0 || !poll || !store || !metrics || !web)
+  if (problems.length > 0 || !poll || !store || !context || !metrics || !web)
     throw new ConfigError(source.file, problems);
   const config: Config = {
     regions,
@@ -50,6 +52,7 @@ export function loadConfig(source: ConfigSource): Config {
     timeIntervals,
     forward,
     digests,
+    context,
     ...(heartbeat && { heartbeat }),
     metrics,
     web,

@@ -22,6 +22,7 @@ import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
 import type { BirdRecord, NestRecord } from '../store/inventory-store.ts';
+import { noteErrors } from '../store/read-context.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { QuarantinedEntry } from '../store/stream-store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -57,6 +58,8 @@ interface CommitOptions {
   /** The rules that judge facts. If undefined, events are only kept and alerts do not change. */
   readonly rules: readonly Rule[] | undefined;
   readonly forward: readonly Forward[];
+  /** After how long an error counts as back; absent if nobody wants to know how new errors are. */
+  readonly backAfterMs?: number | undefined;
   readonly clock: Clock;
   readonly report: Report;
   /** Called after a commit that changed an alert or queued an event to forward. */
@@ -77,7 +80,8 @@ const AT_ONCE = 1_000;
  */
 const CHARACTERS_AT_ONCE = 1024 * 1024;
 
-export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
+export function createCommit(options: CommitOptions): Commit {
+  const { store, rules, forward, backAfterMs, clock, report, changed } = options;
   const askedEnds = rules ? endsAskedFor(rules) : 0;
   return async (batch) => {
     const nowUs = clock.nowUs();
@@ -94,7 +98,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
           : 0;
       const isInventory = batch.stream?.feed === 'inventory';
       const facts = [
-        ...(await factsOf(tx, batch, fresh, askedEnds)),
+        ...(await factsOf(tx, batch, fresh, askedEnds, backAfterMs)),
         ...(batch.facts ?? []),
         // The inventory is always read completely, so an item in it is malformed for as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
@@ -166,15 +170,18 @@ const lengthOfEvent = ({ message }: Event) => message.length;
 const lengthOfFact = (fact: Fact) => (fact.fact === 'event' ? fact.event.message.length : 0);
 
 /**
- * The facts for alerts from the new events. Each new failure also carries how the last Flights ended, for rules that
- * look at consecutive failures or at a ratio.
+ * The facts for alerts from the new events. Each new failure also carries how new its error is, and how the last Flights
+ * ended, for rules that look at consecutive failures or at a ratio.
  */
 async function factsOf(
   tx: Transaction,
   batch: Batch,
   fresh: readonly Event[],
   askedEnds: number,
+  backAfterMs: number | undefined,
 ): Promise<Fact[]> {
+  // Those that raise no alert are noted as well: what happened before is not new.
+  const novelties = await noteErrors(tx, batch.region, fresh, backAfterMs ?? 0);
   const heard = fresh.filter((event) => concernsAlerts(event) && event.attributes[NEST_EXCLUDED] !== true);
   if (heard.length === 0) return [];
   const kept = new Set(heard);
@@ -189,7 +196,8 @@ async function factsOf(
     const { event, historic, birdStatus } = candidate;
     const ends = isNewFailure(candidate) ? latestEnds : undefined;
     const flightBeforeUs = flightsBefore.get(event);
-    return { fact: 'event', event, historic, birdStatus, latestEnds: ends, flightBeforeUs };
+    const novelty = historic || backAfterMs === undefined ? undefined : novelties.get(event);
+    return { fact: 'event', event, historic, birdStatus, latestEnds: ends, novelty, flightBeforeUs };
   });
 }
 

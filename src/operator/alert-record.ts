@@ -1,5 +1,6 @@
 /** Reads everything known about one alert, even after it has been deleted and only its episodes remain. */
 import type { Alert } from '../domain/alert/alert.ts';
+import { contextOf, type Finding } from '../domain/context/findings.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
 import type { Muting } from '../domain/muting/muting.ts';
@@ -7,6 +8,7 @@ import type { Silence } from '../domain/muting/silence.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { routesFor } from '../domain/routing/route.ts';
 import type { SentNotification } from '../store/outbox-store.ts';
+import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import type { AlertingConfig } from './routed-alert.ts';
@@ -21,6 +23,8 @@ export interface AlertRecord {
   readonly inhibitedBy: readonly string[];
   /** The receivers that it is routed to. */
   readonly receivers: readonly string[];
+  /** Why it fires now and who can act: what was looked for. Empty if nothing was. */
+  readonly findings: readonly Finding[];
   /** Newest first. */
   readonly events: readonly Link[];
   /** Episodes that have ended, latest first. */
@@ -40,7 +44,7 @@ const SHOWN_SUPPRESSIONS = 20;
 export async function readAlertRecord(
   tx: Transaction,
   id: string,
-  { route }: AlertingConfig,
+  { route, context }: AlertingConfig,
   muting: Muting,
 ): Promise<AlertRecord | undefined> {
   const episodes = await tx.alerts.episodes(id, SHOWN_EPISODES);
@@ -56,6 +60,7 @@ export async function readAlertRecord(
     silencedBy,
     inhibitedBy,
     receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
+    findings: await contextOf(alert, context.show, readPast(tx)),
     events: await tx.alerts.events(id, 0, SHOWN_EVENTS, alert.lastSeq),
     episodes,
     notifications: await tx.outbox.notificationsOfAlert(id, SHOWN_NOTIFICATIONS),

@@ -5,6 +5,7 @@ import type { Alert } from '../domain/alert/alert.ts';
 import { BEFORE_WATCH, type Event } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
+import { contextOf, type Finding } from '../domain/context/findings.ts';
 import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
@@ -16,11 +17,12 @@ import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { type Route, routeOfGroup } from '../domain/routing/route.ts';
 import type { Delivery } from '../store/outbox-store.ts';
+import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { type NoAlert, whyNoAlert } from './no-alert.ts';
 
-export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
+export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'>;
 
 export interface Explanation {
   readonly event: Event;
@@ -29,7 +31,12 @@ export interface Explanation {
   /** The kinds of alerts that it can raise, each with the index of the rule that now decides; null if no rule does. */
   readonly rules: ReturnType<typeof rulesConcerning>;
   /** The alerts that it belongs to. An alert that ended long ago is no longer kept, but its notifications still are. */
-  readonly alerts: readonly { readonly alert: Alert; readonly seq: number }[];
+  readonly alerts: readonly {
+    readonly alert: Alert;
+    readonly seq: number;
+    /** Why it fires now and who can act: what was looked for. */
+    readonly findings: readonly Finding[];
+  }[];
   /** Why it belongs to no alert; null when it does, or a notification contains it. */
   readonly noAlert: NoAlert | null;
   /** Groups that have not notified of it yet. */
@@ -86,7 +93,12 @@ export async function explain(
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);
   const linked = await tx.alerts.ofEvent(key);
-  const alerts = linked.filter(({ alert, seq }) => seq <= alert.lastSeq);
+  const past = readPast(tx);
+  const alerts = await Promise.all(
+    linked
+      .filter(({ alert, seq }) => seq <= alert.lastSeq)
+      .map(async (one) => ({ ...one, findings: await contextOf(one.alert, config.context.show, past) })),
+  );
   const awaiting = linked.filter(({ alert, seq }) => seq > alert.lastSeq && seq <= lastLinkedSeq(alert));
   const found = await tx.outbox.notificationsOfEvent(key);
   const notifications = found.flatMap(({ notification, deliveries }) =>

@@ -7,7 +7,10 @@ import { routesFor } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 
-export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
+export type AlertingConfig = Pick<
+  Config,
+  'route' | 'receivers' | 'inhibitRules' | 'timeIntervals' | 'context'
+>;
 
 /** An alert with the receivers that it is routed to and what mutes it. */
 export interface RoutedAlert extends Pick<Mutes, 'inhibitedBy'> {

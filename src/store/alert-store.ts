@@ -64,6 +64,15 @@ export interface AlertStore {
   regions(): Promise<string[]>;
   /** Scopes of a region that have an alert in the store, in any state. */
   scopes(region: string): Promise<string[]>;
+  /** Firing alerts of this kind and severity in the region, at most `limit`. */
+  ofKind(alertname: string, severity: string, region: string, limit: number): Promise<Alert[]>;
+  /** How many Birds of the region have a firing alert of this kind with the cause, and one alert of each of `limit` of them. */
+  ofCause(
+    alertname: string,
+    region: string,
+    cause: string,
+    limit: number,
+  ): Promise<{ readonly birds: number; readonly first: Alert[] }>;
   /** Alerts whose `dueAtUs` has come, oldest first. */
   due(nowUs: number, limit: number): Promise<Alert[]>;
   /**

@@ -129,4 +129,6 @@ export interface BirdStore {
   log(region: string, birdId: string, limit: number): Promise<Event[]>;
   /** The newest event of the Bird's log with one of these types, among its last 2,000. */
   lastOfTypes(region: string, birdId: string, types: readonly string[]): Promise<Event | undefined>;
+  /** When the Bird was published or activated between these instants, newest first. */
+  changes(region: string, birdId: string, fromUs: number, untilUs: number, limit: number): Promise<Event[]>;
 }

@@ -41,6 +41,12 @@ export interface FlightStore {
   lastFailures(region: string): Promise<ReadonlyMap<string, number>>;
   /** How the Bird's latest Flights ended, oldest first. */
   lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]>;
+  /** The Bird's latest Flights that failed or succeeded, the one that started last first. */
+  ends(
+    region: string,
+    birdId: string,
+    limit: number,
+  ): Promise<{ readonly startedAtUs: number; readonly failed: boolean }[]>;
   /** Durations of the stream's latest succeeded Flights in microseconds, among the last 500, in no particular order. */
   durations(stream: number): Promise<number[]>;
   /**

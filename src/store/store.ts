@@ -17,6 +17,7 @@ import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { BirdStore } from './bird-store.ts';
 import type { DigestStore } from './digest-store.ts';
+import type { ErrorStore } from './error-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { FaultStore, TroublesStore } from './fault-store.ts';
 import type { FlightStore } from './flight-store.ts';
@@ -103,6 +104,7 @@ export interface Transaction {
   readonly streams: StreamStore;
   readonly events: EventStore;
   readonly flights: FlightStore;
+  readonly errors: ErrorStore;
   readonly audits: AuditStore;
   readonly birds: BirdStore;
   // What is wrong, and who is to be told.

@@ -8,6 +8,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
+import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { secret } from '../../src/secret.ts';
@@ -85,6 +86,7 @@ export function stageConfig(regions: readonly string[], options: ConfigOptions =
     })),
     store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
     poll: { ...BASE, ...options.poll },
+    context: { show: FINDING_SORTS, backAfterMs: 7 * 86_400_000 },
     rules: [...(options.rules ?? []), ...DEFAULT_RULES],
     route: {
       path: '0',

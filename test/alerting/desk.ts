@@ -15,6 +15,7 @@ import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
+import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
@@ -288,6 +289,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         rules,
         inhibitRules: options.inhibitRules ?? [],
         timeIntervals: options.timeIntervals ?? new Map(),
+        context: { show: FINDING_SORTS, backAfterMs: 7 * 86_400_000 },
         poll: { maxAlertAgeMs: 240 * MINUTE_MS, initialLookbackMs: 60 * MINUTE_MS },
       },
       clock,
@@ -308,6 +310,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
       rules,
       forward: [],
+      backAfterMs: 7 * 86_400_000,
       clock,
       report: () => {},
       changed: () => life.alerting.wake(),

@@ -38,6 +38,7 @@ async function explained(flight: number) {
     rules: [defaultRule('FlightFailed')],
     route: tree(node('', { receiver: 'ops2', groupBy: ['bird'] })),
     forward: [],
+    context: { show: [], backAfterMs: 0 },
   };
   const key = `eu/flight/f-${String(flight).padStart(6, '0')}/failed`;
   const found = await desk.store.transaction((tx) => explain(tx, key, config, muting, desk.clock.nowUs()));

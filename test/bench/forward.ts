@@ -98,6 +98,7 @@ export async function benchForward(pages = 500, openStore?: OpenStore): Promise<
       route: root,
       receivers,
       rules: [],
+      context: { show: [], backAfterMs: 0 },
       inhibitRules: [],
       timeIntervals: new Map(),
       poll: { maxAlertAgeMs: 6 * 3_600_000, initialLookbackMs: 3_600_000 },

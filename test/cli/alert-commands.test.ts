@@ -498,6 +498,11 @@ describe('explain', () => {
       ),
       'rule       FlightFailed: the built-in one decides now',
       'alert      c, event 1 of it, firing since 2026-07-02 11:48:00 UTC',
+      'context    changed_before: not said, because the log that was read says of no publishing or activation within 14 days before',
+      'context    seen_before: not said, because the failure has no message',
+      'context    who_acts: not said, because the log of the Flight says no type of the error',
+      'context    also_failing: not said, because the failure has no message',
+      'context    connection_lost: not said, because no connection of the Nest or the organisation was lost within a day before',
       '',
     ]);
     expect(JSON.parse((await run('explain', 'eu/flight/f1/failed', '--json')).stdout)).toEqual(
@@ -530,7 +535,7 @@ describe('explain', () => {
     const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
     await store.transaction((tx) => tx.outbox.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
     const { stdout } = await run('explain', key);
-    expect(stdout.split('\n').slice(5)).toEqual([
+    expect(stdout.split('\n').slice(10)).toEqual([
       expect.stringMatching(/^notified {3}ops at .* as first: /),
       '  by email: delivered, 2026-07-02 12:00:00 UTC, 1 try (d): b@example.com: 550 no such [2J user',
       'put off    for receiver ops: receiver_cap x, decided 2026-07-02 12:00:00 UTC',

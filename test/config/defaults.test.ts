@@ -47,6 +47,10 @@ test('one region is a whole configuration: everything else has its default', () 
     timeIntervals: new Map(),
     forward: [],
     digests: [],
+    context: {
+      show: ['change', 'novelty', 'who_acts', 'also_failing', 'connection'],
+      backAfterMs: 7 * 86_400_000,
+    },
     metrics: { birds: 'all', maxBirds: 10_000 },
     web: {
       host: '127.0.0.1',

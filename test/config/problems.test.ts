@@ -95,14 +95,22 @@ describe('the file', () => {
       'an unknown section unlike any other',
       `${REGION}zzz: 1`,
       [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
+        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, context, heartbeat',
+      ],
+    ],
+    [
+      'context that is not known',
+      `${REGION}context: { show: [changes], back_after: 0 }`,
+      [
+        '2:19: context.show[0]: "changes" is not known; did you mean "change"? Known: change, novelty, who_acts, also_failing, connection',
+        '2:41: context.back_after: must be at least 1s',
       ],
     ],
     [
       'an unknown key without a value',
       `${REGION}zzweb:`,
       [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
+        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, context, heartbeat',
       ],
     ],
     ['a key that occurs twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],

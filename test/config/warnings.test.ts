@@ -199,12 +199,12 @@ describe('a rule that never acts', () => {
     [
       'FlightFailed',
       'severity="warning"',
-      'there is no label severity yet, it is what a rule decides: match on alertname, bird, bird_id, error, nest, nest_id, region',
+      'there is no label severity yet, it is what a rule decides: match on alertname, bird, bird_id, error, error_type, nest, nest_id, region',
     ],
     [
       'FlightFailed',
       'team=~"a|b"',
-      'there is no label team yet: match on alertname, bird, bird_id, error, nest, nest_id, region',
+      'there is no label team yet: match on alertname, bird, bird_id, error, error_type, nest, nest_id, region',
     ],
     ['RegionDown', 'nest=a', 'there is no label nest yet: match on alertname, region'],
     ['FlightFailed', 'alertname=FlightStuck', 'the alertname is the kind: remove the matcher'],

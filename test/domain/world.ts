@@ -73,12 +73,19 @@ function told(parts: EventParts, { historic = false, birdStatus }: Seen): EventF
 /** A Flight that started at one minute and ended at another. */
 export function flight(
   status: 'failed' | 'succeeded' | 'cancelled',
-  { started, at, id = `f-${started}`, ...seen }: { started: number | null; at: number; id?: string } & Seen,
+  {
+    started,
+    at,
+    id = `f-${started}`,
+    errorType,
+    ...seen
+  }: { started: number | null; at: number; id?: string; errorType?: string } & Seen,
 ): EventFact {
   const attributes = {
     flight_id: id,
     status,
     ...(started === null ? {} : { started_at_us: minute(started) }),
+    ...(errorType !== undefined && { error_type: errorType }),
   };
   return told({ feed: 'flight', type: `flight.${status}`, at, attributes, ...seen }, seen);
 }

@@ -5,6 +5,7 @@ import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
 import { describeBirds } from './contract/birds.ts';
 import { describeDigests } from './contract/digests.ts';
+import { describeErrors } from './contract/errors.ts';
 import { describeEvents } from './contract/events.ts';
 import { describeFaults } from './contract/faults.ts';
 import { describeFlights } from './contract/flights.ts';
@@ -57,6 +58,7 @@ export function describeStore(
     describeOverdue(run);
     describeAlertPages(() => subject, run);
     describeSilences(() => subject, run);
+    describeErrors(run);
     describeDigests(run);
     describeReceivers(run);
     describeOutbox(() => subject, run);

@@ -1,5 +1,6 @@
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
+import { FINDING_SORTS } from '../../src/domain/context/findings.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
@@ -42,6 +43,7 @@ export function anAlertingConfig(change: Partial<WebOptions['alerting']> = {}): 
     timeIntervals: new Map(),
     rules: DEFAULT_RULES,
     forward: [],
+    context: { show: FINDING_SORTS, backAfterMs: 7 * 86_400_000 },
     ...change,
   };
 }

@@ -2,27 +2,16 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
+import type { FindingSort } from '../../domain/context/findings.ts';
 import { type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
-import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { BATCH_EVENTS, eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import { summaryWords } from '../../domain/grouping/summary.ts';
-import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import type { Transaction } from '../../store/store.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
 import { newDelivery, queue } from '../destination.ts';
+import { withContext } from './add-context.ts';
 import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 import { keepOrder } from './keep-order.ts';
-
-/** Flights whose outcomes are shown. */
-const LAST_FLIGHTS = 10;
-
-/** Alerts of one message for which it is looked up who switched the Bird off. */
-const MAX_SWITCHERS = 20;
-const MAX_INITIATOR_LENGTH = 120;
-/** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
-const SWITCHED_BEFORE_US = 1_800_000_000;
 
 /** The fallback gets what the receiver did not accept for this long, unless enough failed attempts gave it sooner. */
 const FALLBACK_AFTER_US = 300_000_000;
@@ -47,7 +36,8 @@ export async function enqueueMessages(
   owner: string,
   notices: readonly string[],
 ): Promise<Enqueued> {
-  const { tx, nowUs, serviceLinks } = context;
+  const { tx, nowUs, serviceLinks, config } = context;
+  const about = { shown: config.context.show, serviceLinks };
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
@@ -56,7 +46,7 @@ export async function enqueueMessages(
   for (const [index, draft] of drafts.entries()) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
-    const message = { flushId: flushIdOf(flushed), lanes, isFallenBackFrom, serviceLinks };
+    const message = { flushId: flushIdOf(flushed), lanes, isFallenBackFrom, about };
     await enqueue(tx, draft, receiver, notices, message, nowUs);
     if (draft.suppressed === undefined) queued += draft.to.length;
     else suppressed += draft.to.length;
@@ -70,7 +60,7 @@ interface Message {
   /** Lanes in place of the group's own, by the position of the integration. */
   readonly lanes: ReadonlyMap<number, string>;
   readonly isFallenBackFrom: boolean;
-  readonly serviceLinks: ServiceLinks;
+  readonly about: { readonly shown: readonly FindingSort[]; readonly serviceLinks: ServiceLinks };
 }
 
 async function enqueue(
@@ -78,17 +68,17 @@ async function enqueue(
   draft: Draft,
   receiver: Receiver,
   notices: readonly string[],
-  { flushId, lanes, isFallenBackFrom, serviceLinks }: Message,
+  { flushId, lanes, isFallenBackFrom, about }: Message,
   nowUs: number,
 ): Promise<void> {
   const { id, what, part, addresses, leftOut, suppressed } = draft;
   const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
   const plain = notificationOf(what, await eventsOf(tx, draft), id);
-  const known = await withLastEvent(tx, await withHistory(tx, plain.alerts));
+  const stored = new Map(what.listed.map(({ alert }) => [alert.id, alert]));
   const notification = {
     ...plain,
     flushId,
-    alerts: (await withSwitchers(tx, known)).map((one) => withAddresses(one, serviceLinks)),
+    alerts: await withContext(tx, plain.alerts, { ...about, stored }),
     ...(said.length > 0 && { notices: said }),
     ...(what.summary && { summary: what.summary }),
     ...(part && { part }),
@@ -121,79 +111,4 @@ async function eventsOf(
     return new Map(listed.map((one) => [one.alert.id, read.of.get(one)!]));
   }
   return tx.alerts.eventsOf(coveredBy(listed), limit);
-}
-
-/** Adds how the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */
-async function withHistory(
-  tx: Transaction,
-  alerts: readonly NotifiedAlert[],
-): Promise<readonly NotifiedAlert[]> {
-  const [{ bird_id: birdId, region = '' } = {}, ...others] = alerts.map(({ labels }) => labels);
-  if (!birdId || others.some((labels) => labels.bird_id !== birdId || labels.region !== region))
-    return alerts;
-  const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
-  return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
-}
-
-/**
- * Adds its last event to a single alert without new ones: a resolution has no event of its own that could explain it.
- */
-async function withLastEvent(
-  tx: Transaction,
-  alerts: readonly NotifiedAlert[],
-): Promise<readonly NotifiedAlert[]> {
-  const [alert, ...others] = alerts;
-  if (!alert || others.length > 0 || alert.events.length > 0 || alert.eventsTotal === 0) return alerts;
-  const [last] = await tx.alerts.events(alert.id, 0, 1);
-  if (!last) return alerts;
-  const { key, occurredAtUs } = last.event;
-  return [{ ...alert, lastEvent: { key, occurredAtUs } }];
-}
-
-/**
- * Adds who switched a Bird off. The Bird's log says so, and may be read before or after the status that raised the
- * alert.
- */
-async function withSwitchers(
-  tx: Transaction,
-  alerts: readonly NotifiedAlert[],
-): Promise<readonly NotifiedAlert[]> {
-  const off = alerts.filter(
-    ({ status, labels }) =>
-      status === 'firing' && labels.alertname === birdDeactivated.name && labels.bird_id !== undefined,
-  );
-  if (off.length === 0) return alerts;
-  const asked = new Set(off.slice(0, MAX_SWITCHERS));
-  const found: NotifiedAlert[] = [];
-  for (const alert of alerts) {
-    if (!asked.has(alert)) {
-      found.push(alert);
-      continue;
-    }
-    const { bird_id: birdId = '', region = '' } = alert.labels;
-    const last = await tx.birds.lastOfTypes(region, birdId, ['bird_log.Suspended']);
-    const initiator = plainText(String(last?.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
-    const isOfThis = last !== undefined && last.occurredAtUs >= alert.startsAtUs - SWITCHED_BEFORE_US;
-    const switchedOff = `by ${initiator}, ${dayAndTime(last?.occurredAtUs ?? 0)}`;
-    found.push(
-      isOfThis && initiator !== ''
-        ? { ...alert, annotations: { switched_off: switchedOff, ...alert.annotations } }
-        : alert,
-    );
-  }
-  return found;
-}
-
-/** Adds links into the service's own application. An annotation of the rule that has the same name stays. */
-function withAddresses(alert: NotifiedAlert, serviceLinks: ServiceLinks): NotifiedAlert {
-  const flightId = alert.events[0]?.attributes.flight_id ?? alert.labels.flight_id ?? '';
-  const { nest, bird, flight } = serviceLinks({ ...alert.labels, flight_id: String(flightId) });
-  const addresses = {
-    ...(nest !== undefined && { nest_url: nest }),
-    ...(bird !== undefined && { bird_url: bird }),
-    ...(flight !== undefined && { flight_url: flight }),
-  };
-  return Object.keys(addresses).length === 0
-    ? alert
-    : { ...alert, annotations: { ...addresses, ...alert.annotations } };
 }

@@ -10,7 +10,9 @@ import type { PauseAfter } from '../../time/pause-after.ts';
 import type { Tally } from '../step.ts';
 
 export type FlushConfig = MutingConfig &
-  Pick<Config, 'route' | 'receivers'> & { readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[] };
+  Pick<Config, 'route' | 'receivers' | 'context'> & {
+    readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
+  };
 
 /** What every stage of a flush is given. */
 export interface FlushContext {

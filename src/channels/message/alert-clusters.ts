@@ -1,3 +1,5 @@
+import { labelOf } from '../../domain/alert/alert.ts';
+import { ANNOTATION_OF, CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
@@ -99,6 +101,7 @@ export function clustersOf(
           ...eventsOf(members),
           step,
           ...placeIds(labels, shared),
+          ...sharedContext(members),
         ]
           .filter((part) => part !== '')
           .join(' · '),
@@ -118,6 +121,17 @@ function linesOf(members: readonly NotifiedAlert[], said: Said): Pick<Cluster, '
   const { lines, more } = eventLines([...first, ...rest], said, LINES);
   const omitted = members.reduce((count, { eventsOmitted }) => count + eventsOmitted, 0);
   return { lines, linesMore: lines.length > 0 ? more + omitted : 0 };
+}
+
+/** What all say about why they fire now and who can act. Which others fail with the same error, the cluster shows itself. */
+function sharedContext(members: readonly NotifiedAlert[]): string[] {
+  const [first, ...others] = members;
+  if (!first || first.status === 'resolved') return [];
+  return CONTEXT_ANNOTATIONS.flatMap((name) => {
+    const said = labelOf(first.annotations, name) ?? [];
+    const isShared = others.every(({ annotations }) => labelOf(annotations, name) === said);
+    return isShared && !(others.length > 0 && name === ANNOTATION_OF.also_failing) ? said : [];
+  });
 }
 
 function beginningOf(alerts: readonly NotifiedAlert[]): string {

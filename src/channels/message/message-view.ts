@@ -7,6 +7,7 @@
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
+import { CONTEXT_ANNOTATIONS } from '../../domain/context/findings.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
@@ -92,11 +93,12 @@ const OWN_ANNOTATIONS = new Set([
   'resolved_by',
   'flapping',
   'switched_off',
+  ...CONTEXT_ANNOTATIONS,
   ...ADDRESSES,
 ]);
 const OWN_LABELS = new Set([
   ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
-  ...['entity_type', 'entity_id', 'entity_name', 'error'],
+  ...['entity_type', 'entity_id', 'entity_name', 'error', 'error_type', 'novelty'],
 ]);
 
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {
@@ -234,10 +236,16 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
   return [
     ...(saysMore(summary, alert) && !own.some((line) => line.startsWith(summary)) ? [sentence(summary)] : []),
     ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
+    ...contextOf(alert).map(sentence),
     ...own.map(sentence),
     ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
     ...(flapping === '' ? [] : [sentence(flapping)]),
   ];
+}
+
+/** Why it fires now and who can act. */
+function contextOf({ annotations }: NotifiedAlert): string[] {
+  return CONTEXT_ANNOTATIONS.flatMap((name) => labelOf(annotations, name) ?? []);
 }
 
 function severityOf({ labels }: NotifiedAlert): string {

@@ -2,6 +2,7 @@ import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { FINDINGS, findingLines } from './finding-lines.ts';
 import { DELIVERIES, EVENTS, listText, shownIntegration } from './printed-lists.ts';
 
 const recordShape = z.object({
@@ -15,6 +16,7 @@ const recordShape = z.object({
   silenced_by: z.array(z.object({ acknowledgement: z.boolean(), author: z.string(), comment: z.string() })),
   inhibited_by: z.array(z.string()),
   receivers: z.array(z.string()),
+  findings: FINDINGS,
   events_total: z.number(),
   events: z.array(EVENTS.item),
   episodes: z.array(z.object({ startsAt: z.string(), endsAt: z.string(), ending: z.string().nullable() })),
@@ -54,6 +56,7 @@ function linesOf(data: Shown): string[] {
         `${one.acknowledgement ? 'acknowledged' : 'silenced  '} by ${shown(one.author)}: ${shown(one.comment)}`,
     ),
     ...(data.inhibited_by.length > 0 ? [`inhibited  by ${data.inhibited_by.map(shown).join(', ')}`] : []),
+    ...findingLines(data.findings),
     `routed     to ${data.receivers.map(shown).join(', ') || 'no receiver'}`,
     ...data.notifications.flatMap((one) => [
       `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${shown(one.reason)}`,

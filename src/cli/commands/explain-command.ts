@@ -9,6 +9,7 @@ import { jsonText, shown, shownList, shownSentence, shownTime } from '../termina
 import { alertsShow } from './alerts-show-command.ts';
 import { birdsShow } from './birds-command.ts';
 import { deliveriesShow } from './deliveries-command.ts';
+import { FINDINGS, findingLines } from './finding-lines.ts';
 import { flightsShow } from './flights-command.ts';
 import { DELIVERIES, shownIntegration } from './printed-lists.ts';
 
@@ -43,6 +44,7 @@ const explanationShape = z.object({
       startsAt: z.string().nullable(),
       endsAt: z.string(),
       seq: z.number(),
+      findings: FINDINGS,
     }),
   ),
   no_alert: z.string().nullable(),
@@ -143,10 +145,10 @@ function linesOf(data: Explanation): string[] {
       ({ alertname, rule, built_in }) =>
         `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `number ${rule + 1} of the rules`} decides now`}`,
     ),
-    ...alerts.map(
-      (one) =>
-        `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
-    ),
+    ...alerts.flatMap((one) => [
+      `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
+      ...findingLines(one.findings),
+    ]),
     ...(no_alert === null ? [] : [`no alert   ${shownSentence(no_alert)}`]),
     ...waiting.map((one) =>
       one.muted === null

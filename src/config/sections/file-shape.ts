@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { isRefused, refused, withoutEffect } from '../../document/refused-key.ts';
+import { contextShape } from './context-section.ts';
 import { digestShape } from './digests-section.ts';
 import { forwardShape } from './forward-section.ts';
 import { globalShape } from './global-section.ts';
@@ -60,6 +61,9 @@ export const fileShape = z.strictObject({
     .describe(
       'Summaries, for example of a day or a week: Flights, causes of failure, open alerts, and how complete the watch was.',
     ),
+  context: contextShape
+    .optional()
+    .describe('What messages say about why an alert fires now, and who can act.'),
   heartbeat: heartbeatShape
     .optional()
     .describe('A regular call to an external watchdog, which alerts people when the call is missing.'),

@@ -113,8 +113,8 @@ const SHAPES = new Map<string, ReturnType<typeof ruleShape>>(
 const [firstShape, ...otherShapes] = SHAPES.values();
 export const rulesShape = z.array(z.discriminatedUnion('kind', [firstShape!, ...otherShapes]));
 
-/** Labels of a single kind that rules of other kinds may still set, because they could before that kind existed. */
-const FREE_LABELS = new Set(['type', 'receiver', 'integration']);
+/** Labels that rules may still set, because they could before nestwatch had them. A rule's own label is kept. */
+const FREE_LABELS = new Set(['type', 'receiver', 'integration', 'error_type']);
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
 const OWN_LABELS = new Set(

@@ -25,6 +25,8 @@ export type Fact =
       readonly birdStatus?: string | undefined;
       /** For a failed Flight: how the Bird's latest Flights ended, as far as a rule asks. */
       readonly latestEnds?: readonly FlightEnded[] | undefined;
+      /** For a failed Flight: how new its error is; absent if that cannot be said. */
+      readonly novelty?: Novelty | undefined;
       /** For a failed trigger: when the Bird's last Flight before it started; undefined if unknown. */
       readonly flightBeforeUs?: number | undefined;
     }
@@ -177,6 +179,13 @@ export type Fact =
       /** Since when it has been seen in this process. */
       readonly sinceUs: number;
     };
+
+/** How new the error of a failed Flight was in its region. */
+export interface Novelty {
+  readonly label: 'new' | 'back' | 'known';
+  /** A clause for people; empty if it is known. */
+  readonly words: string;
+}
 
 /** How a Flight ended that failed or succeeded; cancelled ones do not count. */
 export interface FlightEnded {

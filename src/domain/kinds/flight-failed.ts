@@ -12,9 +12,9 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
-import type { FlightEnded } from '../alert/fact.ts';
+import type { FactOf, FlightEnded } from '../alert/fact.ts';
 import { hash64 } from '../alert/fingerprint.ts';
-import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { annotate, birdName, placeLabels, placeOf, tidyLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, type RuleOf, resolvedAfter } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
@@ -110,7 +110,8 @@ export const flightFailed = defineKind({
   parameters: PARAMETERS,
   mistakes,
   severities: ['warning'],
-  labels: [...PLACE_LABELS, 'error'],
+  labels: [...PLACE_LABELS, 'error', 'error_type'],
+  laterLabels: ['novelty'],
   isResolvableByHand: () => true,
   counting: {
     asksForSeveral: ({ threshold, consecutive = 1, ratio }) =>
@@ -127,11 +128,17 @@ export const flightFailed = defineKind({
     if (event.type !== 'flight.failed' || historic) return undefined;
     return {
       subject: `bird/${subjectPart(event.birdId)}`,
-      labels: { ...placeLabels(event), error: signature(event.message) },
+      labels: {
+        ...placeLabels(event),
+        error: signature(event.message),
+        error_type: errorTypeOf(event),
+      },
     };
   },
 
-  narrow(topic, fact, rule) {
+  narrow(found, fact, rule) {
+    const { error_type: _, ...others } = found.labels;
+    const topic = rule.labels.error_type === undefined ? found : { ...found, labels: others };
     if (rule.forEach === 'bird') return topic;
     if (rule.forEach === 'error') {
       return { ...topic, subject: `${topic.subject}/error/${hash64([topic.labels.error ?? ''])}` };
@@ -146,7 +153,8 @@ export const flightFailed = defineKind({
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    const { event, latestEnds: known = [] } = fact;
+    const { latestEnds: known = [] } = fact;
+    const event = withNovelty(fact);
     const memory = (alert.memory as Memory | null) ?? NOTHING;
     const renews = alert.state === 'firing';
     const ends = [...(memory.ends ?? []), ...known];
@@ -165,12 +173,17 @@ export const flightFailed = defineKind({
       failedStartUs: Math.max(memory.failedStartUs, ...events.map(startOf)),
       ...(part && { ends: latestEnds(ends, part.ofLast) }),
     };
+    const { novelty = '', seen_before: seen = '' } = events[0]!.attributes;
+    const seenBefore = renews ? (alert.annotations.seen_before ?? '') : String(seen);
     return fire(
       alert,
       {
         startsAtUs: events[0]!.occurredAtUs,
-        labels,
-        annotations: annotate({ rule, labels }, what, event.message),
+        labels: tidyLabels({ novelty: String(novelty), ...labels }),
+        annotations: {
+          ...(seenBefore !== '' && { seen_before: seenBefore }),
+          ...annotate({ rule, labels }, what, event.message),
+        },
         events,
         memory: next,
         dueAtUs: quietAtUs(rule, event.observedAtUs),
@@ -273,8 +286,21 @@ function interrupted(
   return remember(alert, { ...memory, waiting }, alert.dueAtUs, nowUs);
 }
 
+/** The service's word for the type of its error; empty if it gives none, or only a number that has no word today. */
+function errorTypeOf({ attributes: { error_type: type = '' } }: Event): string {
+  return type === 'None' || /^\d+$/.test(String(type)) ? '' : String(type);
+}
+
+/** Failures that are counted keep how new their errors were: the first one decides. */
+function withNovelty({ event, novelty }: FactOf<'event'>): Event {
+  if (!novelty) return event;
+  const { label, words } = novelty;
+  const attributes = { ...event.attributes, novelty: label, seen_before: words };
+  return { ...event, attributes };
+}
+
 /** When the Flight started; if the service does not say, as near to its end as is known. */
-function startOf({ attributes, occurredAtUs }: Event): number {
+export function startOf({ attributes, occurredAtUs }: Event): number {
   if (typeof attributes.started_at_us === 'number') return attributes.started_at_us;
   const seconds = attributes.duration_seconds;
   return occurredAtUs - (typeof seconds === 'number' ? seconds * 1_000_000 : 0);

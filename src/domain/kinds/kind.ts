@@ -43,6 +43,8 @@ export interface Kind<
    * not apply is empty. `severity` is not among them, since it follows from the rule.
    */
   readonly labels: readonly string[];
+  /** Labels that its alerts have in addition, but that are known only after a rule was chosen. */
+  readonly laterLabels?: readonly string[];
   /** Its alerts say that nestwatch does not see everything in a region, or sees it late. */
   readonly impairsWatch?: true;
   /** While it fires, other alerts of its region are a consequence of it, and nobody is notified of them. */

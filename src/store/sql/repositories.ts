@@ -23,6 +23,7 @@ import { SqlStreams } from './watched/feed-streams.ts';
 import { createFlights } from './watched/flights.ts';
 import { createOverdue } from './watched/judged-times.ts';
 import { createInventory } from './watched/nests-and-birds.ts';
+import { createErrors } from './watched/seen-errors.ts';
 
 /** All repositories on one connection. `slot` is the number of the process among those that count deliveries. */
 export function createRepositories(sql: Sql, clock: Clock, slot: () => number): Repositories {
@@ -41,6 +42,7 @@ export function createRepositories(sql: Sql, clock: Clock, slot: () => number): 
       streams,
       events,
       flights: createFlights(sql, standing),
+      errors: createErrors(sql),
       audits: createAudits(sql),
       birds: createBirds(sql, events),
       overdue: createOverdue(sql),

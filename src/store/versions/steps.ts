@@ -63,11 +63,46 @@ const EVERY_BIRD_JUDGED = `
   DROP INDEX bird_judged;
   CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1`;
 
+/**
+ * The errors of each region's failed Flights, by a hash of their signature, and since when they are noted: those of the
+ * Flights before are not known. Also finds when a Bird was changed, and firing alerts with the same error.
+ */
+const CONTEXT = `
+  CREATE TABLE error_seen (
+    region TEXT NOT NULL,
+    hash TEXT NOT NULL,
+    first_us BIGINT NOT NULL,
+    last_us BIGINT NOT NULL,
+    flights BIGINT NOT NULL,
+    flight_id TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    PRIMARY KEY (region, hash)
+  );
+  CREATE INDEX error_seen_by_age ON error_seen (last_us);
+  ALTER TABLE region ADD COLUMN errors_since_us BIGINT NOT NULL DEFAULT 0;
+  CREATE INDEX event_of_change ON event (stream, occurred_us) WHERE type IN ('bird_log.Published', 'bird_log.Activated');
+  CREATE INDEX alert_of_cause ON alert (region, cause, alertname, bird_id) WHERE state = 'firing';`;
+
+const onSqlite = (text: string) =>
+  text.replaceAll('BIGINT', 'INTEGER').replace('\n  );', '\n  ) STRICT, WITHOUT ROWID;');
+const onPostgres = (text: string) => text.replaceAll('TEXT', 'TEXT COLLATE "C"');
+
+const NOT_NOTED_BEFORE = {
+  sqlite: 'UPDATE region SET errors_since_us = unixepoch() * 1000000',
+  postgres: 'UPDATE region SET errors_since_us = extract(epoch FROM now())::bigint * 1000000',
+};
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
   { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
-  { sql: { sqlite: EVERY_BIRD_JUDGED.replace('BIGINT', 'INTEGER'), postgres: EVERY_BIRD_JUDGED }, oldest: 2 },
+  {
+    sql: {
+      sqlite: `${onSqlite(`${EVERY_BIRD_JUDGED};${CONTEXT}`)}${NOT_NOTED_BEFORE.sqlite}`,
+      postgres: `${onPostgres(`${EVERY_BIRD_JUDGED};${CONTEXT}`)}${NOT_NOTED_BEFORE.postgres}`,
+    },
+    oldest: 2,
+  },
 ];
 
 /** The table of the steps that a store has done. */

@@ -2,6 +2,7 @@
 
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import { ANNOTATION_OF, type Finding } from '../../domain/context/findings.ts';
 import { alertPath } from '../../http/page-path.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
@@ -28,6 +29,19 @@ export function alertJson(alert: Alert, externalUrl: string) {
     generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
     fingerprint: fingerprint(alert.labels),
     events_total: alert.eventsTotal,
+  };
+}
+
+/** What was looked for to say why an alert fires now: a text, or why there is none. */
+export function findingJson(finding: Finding) {
+  const { eventKey = null, alertId = null } = 'text' in finding ? finding : {};
+  return {
+    sort: finding.sort,
+    annotation: ANNOTATION_OF[finding.sort],
+    text: 'text' in finding ? finding.text : null,
+    missing: 'missing' in finding ? finding.missing : null,
+    event_key: eventKey,
+    alert_id: alertId,
   };
 }
 

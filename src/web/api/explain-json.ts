@@ -6,7 +6,7 @@ import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { NameOf } from '../delivery-messages.ts';
-import { alertJson, deliveryJson } from './alert-json.ts';
+import { alertJson, deliveryJson, findingJson } from './alert-json.ts';
 
 /** The steps, in the order in which an event takes them. */
 export function explanationJson(
@@ -32,7 +32,11 @@ export function explanationJson(
       built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
       threshold: rule === null ? null : thresholdOf(rules[rule]),
     })),
-    alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),
+    alerts: alerts.map(({ alert, seq, findings }) => ({
+      ...alertJson(alert, externalUrl),
+      seq,
+      findings: findings.map(findingJson),
+    })),
     no_alert: explanation.noAlert && sayNoAlert(explanation.noAlert),
     waiting: waiting.map((one) => ({
       alert_id: one.alertId,

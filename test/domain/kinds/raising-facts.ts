@@ -20,7 +20,7 @@ const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
 const LONG_AGO = { sinceUs: minute(0), reason: 'it said so' };
 
 export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
-  FlightFailed: [flight('failed', { started: 0, at: 539, message: 'boom' })],
+  FlightFailed: [flight('failed', { started: 0, at: 539, message: 'boom', errorType: 'PluginUnhandled' })],
   FlightStuck: [inAir(0, FIRES_AT, { usualMs: 60_000 })],
   BirdStale: [birdIdle(0, FIRES_AT, { usualMs: 60_000 })],
   BirdDeactivated: [birdLog('Deactivated', 539)],

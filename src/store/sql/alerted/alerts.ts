@@ -98,6 +98,9 @@ const labelsOf = (engine: Sql['engine'], condition: string) =>
      WHERE state = 'firing' AND ${condition} AND alert > $1 ORDER BY alert LIMIT $2) AS page USING (alert)
    ORDER BY alert`;
 
+const OF_CAUSE = `FROM alert /* INDEXED BY alert_of_cause */
+  WHERE state = 'firing' AND region = $1 AND cause = $2 AND alertname = $3`;
+
 /** An id begins with the name and a slash; 0 is the character after that. */
 const LAST_EPISODES = {
   sqlite: `SELECT body, max(starts_us) FROM episode
@@ -167,6 +170,30 @@ export function createAlerts(
         region,
       );
       return rows.map(({ scope }) => scope);
+    },
+    ofKind: (alertname, severity, region, limit) =>
+      alerts(
+        `SELECT body FROM alert /* INDEXED BY alert_firing */
+         WHERE state = 'firing' AND alertname = $1 AND severity = $2 AND region = $3 LIMIT $4`,
+        alertname,
+        severity,
+        region,
+        limit,
+      ),
+    async ofCause(alertname, region, cause, limit) {
+      const about = [region, cause, alertname];
+      const count = await sql.first<{ birds: number }>(
+        `SELECT count(DISTINCT bird_id) AS birds ${OF_CAUSE}`,
+        ...about,
+      );
+      // One alert of each Bird: with `for_each: flight`, a Bird may have many.
+      const first = await alerts(
+        `SELECT body FROM alert WHERE alert IN (
+           SELECT min(alert) ${OF_CAUSE} GROUP BY bird_id ORDER BY bird_id LIMIT $4) ORDER BY bird_id`,
+        ...about,
+        limit,
+      );
+      return { birds: count?.birds ?? 0, first };
     },
     due: (nowUs, limit) =>
       alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),

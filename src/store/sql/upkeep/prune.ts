@@ -2,6 +2,7 @@
  * Deletes what is older than the retention, in order of time and in small batches. What is open, firing or unsent
  * stays, however old it is.
  */
+import { ERRORS_KEPT_US, MOST_ERRORS } from '../../../domain/context/novelty.ts';
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
@@ -116,6 +117,15 @@ function simple(engine: Sql['engine']): string[] {
   ];
 }
 
+/** Errors are forgotten by when they were last seen, not by the retention: by their age, and beyond their number. */
+const FORGOTTEN_ERRORS = [
+  `last_us < (SELECT max(last_us) FROM error_seen) - ${ERRORS_KEPT_US} ORDER BY last_us LIMIT $1`,
+  `true ORDER BY last_us DESC LIMIT $1 OFFSET ${MOST_ERRORS}`,
+].map(
+  (which) =>
+    `DELETE FROM error_seen WHERE (region, hash) IN (SELECT region, hash FROM error_seen WHERE ${which})`,
+);
+
 /** A Bird with events is kept, because a firing alert may keep those. */
 const GONE_BIRDS = `SELECT region, bird_id FROM bird /* INDEXED BY bird_gone */
   WHERE present = 0 AND gone_us < $1 AND NOT EXISTS (
@@ -158,6 +168,7 @@ export class Prune {
       (left: number) => this.#pruneDeliveries(beforeUs, left),
       (left: number) => this.#pruneSuppressions(beforeUs, left),
       ...simple(this.#sql.engine).map((text) => (left: number) => this.#sql.run(text, beforeUs, left)),
+      ...FORGOTTEN_ERRORS.map((text) => (left: number) => this.#sql.run(text, left)),
       (left: number) => this.#pruneBirds(beforeUs, left),
       (left: number) => this.#pruneNests(beforeUs, left),
     ];

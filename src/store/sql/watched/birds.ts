@@ -29,6 +29,11 @@ const countFlights = (engine: Sql['engine']) => `WITH since AS (${SINCE[engine]}
 
 const LOG = `SELECT * FROM event WHERE stream = ${streamOf('bird_log')} ORDER BY occurred_us DESC, id DESC`;
 
+const CHANGES = `SELECT * FROM event /* INDEXED BY event_of_change */
+  WHERE stream = ${streamOf('bird_log')} AND type IN ('bird_log.Published', 'bird_log.Activated')
+    AND occurred_us >= $3 AND occurred_us <= $4
+  ORDER BY occurred_us DESC LIMIT $5`;
+
 export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
   const birds = new BirdPages(sql);
   const flights = new FlightPages(sql);
@@ -45,6 +50,9 @@ export function createBirds(sql: Sql, events: SqlEvents): BirdStore {
       sql.rows<FlightCounts>(counts, region, birdId, sincesUs, Math.min(...sincesUs)),
     async log(region, birdId, limit) {
       return events.fromRows(await sql.rows<EventRow>(`${LOG} LIMIT $3`, region, birdId, limit));
+    },
+    async changes(region, birdId, fromUs, untilUs, limit) {
+      return events.fromRows(await sql.rows<EventRow>(CHANGES, region, birdId, fromUs, untilUs, limit));
     },
     async lastOfTypes(region, birdId, types) {
       const rows = await sql.rows<EventRow>(

@@ -27,6 +27,11 @@ const LAST_OUTCOMES = `SELECT type FROM event
     AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
   ORDER BY occurred_us DESC, id DESC LIMIT $3`;
 
+const ENDS = `SELECT started_us, status FROM flight
+  WHERE stream = (SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
+    AND started_us > 0 AND status IN ('failed', 'succeeded')
+  ORDER BY started_us DESC LIMIT $3`;
+
 const DURATIONS = `SELECT ended_us - started_us AS us
   FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT 500) AS latest
   WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us`;
@@ -94,6 +99,10 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
     async lastOutcomes(region, birdId, limit) {
       const rows = await sql.rows<{ type: string }>(LAST_OUTCOMES, region, birdId, limit);
       return rows.map(({ type }) => outcomeOf(type)).toReversed();
+    },
+    async ends(region, birdId, limit) {
+      const rows = await sql.rows<{ started_us: number; status: string }>(ENDS, region, birdId, limit);
+      return rows.map((row) => ({ startedAtUs: row.started_us, failed: row.status === 'failed' }));
     },
     async durations(stream) {
       return (await sql.rows<{ us: number }>(DURATIONS, stream)).map(({ us }) => us);

@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import type { Labels } from '../../../domain/alert/alert.ts';
 import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { alertPath, eventPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
@@ -53,6 +54,7 @@ ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(wor
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
 ${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre>${message}</pre></div>` : ''}
+${findingSection(page, record)}
 ${eventSection(page, record)}
 ${notifiedSection(page, record, nameOf)}
 ${namesSection(words.alert.labels, labels)}
@@ -72,6 +74,18 @@ function standing(page: Page, { alert, isKept }: AlertRecord): Html {
   const said = plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH);
   const by = said ? html`<bdi>${said}</bdi>` : words.alert.ended(alert.ending ?? '');
   return html`${words.alert.isOver} ${when(page, endsAtUs)}, ${lasted}${by ? html`: ${by}` : ''}. ${isKept ? '' : words.alert.letGo}`;
+}
+
+/** Why it fires now and who can act, with links to what says so. */
+function findingSection(page: Page, { findings }: AlertRecord): Html | string {
+  const items = findings.flatMap((one) => ('text' in one ? [one] : []));
+  if (items.length === 0) return '';
+  return html`<h2>${page.words.alert.context}</h2>
+<ul class="sheet">${items.map(({ text, eventKey, alertId }) => {
+    const said = html`<bdi>${plainText(text, TEXT_LENGTH)}</bdi>`;
+    const path = eventKey === undefined ? alertId && alertPath(alertId) : eventPath(eventKey);
+    return html`<li>${path === undefined ? said : html`<a href="${page.root}${path}">${said}</a>`}</li>`;
+  })}</ul>`;
 }
 
 function eventSection(page: Page, { alert, events }: AlertRecord): Html {

@@ -585,6 +585,7 @@ export const ENGLISH = {
     isPending: 'Not yet firing',
     began: 'began',
     message: 'Message',
+    context: 'Why now, and who can act',
     labels: 'Labels',
     annotations: 'What it says',
     events: 'Events',

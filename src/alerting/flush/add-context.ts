@@ -1,0 +1,106 @@
+/**
+ * Adds to the alerts of a message what is known beside their events: how the Bird's last Flights ended, why the alert fires
+ * now and who can act, who switched a Bird off, and links into the service. It is looked up when the message is queued, so
+ * every try of a delivery says the same. Nothing is asked of the service.
+ */
+import type { ServiceLinks } from '../../config/service-links.ts';
+import type { Alert } from '../../domain/alert/alert.ts';
+import { annotationsOf, contextOf, type FindingSort } from '../../domain/context/findings.ts';
+import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
+import { readPast } from '../../store/read-context.ts';
+import type { Transaction } from '../../store/store.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
+
+/** Flights whose outcomes are shown. */
+const LAST_FLIGHTS = 10;
+
+/** Alerts of one message for which something is looked up. */
+const MOST_ALERTS = 20;
+const MAX_INITIATOR_LENGTH = 120;
+/** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
+const SWITCHED_BEFORE_US = 1_800_000_000;
+
+interface About {
+  /** The alerts as they are stored, by id. */
+  readonly stored: ReadonlyMap<string, Alert>;
+  readonly shown: readonly FindingSort[];
+  readonly serviceLinks: ServiceLinks;
+}
+
+export async function withContext(
+  tx: Transaction,
+  notified: readonly NotifiedAlert[],
+  { stored, shown, serviceLinks }: About,
+): Promise<readonly NotifiedAlert[]> {
+  const past = readPast(tx);
+  let left = MOST_ALERTS;
+  const found: NotifiedAlert[] = [];
+  for (const alert of await withLastEvent(tx, await withHistory(tx, notified))) {
+    const own = stored.get(alert.id);
+    const isFiring = own !== undefined && alert.status === 'firing' && left > 0;
+    let annotations = {};
+    if (isFiring && alert.labels.alertname === birdDeactivated.name) {
+      left -= 1;
+      annotations = await switchedOff(tx, alert);
+    } else if (isFiring && shown.length > 0 && alert.events.length > 0) {
+      const findings = await contextOf(own, shown, past);
+      if (findings.length > 0) left -= 1;
+      annotations = annotationsOf(findings);
+    }
+    found.push(
+      withAddresses({ ...alert, annotations: { ...annotations, ...alert.annotations } }, serviceLinks),
+    );
+  }
+  return found;
+}
+
+/** How the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */
+async function withHistory(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const [{ bird_id: birdId, region = '' } = {}, ...others] = alerts.map(({ labels }) => labels);
+  if (!birdId || others.some((labels) => labels.bird_id !== birdId || labels.region !== region))
+    return alerts;
+  const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
+  return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
+}
+
+/** The last event of a single alert without new ones: a resolution has no event of its own that could explain it. */
+async function withLastEvent(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const [alert, ...others] = alerts;
+  if (!alert || others.length > 0 || alert.events.length > 0 || alert.eventsTotal === 0) return alerts;
+  const [last] = await tx.alerts.events(alert.id, 0, 1);
+  if (!last) return alerts;
+  const { key, occurredAtUs } = last.event;
+  return [{ ...alert, lastEvent: { key, occurredAtUs } }];
+}
+
+/** The Bird's log says who switched it off, and may be read before or after the status that raised the alert. */
+async function switchedOff(tx: Transaction, { labels, startsAtUs }: NotifiedAlert) {
+  const last = await tx.birds.lastOfTypes(labels.region ?? '', labels.bird_id ?? '', ['bird_log.Suspended']);
+  const initiator = plainText(String(last?.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
+  const isOfThis = last !== undefined && last.occurredAtUs >= startsAtUs - SWITCHED_BEFORE_US;
+  return isOfThis && initiator !== ''
+    ? { switched_off: `by ${initiator}, ${dayAndTime(last.occurredAtUs)}` }
+    : {};
+}
+
+/** Links into the service's own application. An annotation of the rule that has the same name stays. */
+function withAddresses(alert: NotifiedAlert, serviceLinks: ServiceLinks): NotifiedAlert {
+  const flightId = alert.events[0]?.attributes.flight_id ?? alert.labels.flight_id ?? '';
+  const { nest, bird, flight } = serviceLinks({ ...alert.labels, flight_id: String(flightId) });
+  const addresses = {
+    ...(nest !== undefined && { nest_url: nest }),
+    ...(bird !== undefined && { bird_url: bird }),
+    ...(flight !== undefined && { flight_url: flight }),
+  };
+  return Object.keys(addresses).length === 0
+    ? alert
+    : { ...alert, annotations: { ...addresses, ...alert.annotations } };
+}

@@ -1,0 +1,190 @@
+/**
+ * Why an alert fires now, and who can act: a closed list of findings, made from what is stored. Each is a clause that is
+ * true as it stands, and says nothing about causes: one that names the wrong reason is worse than none. What was looked
+ * for and not found has a reason too.
+ */
+import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { plainText } from '../../text/plain-text.ts';
+import type { Alert } from '../alert/alert.ts';
+import type { Event } from '../alert/event.ts';
+import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
+import { flightFailed, startOf } from '../kinds/flight-failed.ts';
+
+/** What can be looked for, by the words of `context.show`, with the annotation that says it; in the order of a message. */
+export const ANNOTATION_OF = {
+  change: 'changed_before',
+  novelty: 'seen_before',
+  who_acts: 'who_acts',
+  also_failing: 'also_failing',
+  connection: 'connection_lost',
+} as const;
+export type FindingSort = keyof typeof ANNOTATION_OF;
+export const FINDING_SORTS = Object.keys(ANNOTATION_OF) as readonly FindingSort[];
+export const CONTEXT_ANNOTATIONS: readonly string[] = Object.values(ANNOTATION_OF);
+
+export type Finding = { readonly sort: FindingSort } & (
+  | {
+      /** A clause that begins in lower case. */
+      readonly text: string;
+      readonly eventKey?: string;
+      /** The alert about the connection. */
+      readonly alertId?: string;
+    }
+  /** Why there is nothing to say. */
+  | { readonly missing: string }
+);
+
+/** What the findings are made from; each is read only if it is needed. */
+export interface Past {
+  /** The first and the last event of the alert's episode; undefined if it is no longer kept. */
+  firstEvent(alert: Alert): Promise<Event | undefined>;
+  lastEvent(alert: Alert): Promise<Event | undefined>;
+  /** When a Bird was published or activated between these instants, newest first. */
+  changes(region: string, birdId: string, fromUs: number, untilUs: number): Promise<readonly Event[]>;
+  /** How the Bird's last Flights that failed or succeeded ended, the one that started last first: at most `MOST_FLIGHTS`. */
+  ends(region: string, birdId: string): Promise<readonly { startedAtUs: number; failed: boolean }[]>;
+  /** Birds of the region that fail with the error, and an alert of `MOST_NAMED` of them and one more. */
+  failing(
+    region: string,
+    error: string,
+  ): Promise<{ readonly birds: number; readonly first: readonly Alert[] }>;
+  /** Firing alerts of the region about connections that the service has given up. */
+  lostConnections(region: string): Promise<readonly Alert[]>;
+}
+
+/** Flights that are searched for the last success. */
+export const MOST_FLIGHTS = 200;
+
+/** Alerts of other Birds that are named. */
+export const MOST_NAMED = 3;
+
+const DAY_US = 86_400_000_000;
+/** An older change is no news. */
+const LONGEST_BEFORE_US = 14 * DAY_US;
+/** Nor is a connection that was lost longer ago. */
+const LOST_BEFORE_US = DAY_US;
+
+const NAME_CODE_POINTS = 120;
+
+/** What to say of an alert, in the order of a message. Only failed Flights have a context. */
+export async function contextOf(alert: Alert, shown: readonly FindingSort[], past: Past): Promise<Finding[]> {
+  if (alert.alertname !== flightFailed.name || alert.state !== 'firing') return [];
+  const first = await past.firstEvent(alert);
+  const found: Finding[] = [];
+  for (const sort of FINDING_SORTS.filter((one) => shown.includes(one))) {
+    const finding = await FIND[sort](alert, first, past);
+    found.push({ sort, ...(typeof finding === 'string' ? { missing: finding } : finding) });
+  }
+  return found;
+}
+
+/** The annotations that the findings make. */
+export function annotationsOf(findings: readonly Finding[]): Record<string, string> {
+  return Object.fromEntries(
+    findings.flatMap((one) => ('text' in one ? [[ANNOTATION_OF[one.sort], one.text]] : [])),
+  );
+}
+
+/** Who can end an error, by the service's word for its type. */
+const WHO_ACTS = new Map([
+  ['PluginMisconfiguration', 'to act: somebody who edits the Bird (configuration error)'],
+  ['PluginApplication', 'likely to pass: the connected app did not respond'],
+  ['CorePlatform', "to act: the app's developers (unexpected app issue)"],
+  ['PluginUnhandled', "to act: the app's developers (unexpected app issue)"],
+  ['RequestTimeOut', 'too large or too slow: split the content'],
+  ['OutOfMemory', 'too large or too slow: split the content'],
+  ['FileSizeLimit', 'too large or too slow: split the content'],
+]);
+
+/** Returns why there is nothing to say, as text. */
+type Find = (
+  alert: Alert,
+  first: Event | undefined,
+  past: Past,
+) => Promise<string | { readonly text: string; readonly eventKey?: string; readonly alertId?: string }>;
+
+const NO_EVENT = 'the first event of this episode is no longer kept';
+
+const FIND: Readonly<Record<FindingSort, Find>> = {
+  async change({ labels: { region = '', bird_id: birdId = '' } }, first, past) {
+    if (!first) return NO_EVENT;
+    const failedUs = startOf(first);
+    const changes = await past.changes(region, birdId, failedUs - LONGEST_BEFORE_US, failedUs);
+    const [last] = changes;
+    if (!last) return 'the log that was read says of no publishing or activation within 14 days before';
+    const ends = await past.ends(region, birdId);
+    const success = ends.find(({ failed }) => !failed);
+    if (success && success.startedAtUs > last.occurredAtUs)
+      return 'a Flight that started after the last change succeeded';
+    const before = ends.find(({ startedAtUs }) => startedAtUs <= last.occurredAtUs);
+    if (before?.failed) return 'it had failed before the last change already';
+    if (!before && ends.length >= MOST_FLIGHTS)
+      return `its last ${MOST_FLIGHTS} Flights failed after the last change`;
+    const since = changes.filter(({ occurredAtUs }) => !before || occurredAtUs > before.startedAtUs).length;
+    const who = plainText(String(last.attributes.initiator ?? ''), NAME_CODE_POINTS);
+    const what = last.type.endsWith('.Published') ? 'published' : 'activated';
+    const long = durationWords((failedUs - last.occurredAtUs) / 1000, 'one unit');
+    const many = since > 1 ? `, the last of ${since} changes` : '';
+    const flown = before
+      ? 'the last Flight before that succeeded'
+      : 'it had not flown before, as far as is known';
+    const by = who === '' ? what : `${what} by ${who}`;
+    return {
+      text: `${by} ${long} before the first failed Flight started${many}; ${flown}`,
+      eventKey: last.key,
+    };
+  },
+
+  async novelty({ labels, annotations }) {
+    const text = annotations.seen_before;
+    if (text !== undefined) return { text };
+    if (labels.novelty === 'known') return 'the error is known';
+    return labels.error ? 'the errors of the region were still being learned' : 'the failure has no message';
+  },
+
+  async who_acts(alert, _, past) {
+    const type = alert.labels.error_type ?? (await past.lastEvent(alert))?.attributes.error_type ?? '';
+    const text = WHO_ACTS.get(String(type));
+    if (text !== undefined) return { text };
+    return type === ''
+      ? 'the log of the Flight says no type of the error'
+      : `nothing is known about ${plainText(String(type), NAME_CODE_POINTS)}`;
+  },
+
+  async also_failing({ labels: { region = '', error = '', bird_id: birdId = '', nest = '' } }, _, past) {
+    if (error === '') return 'the failure has no message';
+    const { birds, first } = await past.failing(region, error);
+    const others = first.filter((one) => one.labels.bird_id !== birdId).slice(0, MOST_NAMED);
+    if (others.length === 0) return 'no other Bird of the region fails with this error';
+    const names = others.map(({ labels: other }) => {
+      const name = plainText(other.bird ?? `Bird ${other.bird_id}`, NAME_CODE_POINTS);
+      return other.nest === undefined || other.nest === nest
+        ? name
+        : `${name} (${plainText(other.nest, NAME_CODE_POINTS)})`;
+    });
+    const more = birds - 1 - names.length;
+    const all = more > 0 ? `${names.join(', ')} and ${howMany(more, 'more Bird')}` : names.join(', ');
+    return { text: `also failing with this error: ${all}` };
+  },
+
+  async connection({ labels: { region = '', nest_id: nestId = '' } }, first, past) {
+    if (!first) return NO_EVENT;
+    const failedUs = startOf(first);
+    const lost = (await past.lostConnections(region))
+      .filter(({ labels, startsAtUs }) => {
+        const isHere = labels.nest_id === undefined || labels.nest_id === nestId;
+        return isHere && startsAtUs <= failedUs && failedUs - startsAtUs <= LOST_BEFORE_US;
+      })
+      .toSorted((a, b) => b.startsAtUs - a.startsAtUs)[0];
+    if (!lost) return 'no connection of the Nest or the organisation was lost within a day before';
+    const { entity_name: name, entity_id: id = '', nest_id: of } = lost.labels;
+    const long = durationWords((failedUs - lost.startsAtUs) / 1000, 'one unit');
+    const whose = of === undefined ? 'the organisation' : 'this Nest';
+    const connection = plainText(name ?? id, NAME_CODE_POINTS);
+    return { text: `the connection ${connection} of ${whose} was lost ${long} before`, alertId: lost.id };
+  },
+};
+
+/** The alerts that `Past.lostConnections` finds. */
+export const LOST = { alertname: connectionDisconnected.name, severity: 'critical' } as const;

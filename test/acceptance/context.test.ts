@@ -1,0 +1,158 @@
+/** What messages say about why a Flight fails now, and who can act. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { mailView } from '../../src/channels/message/message-view.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const MISCONFIGURED = { stepId: '3', scope: 'Create project', errorType: 3 };
+
+async function birds(count: number, before: (world: World, birds: readonly string[]) => void = () => {}) {
+  const ids: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      world.addUser({ email: 'editor@example.com' });
+      const nest = world.addNest({ name: 'Production' }).id;
+      for (let at = 0; at < count; at += 1)
+        ids.push(world.addBird(nest, { name: `Sync ${at}`, triggerType: 'event' }).id);
+      before(world, ids);
+    },
+  });
+  await stage.minutesPass(3);
+  return { world: stage.worlds.eu!, ids, nestId: [...stage.worlds.eu!.nests.keys()][0]! };
+}
+
+/** Flies at once, and fails for want of a variable or succeeds. */
+async function flies(world: World, birdId: string, endsAs: 'failed' | 'succeeded', message = 'boom') {
+  world.startFlight(birdId, { endsAs, fliesForMs: 1_000, errorMessages: message, failedStep: MISCONFIGURED });
+  await stage.minutesPass(4);
+}
+
+const firing = () =>
+  stage.received().flatMap(({ alerts }) => alerts.filter(({ status }) => status === 'firing'));
+const annotation = (name: string) => firing().at(-1)!.annotations[name];
+
+describe('a publish before a failure', () => {
+  test('is named if the Flight before it succeeded', async () => {
+    const { world, ids } = await birds(1);
+    await flies(world, ids[0]!, 'succeeded');
+    world.publish(ids[0]!);
+    await stage.minutesPass(12);
+    await flies(world, ids[0]!, 'failed');
+    expect(annotation('changed_before')).toBe(
+      'published by editor@example.com 12 min before the first failed Flight started; the last Flight before that succeeded',
+    );
+    const [mail] = stage.mails;
+    const { lead } = mailView(mail!.notification, 'https://nestwatch.example.com');
+    expect(lead).toContain(
+      'Published by editor@example.com 12 min before the first failed Flight started; the last Flight before that succeeded.',
+    );
+  });
+
+  test('is one of several changes', async () => {
+    const { world, ids } = await birds(1);
+    await flies(world, ids[0]!, 'succeeded');
+    for (let at = 0; at < 3; at += 1) {
+      world.publish(ids[0]!);
+      await stage.minutesPass(5);
+    }
+    await flies(world, ids[0]!, 'failed');
+    expect(annotation('changed_before')).toContain('started, the last of 3 changes; the last Flight');
+  });
+
+  test.each<['succeeded' | 'failed', string]>([
+    ['succeeded', 'after it'],
+    ['failed', 'before it'],
+  ])('is not named if a Flight %s %s', async (endsAs, when) => {
+    const { world, ids } = await birds(1);
+    if (when === 'before it') await flies(world, ids[0]!, endsAs);
+    world.publish(ids[0]!);
+    await stage.minutesPass(5);
+    if (when === 'after it') await flies(world, ids[0]!, endsAs);
+    await flies(world, ids[0]!, 'failed');
+    expect(firing().length).toBeGreaterThan(0);
+    expect(firing().filter(({ annotations }) => annotations.changed_before !== undefined)).toEqual([]);
+  });
+
+  test('by somebody with a hostile name stays one line of text', async () => {
+    const { world, ids } = await birds(1);
+    await flies(world, ids[0]!, 'succeeded');
+    const initiator = `<b>eve</b>\u202e\n${'x'.repeat(10_000)}`;
+    world.appendBirdLog(ids[0]!, { fields: { eventType: 'Published', initiator } });
+    await stage.minutesPass(5);
+    await flies(world, ids[0]!, 'failed');
+    const said = annotation('changed_before')!;
+    expect(said.length).toBeLessThan(300);
+    expect(said).not.toMatch(/[\n\u202e]/);
+  });
+});
+
+test('says who can act, by the type of the error', async () => {
+  const { world, ids } = await birds(1);
+  await flies(world, ids[0]!, 'failed');
+  expect(firing()[0]!.labels.error_type).toBe('PluginMisconfiguration');
+  expect(annotation('who_acts')).toBe('to act: somebody who edits the Bird (configuration error)');
+});
+
+test('names other Birds with the same error, and no others', async () => {
+  const { world, ids } = await birds(6);
+  for (const id of ids.slice(0, 5)) {
+    world.startFlight(id, { endsAs: 'failed', fliesForMs: 1_000, errorMessages: 'Quota 7 exceeded' });
+  }
+  await stage.minutesPass(4);
+  await flies(world, ids[5]!, 'failed', 'something else');
+  const said = new Map(
+    firing()
+      .toReversed()
+      .map(({ labels, annotations }) => [labels.bird, annotations.also_failing]),
+  );
+  expect(said.get('Sync 0')).toBe('also failing with this error: Sync 1, Sync 2, Sync 3 and 1 more Bird');
+  expect(said.get('Sync 5')).toBeUndefined();
+});
+
+test('names a connection of the Nest that was lost before', async () => {
+  const { world, ids, nestId } = await birds(1);
+  world.disconnectConnection({ nestId, entityName: 'Acme CMS', exhausted: true, wording: 'old' });
+  await stage.minutesPass(14);
+  await flies(world, ids[0]!, 'failed');
+  const failed = firing().findLast(({ labels }) => labels.alertname === 'FlightFailed');
+  expect(failed!.annotations.connection_lost).toBe(
+    'the connection Acme CMS of this Nest was lost 14 min before',
+  );
+});
+
+test('a publish that is read after the first message is in the next one', async () => {
+  const { world, ids } = await birds(1);
+  await flies(world, ids[0]!, 'succeeded');
+  const createdAtUs = world.nowUs();
+  world.appendBirdLog(ids[0]!, {
+    fields: { eventType: 'Published', initiator: 'editor@example.com' },
+    createdAtUs,
+    visibleAtUs: createdAtUs + 8 * 60_000_000,
+  });
+  await stage.minutesPass(2);
+  await flies(world, ids[0]!, 'failed');
+  expect(annotation('changed_before')).toBeUndefined();
+  await stage.minutesPass(6);
+  await flies(world, ids[0]!, 'failed');
+  await stage.minutesPass(5);
+  expect(annotation('changed_before')).toMatch(/^published by editor@example.com /);
+});
+
+test('asks the service nothing, and says nothing if nothing is wanted', async () => {
+  const counts: unknown[] = [];
+  for (const show of [[], undefined]) {
+    const { world, ids } = await birds(2);
+    if (show) await stage.follows((config) => ({ ...config, context: { ...config.context, show } }));
+    await stage.minutesPass(1);
+    world.publish(ids[0]!);
+    await flies(world, ids[0]!, 'failed');
+    expect(firing().some(({ annotations }) => annotations.who_acts !== undefined)).toBe(show === undefined);
+    counts.push(world.requests());
+    if (show) await stage.close();
+  }
+  expect(counts[0]).toEqual(counts[1]);
+});

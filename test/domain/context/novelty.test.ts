@@ -1,0 +1,91 @@
+/** How new an error is, from the failed Flight to the alert. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { noveltyOf } from '../../../src/domain/context/novelty.ts';
+import { DEFAULT_RULES } from '../../../src/domain/kinds/kinds.ts';
+import { createCommit } from '../../../src/intake/commit.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
+import { flight } from '../world.ts';
+
+const DAY_US = 86_400_000_000;
+const BACK_AFTER_MS = 7 * 86_400_000;
+
+let store: Store;
+beforeEach(async () => {
+  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  await store.transaction(async (tx) => {
+    await tx.inventory.regionSince('eu', TEST_START_US);
+    const bird = { region: 'eu', nestId: '682', birdId: '148890', name: 'Translate blog', present: true };
+    await tx.inventory.putBirds([
+      { ...bird, status: 'active', triggerType: 'event', statusSinceUs: TEST_START_US },
+    ]);
+  });
+});
+afterEach(() => store.close());
+
+/** Commits the ends of Flights on these days after the region was first watched; returns the firing alerts. */
+async function ends(
+  ...flights: readonly (readonly [day: number, status: 'failed' | 'succeeded', message?: string])[]
+) {
+  const clock = createVirtualClock();
+  const commit = createCommit({
+    ...{ store, rules: DEFAULT_RULES, forward: [], clock },
+    ...{ backAfterMs: BACK_AFTER_MS, report() {}, changed() {} },
+  });
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+  for (const [day, status, message = 'Quota 7 of DeepL exceeded'] of flights) {
+    const at = TEST_START_US + day * DAY_US;
+    const { event, historic } = flight(status, { started: 0, at: 0, message });
+    const id = `f-${day}`;
+    const told = {
+      ...event,
+      ...{ key: `eu/flight/${id}/${status}`, occurredAtUs: at, observedAtUs: at },
+      attributes: { ...event.attributes, flight_id: id, started_at_us: at - 1_000_000 },
+    };
+    await commit({
+      region: 'eu',
+      stream: { stream, feed: 'flight' },
+      events: [{ event: told, historic: historic || day < 0 }],
+    });
+  }
+  const alerts = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 9 }));
+  return alerts.map(({ labels, annotations }) => [labels.novelty, annotations.seen_before]);
+}
+
+test('nothing is claimed in the first week', async () => {
+  expect(await ends([6.9, 'failed'])).toEqual([[undefined, undefined]]);
+});
+
+test('after that an error is new, then known, then back', async () => {
+  expect(await ends([8.5, 'failed'])).toEqual([
+    ['new', 'new: no Bird of EU had this error in the 8 days that nestwatch has watched'],
+  ]);
+  expect(await ends([8.6, 'succeeded'], [9, 'failed', 'Quota 8 of DeepL exceeded'])).toEqual([
+    ['known', undefined],
+  ]);
+  expect(await ends([9.1, 'succeeded'], [17, 'failed'])).toEqual([
+    ['back', 'back: last seen 8 days ago, in Flight f-9 of Translate blog'],
+  ]);
+});
+
+test('an alert says of its first failure how new it was', async () => {
+  expect(await ends([8, 'failed'], [8.1, 'failed'])).toEqual([
+    ['new', 'new: no Bird of EU had this error in the 8 days that nestwatch has watched'],
+  ]);
+});
+
+test('what happened before the watch began is not new, nor is a failure without a message', async () => {
+  expect(await ends([-1, 'failed'], [8, 'failed'])).toEqual([
+    ['back', 'back: last seen 9 days ago, in Flight f--1 of Translate blog'],
+  ]);
+  expect(await ends([8.1, 'succeeded'], [20, 'failed', ''])).toEqual([[undefined, undefined]]);
+});
+
+test('an error counts as not seen for as long as errors are remembered', () => {
+  const at = { region: 'eu', atUs: 1000 * DAY_US };
+  const words = (forgottenBeforeUs?: number) =>
+    noveltyOf(at, undefined, { sinceUs: 0, forgottenBeforeUs }, BACK_AFTER_MS)?.words;
+  expect(words()).toBe('new: no Bird of EU had this error in the 400 days that nestwatch has watched');
+  expect(words(940 * DAY_US)).toBe('not seen for 60 days');
+});

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { ERRORS_KEPT_US } from '../../../src/domain/context/novelty.ts';
+import { flightFailed } from '../../../src/domain/kinds/flight-failed.ts';
+import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
+
+const failure = (hash: string, atUs: number, flightId: string) => ({ hash, atUs, flightId, birdId: '7' });
+
+export function describeErrors(run: Run): void {
+  describe('errors', () => {
+    test('what was known before is returned, whatever the order of the failures', async () => {
+      const note = (...failures: Parameters<typeof failure>[]) =>
+        run((tx) =>
+          tx.errors.note(
+            'eu',
+            failures.map((one) => failure(...one)),
+          ),
+        );
+      expect(await note(['a', NOW_US, 'f2'], ['a', NOW_US - SECOND_US, 'f1'])).toEqual(new Map());
+      const seen = { firstUs: NOW_US - SECOND_US, lastUs: NOW_US, flightId: 'f2', bird: 'Bird 7' };
+      expect(await note(['a', NOW_US - 9 * SECOND_US, 'f0'], ['b', NOW_US, 'f3'])).toEqual(
+        new Map([['a', seen]]),
+      );
+      expect((await note(['a', NOW_US, 'f4'])).get('a')).toEqual({
+        ...seen,
+        firstUs: NOW_US - 9 * SECOND_US,
+      });
+      expect(await run((tx) => tx.errors.note('us', [failure('a', NOW_US, 'f5')]))).toEqual(new Map());
+    });
+
+    test('they are noted since the region is watched, and forgotten after their time', async () => {
+      expect(await run((tx) => tx.errors.remembered('eu'))).toBeUndefined();
+      await run(async (tx) => {
+        await tx.inventory.regionSince('eu', NOW_US);
+        await tx.errors.note('eu', [failure('old', NOW_US - ERRORS_KEPT_US - SECOND_US, 'f1')]);
+        await tx.errors.note('eu', [failure('new', NOW_US, 'f2'), failure('aged', NOW_US - SECOND_US, 'f3')]);
+      });
+      expect(await run((tx) => tx.errors.remembered('eu'))).toEqual({ sinceUs: NOW_US });
+      await run((tx) => tx.upkeep.prune(NOW_US - SECOND_US, 100));
+      const left = await run((tx) =>
+        tx.errors.note('eu', [failure('old', NOW_US, 'f'), failure('aged', NOW_US, 'f')]),
+      );
+      expect([...left.keys()]).toEqual(['aged']);
+    });
+
+    test('the changes of a Bird are those that put it into production', async () => {
+      const keys = await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'bird_log', '7');
+        const entry = (type: string, atUs: number) =>
+          event(`${type}-${atUs}`, {
+            feed: 'bird_log',
+            type: `bird_log.${type}`,
+            occurredAtUs: atUs,
+            birdId: '7',
+          });
+        await tx.events.insert(stream, [
+          ...[entry('Published', NOW_US - 5), entry('Saved', NOW_US - 4), entry('Activated', NOW_US - 3)],
+          ...[entry('Published', NOW_US - 2), entry('Suspended', NOW_US - 1), entry('Published', NOW_US)],
+        ]);
+        return (await tx.birds.changes('eu', '7', NOW_US - 5, NOW_US - 2, 2)).map(({ type }) => type);
+      });
+      expect(keys).toEqual(['bird_log.Published', 'bird_log.Activated']);
+    });
+
+    test('the last ends of a Bird are in order of the starts', async () => {
+      const ends = await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '7');
+        const ended = (id: string, startedAtUs: number, status: string) =>
+          flight(id, { stream, startedAtUs, status, open: false, endedAtUs: NOW_US });
+        await tx.flights.put([
+          ended('a', NOW_US - 9, 'succeeded'),
+          ended('b', NOW_US - 8, 'failed'),
+          ended('c', NOW_US - 7, 'cancelled'),
+          flight('d', { stream, startedAtUs: NOW_US - 6 }),
+        ]);
+        return tx.flights.ends('eu', '7', 9);
+      });
+      expect(ends).toEqual([
+        { startedAtUs: NOW_US - 8, failed: true },
+        { startedAtUs: NOW_US - 9, failed: false },
+      ]);
+    });
+
+    test('Birds that fail for one cause are counted once, in their region', async () => {
+      const found = await run(async (tx) => {
+        const failing = (id: string, birdId: string, region: string, error: string, changes = {}) =>
+          alert(id, {
+            alertname: flightFailed.name,
+            scope: `${region}/bird/${birdId}`,
+            labels: { alertname: flightFailed.name, severity: 'warning', region, bird_id: birdId, error },
+            ...changes,
+          });
+        await tx.alerts.put([
+          ...[failing('a', '1', 'eu', 'boom'), failing('b', '1', 'eu', 'boom')],
+          ...[failing('c', '2', 'eu', 'boom'), failing('d', '3', 'us', 'boom')],
+          ...[failing('e', '4', 'eu', 'bang'), failing('f', '5', 'eu', 'boom', { state: 'resolved' })],
+        ]);
+        const { birds, first } = await tx.alerts.ofCause(flightFailed.name, 'eu', 'boom', 9);
+        const warnings = await tx.alerts.ofKind(flightFailed.name, 'warning', 'us', 9);
+        return { birds, first: first.map(({ labels }) => labels.bird_id), warnings: warnings.length };
+      });
+      expect(found).toEqual({ birds: 2, first: ['1', '2'], warnings: 1 });
+    });
+  });
+}
