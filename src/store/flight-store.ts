@@ -41,7 +41,10 @@ export interface FlightStore {
   lastFailures(region: string): Promise<ReadonlyMap<string, number>>;
   /** How the Bird's latest Flights ended, oldest first. */
   lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]>;
-  /** The Bird's latest Flights that failed or succeeded, the one that started last first. */
+  /**
+   * The Bird's latest Flights that failed or succeeded, the one that started last first; after them one without a start,
+   * with 0, if there is any.
+   */
   ends(
     region: string,
     birdId: string,

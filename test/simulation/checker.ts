@@ -11,6 +11,7 @@
  */
 import { parseInstant } from '../../src/time/instant.ts';
 import { checkAlarms, checkAlerts, checkWatch, failedLast, mustEnd } from './check-alerts.ts';
+import { checkContext } from './check-context.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkManners } from './check-manners.ts';
 import { type Expected, expectedOf } from './expected.ts';
@@ -20,6 +21,8 @@ import type { Remains } from './run.ts';
 
 export interface Checked {
   readonly findings: readonly Finding[];
+  /** How often messages gave each reason for an alert, by annotation. */
+  readonly said: Readonly<Record<string, number>>;
   /** Real events that had to arrive. */
   readonly events: number;
   /** Events accepted more than once under one id after an answer that was lost, which is unavoidable. */
@@ -36,11 +39,13 @@ export async function check(remains: Remains): Promise<Checked> {
   await checkAlerts(remains, truth, seen, find);
   checkAlarms(remains, find);
   checkWatch(remains, find);
+  const said = checkContext(remains, find);
   checkDelays(remains, truth, seen, find);
   checkManners(remains, find);
   await checkStore(remains, failedLast(truth, seen), find);
   return {
     findings,
+    said,
     events: truth.filter(({ isOwed }) => isOwed).length,
     unavoidable: unavoidableRepeats(remains.receivers.arrivals),
     delaysMs: truth.flatMap((event) => {

@@ -73,6 +73,7 @@ async function many(): Promise<number> {
   const delays = createDelays();
   const failed: Outcome[] = [];
   const takeoversMs: number[] = [];
+  const said = new Map<string, number>();
   const sums = { done: 0, events: 0, requests: 0, lives: 0, unavoidable: 0, virtualMs: 0 };
   const startedMs = performance.now();
   let toldMs = startedMs;
@@ -97,6 +98,7 @@ async function many(): Promise<number> {
       for (const key of ['events', 'requests', 'lives', 'unavoidable', 'virtualMs'] as const) {
         sums[key] += outcome[key];
       }
+      for (const [name, times] of Object.entries(outcome.said)) said.set(name, (said.get(name) ?? 0) + times);
       delays.add(outcome.delaysMs);
       takeoversMs.push(...takeoversOf(outcome));
       if (outcome.findings.length > 0) {
@@ -117,6 +119,7 @@ lost         ${found('lost')}
 invented     ${found('invented')}
 repeated     ${found('repeated')} (and ${sums.unavoidable} messages that were unavoidable, under the same id)
 unexplained  ${found('unexplained')}
+said         ${[...said].map(([name, times]) => `${name} ${times}`).join(', ') || 'nothing'}
 delay        p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}
 requests     ${sums.requests}
 speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtualMs / processorMs())} on a whole core`);

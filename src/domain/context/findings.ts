@@ -42,7 +42,7 @@ export interface Past {
   lastEvent(alert: Alert): Promise<Event | undefined>;
   /** When a Bird was published or activated between these instants, newest first. */
   changes(region: string, birdId: string, fromUs: number, untilUs: number): Promise<readonly Event[]>;
-  /** How the Bird's last Flights that failed or succeeded ended, the one that started last first: at most `MOST_FLIGHTS`. */
+  /** How the Bird's last Flights that failed or succeeded ended, the one that started last first: at most `MOST_FLIGHTS`, and one with 0 if any has no start. */
   ends(region: string, birdId: string): Promise<readonly { startedAtUs: number; failed: boolean }[]>;
   /** Birds of the region that fail with the error, and an alert of `MOST_NAMED` of them and one more. */
   failing(
@@ -114,6 +114,7 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     const [last] = changes;
     if (!last) return 'the log that was read says of no publishing or activation within 14 days before';
     const ends = await past.ends(region, birdId);
+    if (ends.at(-1)?.startedAtUs === 0) return 'the service does not say when some of its Flights started';
     const success = ends.find(({ failed }) => !failed);
     if (success && success.startedAtUs > last.occurredAtUs)
       return 'a Flight that started after the last change succeeded';

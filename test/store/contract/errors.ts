@@ -73,7 +73,10 @@ export function describeErrors(run: Run): void {
           ended('c', NOW_US - 7, 'cancelled'),
           flight('d', { stream, startedAtUs: NOW_US - 6 }),
         ]);
-        return tx.flights.ends('eu', '7', 9);
+        const dated = await tx.flights.ends('eu', '7', 9);
+        await tx.flights.put([ended('e', 0, 'failed')]);
+        expect(await tx.flights.ends('eu', '7', 1)).toEqual([dated[0], { startedAtUs: 0, failed: true }]);
+        return dated;
       });
       expect(ends).toEqual([
         { startedAtUs: NOW_US - 8, failed: true },

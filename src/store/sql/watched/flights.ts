@@ -27,10 +27,11 @@ const LAST_OUTCOMES = `SELECT type FROM event
     AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
   ORDER BY occurred_us DESC, id DESC LIMIT $3`;
 
-const ENDS = `SELECT started_us, status FROM flight
+const endsWhere = (started: string) => `SELECT started_us, status FROM flight
   WHERE stream = (SELECT stream FROM stream WHERE region = $1 AND feed = 'flight' AND bird_id = $2)
-    AND started_us > 0 AND status IN ('failed', 'succeeded')
-  ORDER BY started_us DESC LIMIT $3`;
+    AND started_us ${started} AND status IN ('failed', 'succeeded')`;
+const ENDS = `SELECT * FROM (${endsWhere('> 0')} ORDER BY started_us DESC LIMIT $3) AS latest
+  UNION ALL SELECT * FROM (${endsWhere('= 0')} LIMIT 1) AS undated`;
 
 const DURATIONS = `SELECT ended_us - started_us AS us
   FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT 500) AS latest
