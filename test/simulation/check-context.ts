@@ -5,6 +5,7 @@
 import { signature } from '../../src/domain/alert/error-signature.ts';
 import { ANNOTATION_OF } from '../../src/domain/context/findings.ts';
 import type { FlightRecord } from '../../src/simulator/world/simulated-record.ts';
+import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { durationWords } from '../../src/text/duration-words.ts';
 import { MINUTE_US } from './expected.ts';
@@ -46,19 +47,24 @@ type IsTrue = (text: string, alert: ToldAlert, world: World, atUs: number) => bo
 const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF], IsTrue>> = {
   changed_before(text, { labels }, world, atUs) {
     const [, what = '', who = '', long, flown = ''] = CHANGED.exec(text) ?? [];
-    const bird = world.birds.get(labels.bird_id ?? '');
     const type = what === 'published' ? 'Published' : 'Activated';
-    const changes = (bird?.logs ?? []).filter(
-      ({ fields }) => fields.eventType === type && String(fields.initiator ?? '') === who,
+    const isOther = new Set(
+      (world.birds.get(labels.bird_id ?? '')?.logs ?? [])
+        .filter(({ fields }) => String(fields.initiator ?? '') !== who)
+        .map(({ id }) => `${world.region}/bird_log/${id}`),
+    );
+    // Those that were deleted happened all the same; nothing says any more who made them.
+    const changes = eventsOf(world, `bird_log.${type}`).filter(
+      (one) => one.birdId === labels.bird_id && !isOther.has(one.key),
     );
     const flights = flightsOf(world, labels.bird_id, atUs);
     const cutoffs = flights.flatMap(({ flight }) => flight.ends.map((_, at) => shownUs(flight, at)));
-    return changes.some(({ createdAtUs }) =>
+    return changes.some(({ occurredAtUs }) =>
       flights.some(
         ({ flight, status }) =>
           status === 'failed' &&
-          lasts(flight.startedAtUs - createdAtUs, long) &&
-          cutoffs.some((us) => isGuilty(flights, createdAtUs, us, flown)),
+          lasts(flight.startedAtUs - occurredAtUs, long) &&
+          cutoffs.some((us) => isGuilty(flights, occurredAtUs, us, flown)),
       ),
     );
   },
@@ -89,16 +95,19 @@ const IS_TRUE: Readonly<Record<(typeof ANNOTATION_OF)[keyof typeof ANNOTATION_OF
   },
 
   connection_lost(text, { labels }, world, atUs) {
-    const [, name, , long] = /^the connection (.*) of (.*) was lost (\S+ \S+) before$/.exec(text) ?? [];
+    const [, ofNest, long] = / (of this Nest )?was lost (\S+ \S+) before$/.exec(text) ?? [];
     const flights = flightsOf(world, labels.bird_id, atUs);
-    return world.notifications.some(
-      ({ fields, createdAtUs }) =>
-        fields.eventType === 'ConnectionDisconnected' &&
-        fields.entityName === name &&
-        flights.some(({ flight }) => lasts(flight.startedAtUs - createdAtUs, long)),
+    return eventsOf(world, 'notification.ConnectionDisconnected').some(
+      (lost) =>
+        (ofNest === undefined || lost.nestId === labels.nest_id) &&
+        flights.some(({ flight }) => lasts(flight.startedAtUs - lost.occurredAtUs, long)),
     );
   },
 };
+
+function eventsOf(world: World, type: string): TrueEvent[] {
+  return world.truth().events.filter((event) => event.type === type);
+}
 
 interface Ended {
   readonly flight: FlightRecord;

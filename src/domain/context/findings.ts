@@ -181,9 +181,10 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
     if (!lost) return 'no connection of the Nest or the organisation was lost within a day before';
     const { entity_name: name, entity_id: id = '', nest_id: of } = lost.labels;
     const long = durationWords((failedUs - lost.startsAtUs) / 1000, 'one unit');
-    const whose = of === undefined ? 'the organisation' : 'this Nest';
+    // Without a Nest it is one of the organisation, or the service does not say.
+    const whose = of === undefined ? ', for which the service names no Nest,' : ' of this Nest';
     const connection = plainText(name ?? id, NAME_CODE_POINTS);
-    return { text: `the connection ${connection} of ${whose} was lost ${long} before`, alertId: lost.id };
+    return { text: `the connection ${connection}${whose} was lost ${long} before`, alertId: lost.id };
   },
 };
 
