@@ -6,6 +6,7 @@
  * which they run, each if there is something for it to do:
  *
  *   endRemovedRegions   resolves the alerts of regions that are no longer configured
+ *   endRemovedRules     resolves the alerts of rules that are no longer configured (once per configuration)
  *   rerouteFiring       moves firing alerts to the routes of a new configuration (if its routes differ)
  *   releaseHeldBack     makes due what was held back from receivers no longer throttled (once per configuration)
  *   judgeOverdue        fires for what time alone makes wrong, such as Flights that are stuck
@@ -35,6 +36,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { endRemovedRegions } from './end-removed-regions.ts';
+import { endRemovedRules } from './end-removed-rules.ts';
 import { fallBack } from './fallback.ts';
 import { releaseHeldBack } from './flush/gathered-groups.ts';
 import { flushGroups } from './flush-groups.ts';
@@ -161,6 +163,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
   async function begin(): Promise<void> {
     await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
     await steps.run('endRemovedRegions', resolveRemovedRegions);
+    await steps.run('endRemovedRules', (tx) => endRemovedRules(tx, rules, clock.nowUs()));
     const routes = routesAsText(config);
     if (routes === undefined || routes !== options.routed?.by) await reroute();
     if (options.routed) options.routed.by = routes;

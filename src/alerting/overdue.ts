@@ -7,10 +7,10 @@
  * Nothing is judged without a reading: while a region is down, or not read yet since the start, a Flight may have ended
  * and a Bird may have flown.
  */
-import type { Fact } from '../domain/alert/fact.ts';
+import type { RuledFact } from '../domain/alert/fact.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { ruleFor } from '../domain/evaluate/choose-rule.ts';
+import { rulesFor } from '../domain/evaluate/choose-rule.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
 import type { BirdToJudge, History, Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
@@ -75,7 +75,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
     nowUs: number,
   ) {
     const historyOf = createHistories(tx, options);
-    const facts: Fact[] = [];
+    const facts: RuledFact[] = [];
     const judged: Judged<Subjects[Of]>[] = [];
     const happenings: Happening[] = [];
     for (const subject of subjects) {
@@ -88,15 +88,15 @@ export function createOverdue(options: OverdueOptions): Overdue {
       let deadlineUs = 'deadlineUs' in subject ? subject.deadlineUs : 0;
       for (const kind of KINDS) {
         const judges = kind.judges?.of === of ? (kind.judges as Judges<Rule> & { of: Of }) : undefined;
-        const rule = judges && ruleFor(kind, labels, rules);
-        if (!rule) continue;
-        const judgement = await judges.judge(subject as never, history, rule, nowUs);
-        if (judgement.fact) facts.push(judgement.fact);
-        for (const { atUs, outcome } of judgement.deadlines ?? []) {
-          deadlineUs = atUs;
-          happenings.push({ what: 'deadline', region: subject.place.region, outcome });
+        for (const rule of judges ? rulesFor(kind, labels, rules) : []) {
+          const judgement = await judges!.judge(subject as never, history, rule, nowUs);
+          if (judgement.fact) facts.push({ ...judgement.fact, rule: rule.id });
+          for (const { atUs, outcome } of judgement.deadlines ?? []) {
+            deadlineUs = Math.max(deadlineUs, atUs);
+            happenings.push({ what: 'deadline', region: subject.place.region, outcome });
+          }
+          if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
         }
-        if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
       }
       // Right after the start nothing has been read yet, which is no reason to judge late.
       const unreadUs = nowUs - Math.max(history.readAtUs, beganUs);
@@ -170,7 +170,7 @@ function createHistories(tx: Transaction, { flightsReadUs, timeIntervals, lookba
 /**
  * Says of Flights with a FlightStuck alert that they are no longer watched, mostly because the service deleted them.
  */
-async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
+async function goneFlights(tx: Transaction, nowUs: number): Promise<RuledFact[]> {
   const alerts = await tx.overdue.alertsOfGoneFlights(flightStuck.name);
   return alerts.map(({ labels }) => {
     const { region = '', nest_id: nestId = '', nest = '', bird_id: birdId = '', bird = '' } = labels;

@@ -3,7 +3,7 @@
  * decision and links its events, all in the caller's transaction.
  */
 import type { Alert } from '../domain/alert/alert.ts';
-import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import { type RuledFact, scopeOf } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { transitions } from '../domain/alert/transition.ts';
 import type { Decision } from '../domain/evaluate/alert-book.ts';
@@ -21,7 +21,7 @@ interface AlertChanges {
 /** Lets facts change the alerts of their scopes. */
 export async function applyFacts(
   tx: Pick<Transaction, 'alerts' | 'faults'>,
-  facts: readonly Fact[],
+  facts: readonly RuledFact[],
   rules: readonly Rule[],
   nowUs: number,
 ): Promise<AlertChanges> {

@@ -60,9 +60,11 @@ async function world(flights: readonly Partial<FlightRecord>[], status = 'active
   });
 }
 
-function begin(given = NOON_THIRTY, holiday = false) {
+type OverdueRule = typeof NOON_THIRTY;
+
+function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY, holiday = false) {
   const overdue = createOverdue({
-    rules: [given],
+    rules: [given].flat(),
     clock,
     flightsReadUs: () => readUs || undefined,
     timeIntervals: new Map([['holidays', holiday ? [createTimeInterval({ location: 'UTC' })] : []]]),
@@ -222,4 +224,20 @@ test('the next one that is missed renews it, and is counted', async () => {
   expect(await alerts()).toHaveLength(1);
   expect((await alerts())[0]!.memory).toMatchObject({ missed: 3, deadlineUs: at(150) });
   expect(outcomes).toEqual(['missed', 'missed', 'missed']);
+});
+
+test('each rule that fits judges its own deadlines', async () => {
+  await world([{ startedAtUs: at(5), endedAtUs: at(29.5), status: 'succeeded' }]);
+  const rules = [
+    { ...NOON_THIRTY, id: 'half' },
+    { ...rule('FlightOverdue', { landedBy: '29 * * * *', withinMs: 60 * MINUTE_MS }), id: 'sooner' },
+  ];
+  const { pass, outcomes } = begin(rules);
+  await pass(28);
+  // Both deadlines have passed by the next reading, and what was read for the later one may not be all yet.
+  await pass(2.1, false);
+  await pass(10);
+  expect(outcomes.toSorted()).toEqual(['late', 'met']);
+  await pass(60);
+  expect((await alerts()).map(({ labels }) => labels.rule)).toEqual(['half', 'sooner']);
 });

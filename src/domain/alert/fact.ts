@@ -195,6 +195,9 @@ export interface FlightEnded {
   readonly failed: boolean;
 }
 
+/** A fact that only one rule was asked about, with its id. */
+export type RuledFact = Fact & { readonly rule?: string };
+
 export type FactName = Fact['fact'];
 export type FactOf<Name extends FactName> = Extract<Fact, { readonly fact: Name }>;
 

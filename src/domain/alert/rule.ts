@@ -23,7 +23,7 @@ export interface WhatIsAnnotated {
 
 /**
  * How alerts of one kind are judged. If a kind has several rules, the first whose `match` fits the labels decides.
- * Every kind has a default rule after the configured ones. A rule also has the values of its kind's parameters
+ * Every kind has a default rule after the configured ones, except those on request, of which every fitting rule decides. A rule also has the values of its kind's parameters
  * (`RuleOf`).
  */
 export interface Rule {

@@ -40,31 +40,43 @@ function kindsOfEvent({ type, feed }: Event): readonly Kind<AlertKind>[] | undef
   return BY_EVENT.get(type) ?? BY_EVENT.get(feed);
 }
 
-/** The first rule of a kind that matches these labels (all but `severity`); undefined if none does. */
-export function ruleFor<P extends Parameters>(
+/**
+ * The rules of a kind that decide about these labels (all but `severity`): the first that matches, or every one that
+ * does if the kind is on request.
+ */
+export function rulesFor<P extends Parameters>(
   kind: KindWith<P>,
   topic: Labels,
   rules: readonly Rule[],
-): RuleOf<P> | undefined {
+): RuleOf<P>[] {
   let labels: Labels | undefined;
-  const found = rules.find((rule) => {
-    if (rule.kind !== kind.name || rule.match.length === 0) return rule.kind === kind.name;
-    labels ??= { ...tidyLabels(topic), alertname: kind.name };
-    return matchesAll(rule.match, labels);
-  });
-  return found && isRuleOf(found, kind) ? found : undefined;
+  const found: RuleOf<P>[] = [];
+  for (const rule of rules) {
+    if (!isRuleOf(rule, kind)) continue;
+    // Most rules fit everything, and most facts concern no alert.
+    if (rule.match.length > 0) {
+      labels ??= { ...tidyLabels(topic), alertname: kind.name };
+      if (!matchesAll(rule.match, labels)) continue;
+    }
+    found.push(rule);
+    if (!kind.isOnRequest) break;
+  }
+  return found;
 }
 
-/** The kinds whose alerts a fact may raise, each with the index of the rule that decides; null if none does. */
-export function rulesConcerning(
-  fact: Fact,
-  rules: readonly Rule[],
-): { readonly kind: AlertKind; readonly rule: number | null }[] {
-  return kindsConcerned(fact).flatMap((kind) => {
+interface Concerned {
+  readonly kind: AlertKind;
+  readonly rule: number | null;
+}
+
+/** The kinds whose alerts a fact may raise, with the index of each rule that decides; null if none does. */
+export function rulesConcerning(fact: Fact, rules: readonly Rule[]): Concerned[] {
+  return kindsConcerned(fact).flatMap((kind): Concerned[] => {
     const topic = kind.raisedBy.includes(fact.fact) ? kind.topic(fact) : undefined;
     if (!topic) return [];
-    const rule = ruleFor(kind, topic.labels, rules);
-    return [{ kind: kind.name, rule: rule ? rules.indexOf(rule) : null }];
+    const deciding = rulesFor(kind, topic.labels, rules);
+    if (deciding.length === 0) return [{ kind: kind.name, rule: null }];
+    return deciding.map((rule) => ({ kind: kind.name, rule: rules.indexOf(rule) }));
   });
 }
 
@@ -77,11 +89,16 @@ export function ruleOf({ alertname, rule, labels }: Alert, rules: readonly Rule[
   );
 }
 
-/** The rule that would now decide on the subject of a stored alert. */
+/**
+ * The rule that would now decide on the subject of a stored alert. One of a kind on request has only its own: any other
+ * makes an alert of its own.
+ */
 export function presentRule(alert: Alert, kind: Kind, rules: readonly Rule[]): Rule | undefined {
   const seen = asKindSees(alert);
+  const isOwn = ({ id, kind: of }: Rule) => id === alert.rule && of === kind.name;
   // While a new episode is being counted, the labels are still those of the last one.
   const isCounted = alert.state === 'resolved' && seen.state !== 'firing';
-  const own = isCounted && rules.find(({ id, kind: of }) => id === alert.rule && of === kind.name);
-  return own || ruleFor(kind, { ...seen.labels, severity: '' }, rules);
+  const own = isCounted && rules.find(isOwn);
+  const fitting = () => rulesFor(kind, { ...seen.labels, severity: '' }, rules);
+  return own || (kind.isOnRequest ? fitting().find(isOwn) : fitting()[0]);
 }

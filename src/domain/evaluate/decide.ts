@@ -1,16 +1,16 @@
 /** Decides what facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in any order. */
 import type { Alert } from '../alert/alert.ts';
-import { type Fact, scopeOf } from '../alert/fact.ts';
+import { type Fact, type RuledFact, scopeOf } from '../alert/fact.ts';
 import { FaultBox } from '../alert/fault.ts';
 import { boundedKey } from '../alert/fingerprint.ts';
 import { alertLabels } from '../alert/labels.ts';
 import { type Change, resolve } from '../alert/lifecycle.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
-import { type Kind, subjectPart } from '../kinds/kind.ts';
+import { type Kind, subjectPart, type Topic } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
 import { isMemoryOf } from '../kinds/memory.ts';
 import { type AlertBook, type Decision, openBook } from './alert-book.ts';
-import { kindsConcerned, presentRule, ruleFor, ruleOf } from './choose-rule.ts';
+import { kindsConcerned, presentRule, ruleOf, rulesFor } from './choose-rule.ts';
 import { applyFlapping, asKindSees, flappingTick, trueSinceUs } from './flapping.ts';
 
 /** The context in which all facts of a batch are judged. */
@@ -22,11 +22,11 @@ interface Judging {
 
 /**
  * Applies facts to alerts. `known` must contain every alert of the facts' scopes (`scopeOf`), in any state. An event
- * must come only once. If a kind has several rules, the first whose matchers fit decides; matchers see all labels but
- * `severity`. If none fits, there is no alert.
+ * must come only once. If a kind has several rules, the first whose matchers fit decides, and of a kind on request every
+ * one; matchers see all labels but `severity`. If none fits, there is no alert.
  */
 export function decide(
-  facts: readonly Fact[],
+  facts: readonly RuledFact[],
   known: readonly Alert[],
   rules: readonly Rule[],
   nowUs: number,
@@ -40,13 +40,11 @@ export function decide(
     for (const kind of kindsConcerned(fact)) {
       const name = judgedName({ alertname: kind.name, scope });
       const isRaised = kind.raisedBy.includes(fact.fact);
-      const raised = isRaised
-        ? faults.guard('rule', name, () => raise(kind, fact, scope, judging), undefined)
-        : undefined;
+      const raised = isRaised ? faults.guard('rule', name, () => raise(kind, fact, scope, judging), []) : [];
       // Most facts concern a scope without alerts; these cost only one lookup.
       if (!book.hasScope(scope) || !kind.observes.includes(fact.fact)) continue;
       for (const alert of book.inScope(scope, kind)) {
-        if (alert.id === raised) continue;
+        if (raised.includes(alert.id)) continue;
         faults.guard('rule', name, () => observe(kind, alert, fact, judging), undefined);
       }
     }
@@ -105,12 +103,23 @@ function observe(kind: Kind<AlertKind>, alert: Alert, fact: Fact, { book, rules,
   if (change) book.apply(applyFlapping(alert, change, context));
 }
 
-/** Lets a fact raise or renew the alert that it is about; returns that alert's id. */
-function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string | undefined {
-  const { book, rules, nowUs } = judging;
+/** Lets a fact raise or renew the alert that it is about, of each rule that decides; returns the ids of these alerts. */
+function raise(kind: Kind, fact: RuledFact, scope: string, judging: Judging): string[] {
   const found = kind.topic(fact);
-  const rule = found && ruleFor(kind, found.labels, rules);
-  if (!rule) return undefined;
+  if (!found) return [];
+  return rulesFor(kind, found.labels, judging.rules)
+    .filter(({ id }) => fact.rule === undefined || fact.rule === id)
+    .map((rule) => raiseFor(rule, kind, fact, found, scope, judging));
+}
+
+function raiseFor(
+  rule: Rule,
+  kind: Kind,
+  fact: Fact,
+  found: Topic,
+  scope: string,
+  { book, rules, nowUs }: Judging,
+): string {
   const topic = kind.narrow?.(found, fact, rule) ?? found;
   const { subject } = topic;
   const related = book.inScope(scope, kind).filter((alert) => alert.subject === subject);
@@ -122,7 +131,9 @@ function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string 
   const isCritical = levels.some((alert) => alert.id === `${base}/critical`);
   const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;
-  const labels = alertLabels(kind.name, topic.labels, rule, severity);
+  // Several rules may decide: receivers would take their alerts for one if they had the same labels.
+  const ruled = kind.isOnRequest ? { rule: rule.id, ...rule.labels } : rule.labels;
+  const labels = alertLabels(kind.name, topic.labels, { ...rule, labels: ruled }, severity);
   const stored = book.get(id) ?? { ...BLANK, id, scope, subject, firstRule, alertname: kind.name };
   const alert = { ...stored, rule: rule.id, ...(stored.state === 'pending' && { labels }) };
   const change = kind.raise(asKindSees(alert), fact, { rule, labels, nowUs });
@@ -181,7 +192,7 @@ const BLANK: Omit<Alert, 'id' | 'scope' | 'subject' | 'rule' | 'firstRule' | 'al
  * later Flight's success in any order, and people must be notified of the failure. Lasting conditions come before
  * everything that may end them; other facts come last.
  */
-function inOrder(facts: readonly Fact[]): readonly Fact[] {
+function inOrder(facts: readonly RuledFact[]): readonly RuledFact[] {
   if (facts.length < 2) return facts;
   return facts.toSorted((a, b) => rank(a) - rank(b) || occurredUs(a) - occurredUs(b) || compareKeys(a, b));
 }

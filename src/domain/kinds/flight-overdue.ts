@@ -14,7 +14,8 @@ import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import type { BirdToJudge, Deadline, History, PastFlight } from './judge.ts';
+import { type Due, outcomesOf, scheduleOf } from './deadlines.ts';
+import type { BirdToJudge, History } from './judge.ts';
 import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const DAY_US = 86_400_000_000;
@@ -32,9 +33,6 @@ const ENOUGH = 3;
 
 /** A judgement so long after the deadline says why: longer than two of the longest intervals between two polls. */
 const TOLD_LATE_US = 660_000_000;
-
-/** After a long outage, only the last deadlines are judged. */
-const MOST_AT_ONCE = 100;
 
 interface Memory {
   readonly deadlineUs: number;
@@ -113,20 +111,21 @@ export const flightOverdue = defineKind({
   judges: {
     of: 'bird',
     async judge(bird, history, rule, nowUs) {
-      const nextUs = cronOf(rule).next(nowUs + 1, nowUs + 8 * DAY_US) ?? null;
+      const schedule = scheduleOf(rule, history.isWithin);
       const knownFromUs = await history.knownFromUs();
-      if (knownFromUs === undefined) return { nextUs };
+      if (knownFromUs === undefined) return { nextUs: nowUs };
+      // Up to here, what ended in time is known to be visible. All rules judge this far: the Bird has one mark for all.
+      const shownUs = Math.min(nowUs, history.readAtUs) - VISIBLE_AFTER_US;
+      const judgedUs = Math.max(bird.deadlineUs, knownFromUs);
+      const next = schedule.after(Math.max(judgedUs, shownUs));
+      const nextUs = next ? next.atUs + VISIBLE_AFTER_US : null;
       // Of those before the first judgement only the last matters.
-      const most = bird.deadlineUs === 0 ? 1 : MOST_AT_ONCE;
-      const due = deadlinesOf(rule, Math.max(bird.deadlineUs, knownFromUs), nowUs, most).filter(
-        ({ atUs, fromUs }) => fromUs >= knownFromUs && !history.isWithin(rule.except, atUs),
-      );
+      const most = bird.deadlineUs === 0 ? 1 : Number.POSITIVE_INFINITY;
+      const due = schedule.between(judgedUs, shownUs, most).filter(({ fromUs }) => fromUs >= knownFromUs);
       const last = due.at(-1);
       if (last === undefined) return { nextUs };
-      const visibleUs = last.atUs + VISIBLE_AFTER_US;
-      if (Math.min(nowUs, history.readAtUs) < visibleUs) return { nextUs: visibleUs };
       const flights = await history.flightsSince(due[0]!.fromUs);
-      const deadlines = due.map((one) => ({ ...one, outcome: outcomeOf(one, flights) }));
+      const deadlines = outcomesOf(due, flights);
       const judged = { nextUs, deadlines };
       if (deadlines.at(-1)!.outcome !== 'missed') return judged;
       const missed = deadlines.length - 1 - deadlines.findLastIndex(({ outcome }) => outcome !== 'missed');
@@ -193,50 +192,13 @@ export const flightOverdue = defineKind({
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
-function cronOf({ landedBy, timezone }: OverdueRule) {
-  return createCron(landedBy ?? '0 0 1 1 *', timezone);
-}
-
-/** The last deadlines in (afterUs, nowUs], oldest first, and since when a Flight counts for each. */
-function deadlinesOf(
-  rule: OverdueRule,
-  afterUs: number,
-  nowUs: number,
-  most: number,
-): Omit<Deadline, 'outcome'>[] {
-  const cron = cronOf(rule);
-  const found: { atUs: number; fromUs: number }[] = [];
-  let untilUs = nowUs;
-  while (found.length < most) {
-    const atUs = cron.latest(afterUs, untilUs);
-    if (atUs === undefined) break;
-    const fromUs =
-      rule.withinMs === undefined
-        ? (cron.latest(atUs - DAY_US, atUs - 1) ?? atUs - DAY_US)
-        : atUs - rule.withinMs * 1000;
-    found.unshift({ atUs, fromUs });
-    untilUs = atUs - 1;
-  }
-  return found;
-}
-
-function outcomeOf(
-  { atUs, fromUs }: Omit<Deadline, 'outcome'>,
-  flights: readonly PastFlight[],
-): Deadline['outcome'] {
-  const landed = flights.filter(({ status, startedAtUs }) => status === 'succeeded' && startedAtUs >= fromUs);
-  if (landed.some(({ startedAtUs, endedAtUs = startedAtUs }) => startedAtUs <= atUs && endedAtUs <= atUs))
-    return 'met';
-  return landed.length > 0 ? 'late' : 'missed';
-}
-
 async function howMissed(
   { status, statusSinceUs }: BirdToJudge,
   rule: OverdueRule,
-  { atUs, fromUs }: Omit<Deadline, 'outcome'>,
+  { atUs, fromUs }: Due,
   history: History,
 ): Promise<FactOf<'deadline_missed'>['how']> {
-  const before = deadlinesOf(rule, atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
+  const before = scheduleOf(rule, history.isWithin).between(atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
   const flights = await history.flightsSince(before[0]?.fromUs ?? fromUs);
   const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= atUs);
   if (last && (last.endedAtUs === undefined || last.endedAtUs > atUs)) {

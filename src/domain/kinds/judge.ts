@@ -21,7 +21,7 @@ export interface BirdToJudge {
   readonly stream: number | undefined;
   /** When its latest Flight started; 0 for none. */
   readonly lastStartUs: number;
-  /** The last deadline that was judged; 0 for none. */
+  /** The last deadline that was judged, of any rule; 0 for none. */
   readonly deadlineUs: number;
 }
 
@@ -40,8 +40,10 @@ export interface Deadline {
   readonly atUs: number;
   /** A Flight that started before does not count. */
   readonly fromUs: number;
-  /** `late`: a Flight that counts has landed since. */
+  /** `late`: a Flight that counts has landed since, and before the next deadline. */
   readonly outcome: 'met' | 'late' | 'missed';
+  /** The first Flight that landed; only of one that is late. */
+  readonly landed?: { readonly flightId: string; readonly atUs: number };
 }
 
 /** The past of a Bird. What is a function is read only if a kind asks for it, and once for all who do. */

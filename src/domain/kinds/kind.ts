@@ -26,7 +26,10 @@ export interface Kind<
   readonly fires: string;
   readonly resolves: string;
   readonly words: Words;
-  /** It has no default rule: only what a rule asks for is judged. */
+  /**
+   * It has no default rule: only what a rule asks for is judged. Every rule that fits decides, each about an alert of its
+   * own, which has the rule's id as label `rule`.
+   */
   readonly isOnRequest?: true;
   /** What its rules may say in addition to what every rule may. */
   readonly parameters: P;
@@ -107,7 +110,7 @@ export interface Words {
   readonly hasOwnDescription?: true;
 }
 
-interface Topic<Severity extends string = string> {
+export interface Topic<Severity extends string = string> {
   /**
    * What the alert is about within the region, such as `bird/148890`. It is part of the identity, so it contains no
    * names.

@@ -1,0 +1,45 @@
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { presentRule } from '../domain/evaluate/choose-rule.ts';
+import { endAtOnce } from '../domain/evaluate/resolve-by-hand.ts';
+import { KINDS } from '../domain/kinds/kinds.ts';
+import type { Happening } from '../report.ts';
+import { writeDecision } from '../store/change-alerts.ts';
+import type { Transaction } from '../store/store.ts';
+import type { Step } from './step.ts';
+
+/** Alerts looked at between two pauses. */
+const BATCH = 200;
+
+/**
+ * Resolves the alerts of kinds on request whose rule is no longer configured, or no longer fits: nothing judges them any
+ * more. Other kinds have a default rule, which judges on.
+ */
+export async function endRemovedRules(tx: Transaction, rules: readonly Rule[], nowUs: number): Promise<Step> {
+  const happenings: Happening[] = [];
+  for (const kind of KINDS.filter(({ isOnRequest }) => isOnRequest)) {
+    const lost: Alert[] = [];
+    let cursor: string | undefined;
+    do {
+      const query = {
+        state: 'firing',
+        name: kind.name,
+        order: 'newest',
+        nowUs,
+        limit: BATCH,
+        cursor,
+      } as const;
+      const { alerts, next } = await tx.alerts.page(query);
+      lost.push(...alerts.filter((alert) => !presentRule(alert, kind, rules)));
+      cursor = next;
+      if (cursor !== undefined) await tx.pause();
+    } while (cursor !== undefined);
+    const ended = lost.flatMap((alert) => endAtOnce(alert, reasonOf(alert), 'gone', rules, nowUs) ?? []);
+    happenings.push(...(await writeDecision(tx, lost, { alerts: ended, links: [] }, nowUs)).happenings);
+  }
+  return { done: 0, queued: 0, happenings };
+}
+
+function reasonOf({ rule }: Alert): string {
+  return `its rule ${rule} is no longer configured for it`;
+}
