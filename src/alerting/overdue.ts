@@ -11,10 +11,11 @@ import type { RuledFact } from '../domain/alert/fact.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesFor } from '../domain/evaluate/choose-rule.ts';
+import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
 import type { BirdToJudge, History, Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
-import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Happening } from '../report.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
@@ -159,8 +160,8 @@ function createHistories(tx: Transaction, { flightsReadUs, timeIntervals, lookba
     flightsSince: async (us) => (stream === undefined ? [] : tx.flights.since(stream, us)),
     messageOf: async (flightId) =>
       (await tx.events.find(`${place.region}/flight/${flightId}/failed`))?.message ?? '',
-    isWithin: (names, us) =>
-      names.some((name) => timeIntervals.get(name)?.some((interval) => interval.contains(us))),
+    switchedOff: async () => switchedOffBy(await tx.birds.lastOfTypes(place.region, place.birdId, SWITCHES)),
+    isWithin: isWithinAny(timeIntervals),
     durations: async () =>
       stream === undefined ? [] : once('durations', stream, () => tx.flights.durations(stream)),
     gaps: async () => (stream === undefined ? NO_GAPS : once('gaps', stream, () => tx.flights.gaps(stream))),

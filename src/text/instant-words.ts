@@ -15,9 +15,15 @@ export function dayAndSecond(us: number): string {
   return dayAndClock(us, 'HH:MM:SS'.length);
 }
 
+/** `2 Jul` */
+export function dayAndMonth(us: number): string {
+  const at = new Date(us / 1000);
+  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+}
+
 function dayAndClock(us: number, length: number): string {
   const at = new Date(us / 1000);
-  const day = `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]} ${at.getUTCFullYear()}`;
+  const day = `${dayAndMonth(us)} ${at.getUTCFullYear()}`;
   return `${day}, ${at.toISOString().slice(11, 11 + length)} UTC`;
 }
 

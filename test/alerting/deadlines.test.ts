@@ -8,7 +8,7 @@ import type { FlightRecord } from '../../src/store/flight-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { flight, rule } from '../domain/world.ts';
+import { birdLog, flight, rule } from '../domain/world.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 /** 12:00 UTC on 2 July 2026, a Thursday, is the start; the deadline is at 12:30. */
@@ -27,7 +27,11 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-async function world(flights: readonly Partial<FlightRecord>[], status = 'active'): Promise<void> {
+async function world(
+  flights: readonly Partial<FlightRecord>[],
+  status = 'active',
+  hasFirstStatus = false,
+): Promise<void> {
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
     await tx.inventory.putBirds([
@@ -40,7 +44,7 @@ async function world(flights: readonly Partial<FlightRecord>[], status = 'active
           status,
           triggerType: 'scheduled',
         },
-        ...{ present: true, statusSinceUs: at(-240) },
+        ...{ present: true, statusSinceUs: at(-240), hasFirstStatus },
       },
     ]);
     const { stream } = await tx.streams.open('eu', 'flight', '148890');
@@ -108,15 +112,15 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
 });
 
 test.each([
-  ['did not start', [], 'active', 'It had not started.'],
-  ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It was in the air since 12:12.'],
+  ['did not start', [], 'active', 'It did not start.'],
+  ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
   [
     'was cancelled',
     [{ startedAtUs: at(12), endedAtUs: at(20), status: 'cancelled' }],
     'active',
     'It was cancelled at 12:20.',
   ],
-  ['is suspended', [], 'suspended', 'It is suspended since 08:00.'],
+  ['is suspended', [], 'suspended', 'It was suspended at 08:00.'],
 ])('a Bird that %s misses it', async (_what, flights, status, sentence) => {
   await world(flights, status);
   const { pass, outcomes } = begin();
@@ -135,6 +139,68 @@ test.each([
   expect(outcomes).toEqual(['missed']);
 });
 
+/** What the Bird's log says, and when, in minutes. */
+const logged = (...entries: [type: string, at: number, initiator: string][]) =>
+  store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'bird_log', '148890');
+    const events = entries.map(([type, minutes, initiator]) =>
+      birdLog(type, minutes, { ...(initiator && { attributes: { initiator } }) }),
+    );
+    await tx.events.insert(
+      stream,
+      events.map(({ event }) => event),
+    );
+  });
+
+const YESTERDAY = -(20 * 60 - 2);
+test.each([
+  [
+    'by somebody',
+    [['Suspended', YESTERDAY, 'editor@example.com']],
+    'was suspended yesterday, 16:02, by editor@example.com.',
+  ],
+  ['by the service', [['Deactivated', -30, '']], 'was deactivated at 11:30.'],
+  [
+    'long ago',
+    [['Suspended', -9 * 1440, 'ann@example.com']],
+    'was suspended on 23 Jun, 12:00, by ann@example.com.',
+  ],
+  [
+    'by somebody who is hostile',
+    [['Suspended', -30, `<b>\u202e${'x'.repeat(10_000)}`]],
+    `was suspended at 11:30, by <b>${'x'.repeat(116)}….`,
+  ],
+  [
+    'again',
+    [
+      ['Suspended', -50, 'ann@example.com'],
+      ['Activated', -40, 'ann@example.com'],
+      ['Suspended', -30, 'bob@example.com'],
+    ],
+    'was suspended at 11:30, by bob@example.com.',
+  ],
+  [
+    'without a word since it was switched on',
+    [['Activated', -500, 'ann@example.com']],
+    'was suspended at 08:00.',
+  ],
+  ['only after the deadline', [['Suspended', 30.1, 'ann@example.com']], 'did not start.'],
+] as [string, [string, number, string][], string][])(
+  'a Bird that was switched off %s says so',
+  async (_what, entries, said_) => {
+    await world([], 'suspended');
+    await logged(...entries);
+    await begin().pass(31);
+    expect(await said()).toEqual([`Not landed by 12:30 (UTC). It ${said_}`]);
+  },
+);
+
+test('a Bird that has been off since it was first seen says no more than that', async () => {
+  await world([], 'suspended', true);
+  await begin().pass(31);
+  expect(await said()).toEqual(['Not landed by 12:30 (UTC). It was suspended, at least since 08:00.']);
+});
+
 test('one that usually starts says when', async () => {
   const day = 1440;
   await store.transaction((tx) => tx.inventory.regionSince('eu', at(-9 * day)));
@@ -146,9 +212,7 @@ test('one that usually starts says when', async () => {
     })),
   );
   await begin({ ...NOON_THIRTY, landedBy: '30 12 * * *' }).pass(31);
-  expect(await said()).toEqual([
-    'Not landed by 12:30 (UTC). It had not started; it usually starts at 11:40.',
-  ]);
+  expect(await said()).toEqual(['Not landed by 12:30 (UTC). It did not start; it usually starts at 11:40.']);
 });
 
 test('one that is judged late says so', async () => {
@@ -158,7 +222,7 @@ test('one that is judged late says so', async () => {
   await pass(20, false);
   await pass(10);
   expect((await said())[0]).toMatch(
-    /^Not landed by 12:30 \(UTC\)\. It had not started\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
+    /^Not landed by 12:30 \(UTC\)\. It did not start\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
   );
 });
 

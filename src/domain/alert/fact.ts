@@ -100,8 +100,23 @@ export type Fact =
       /** How it stood at the deadline. */
       readonly how:
         | { readonly what: 'failed'; readonly atUs: number; readonly message: string }
-        | { readonly what: 'ended' | 'inactive'; readonly status: string; readonly atUs: number }
-        | { readonly what: 'in_air'; readonly atUs: number; readonly usualMs: number | null }
+        | { readonly what: 'ended'; readonly status: string; readonly atUs: number }
+        | {
+            readonly what: 'inactive';
+            readonly status: string;
+            readonly atUs: number;
+            /** Empty if its log does not say who switched it off. */
+            readonly by: string;
+            /** It was first seen so at that instant, and may have been so long before. */
+            readonly isOlder: boolean;
+          }
+        | {
+            readonly what: 'in_air';
+            readonly atUs: number;
+            readonly usualMs: number | null;
+            /** It is still in the air when that is judged. */
+            readonly isStill: boolean;
+          }
         /** When it usually starts for such a deadline; null if that is not known. */
         | { readonly what: 'not_started'; readonly usuallyAtUs: number | null };
       /** When its Flights were last read. */

@@ -25,6 +25,7 @@ import { birdOf, type FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
 import { lasting } from '../alert/parameter.ts';
+import type { SwitchedOff } from './judge.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
@@ -63,6 +64,20 @@ export function isByService(event: Event): boolean {
 
 function initiatorOf({ attributes }: Event): string {
   return plainText(String(attributes.initiator ?? ''), MAX_INITIATOR_LENGTH).trim();
+}
+
+/** The types of the Bird's log that switch it on and off. */
+export const SWITCHES: readonly string[] = [
+  'bird_log.Suspended',
+  'bird_log.Deactivated',
+  'bird_log.Activated',
+];
+
+/** What the newest of these events says; undefined if that it is on. */
+export function switchedOffBy(event: Event | undefined): SwitchedOff | undefined {
+  if (!event || event.type === 'bird_log.Activated') return undefined;
+  const status = event.type === 'bird_log.Deactivated' ? 'deactivated' : 'suspended';
+  return { status, atUs: event.occurredAtUs, by: initiatorOf(event) };
 }
 
 export const birdDeactivated = defineKind({

@@ -5,6 +5,7 @@
  * deadline is met.
  */
 import { durationWords } from '../../text/duration-words.ts';
+import { dayAndMonth } from '../../text/instant-words.ts';
 import { nearest } from '../../text/nearest.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
@@ -166,8 +167,8 @@ export const flightOverdue = defineKind({
         labels,
         annotations: annotate(
           { rule, labels },
-          `${birdName(place)} has not landed by ${timeIn(deadlineUs, fact.zone)} ${whereabouts(place)}`,
-          `Not landed by ${timeIn(deadlineUs, fact.zone)} (${placeOfZone(fact.zone)}). ${stateOf(fact)}`,
+          `${birdName(place)} has not landed by ${whenSaid(fact)(deadlineUs)} ${whereabouts(place)}`,
+          stateOf(fact),
         ),
         events: [],
         memory,
@@ -193,7 +194,7 @@ export const flightOverdue = defineKind({
 });
 
 async function howMissed(
-  { status, statusSinceUs }: BirdToJudge,
+  { status, statusSinceUs, hasFirstStatus }: BirdToJudge,
   rule: OverdueRule,
   { atUs, fromUs }: Due,
   history: History,
@@ -202,13 +203,19 @@ async function howMissed(
   const flights = await history.flightsSince(before[0]?.fromUs ?? fromUs);
   const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= atUs);
   if (last && (last.endedAtUs === undefined || last.endedAtUs > atUs)) {
-    return { what: 'in_air', atUs: last.startedAtUs, usualMs: middle(await history.durations(), 1000) };
+    const usualMs = middle(await history.durations(), 1000);
+    return { what: 'in_air', atUs: last.startedAtUs, usualMs, isStill: last.endedAtUs === undefined };
   }
   if (last?.status === 'failed') {
     return { what: 'failed', atUs: last.endedAtUs!, message: await history.messageOf(last.flightId) };
   }
   if (last) return { what: 'ended', status: last.status, atUs: last.endedAtUs! };
-  if (status !== 'active') return { what: 'inactive', status, atUs: statusSinceUs };
+  if (status !== 'active') {
+    const off = await history.switchedOff();
+    const seen = { status, atUs: statusSinceUs, by: '', isOlder: hasFirstStatus && off === undefined };
+    const inactive = { ...seen, ...off };
+    if (inactive.atUs <= atUs) return { what: 'inactive', ...inactive };
+  }
   // How long before such a deadline the first Flight that counts started.
   const leads = before.flatMap((one) => {
     const first = flights.find(({ startedAtUs }) => startedAtUs >= one.fromUs && startedAtUs <= one.atUs);
@@ -226,24 +233,30 @@ function middle(values: readonly number[], unit: number): number | null {
 
 /** How it stood at the deadline, and why that is told late. */
 function stateOf(fact: FactOf<'deadline_missed'>): string {
-  const { place, deadlineUs, readAtUs, zone } = fact;
-  if (readAtUs - deadlineUs < TOLD_LATE_US) return sentenceOf(fact);
-  const reason = `${regionName(place.region)} could not be read before`;
-  return `${sentenceOf(fact)} (Judged at ${timeIn(readAtUs, zone)}, ${reason}.)`;
+  const { place, deadlineUs, readAtUs } = fact;
+  const when = whenSaid(fact);
+  const missed = `Not landed by ${when(deadlineUs)} (${placeOfZone(fact.zone)}). ${sentenceOf(fact, when)}`;
+  if (readAtUs - deadlineUs < TOLD_LATE_US) return missed;
+  return `${missed} (Judged at ${when(readAtUs)}, ${regionName(place.region)} could not be read before.)`;
 }
 
-function sentenceOf({ how, zone }: FactOf<'deadline_missed'>): string {
+function sentenceOf({ how }: FactOf<'deadline_missed'>, when: (us: number) => string): string {
+  const at = (us: number) =>
+    when(us)
+      .replace(/^\d\d:/, 'at $&')
+      .replace(/^\d+ /, 'on $&');
   switch (how.what) {
     case 'failed':
-      return `It failed at ${timeIn(how.atUs, zone)}${how.message === '' ? '.' : `: ${how.message}`}`;
+      return `It failed ${at(how.atUs)}${how.message === '' ? '.' : `: ${how.message}`}`;
     case 'ended':
-      return `It was ${how.status} at ${timeIn(how.atUs, zone)}.`;
+      return `It was ${how.status} ${at(how.atUs)}.`;
     case 'in_air':
-      return `It was in the air since ${timeIn(how.atUs, zone)}${how.usualMs === null ? '' : `; it usually takes ${durationWords(how.usualMs, 'rounded')}`}.`;
+      return `It ${how.isStill ? 'is' : 'was'} in the air since ${when(how.atUs)}${how.usualMs === null ? '' : `; it usually takes ${durationWords(how.usualMs, 'rounded')}`}.`;
     case 'inactive':
-      return `It is ${how.status} since ${timeIn(how.atUs, zone)}.`;
+      if (how.isOlder) return `It was ${how.status}, at least since ${when(how.atUs)}.`;
+      return `It was ${how.status} ${at(how.atUs)}${how.by === '' ? '' : `, by ${how.by}`}.`;
     case 'not_started':
-      return `It had not started${how.usuallyAtUs === null ? '' : `; it usually starts at ${timeIn(how.usuallyAtUs, zone)}`}.`;
+      return `It did not start${how.usuallyAtUs === null ? '' : `; it usually starts ${at(how.usuallyAtUs)}`}.`;
   }
 }
 
@@ -251,10 +264,20 @@ function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
   return memory as Memory | null;
 }
 
-/** The time of the day, such as `07:00`. */
-function timeIn(us: number, zone: string): string {
-  const { hour, minute } = wallClock(zone)(us / 1000);
-  return [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
+/** Writes instants in the rule's zone, as seen on the day of the reading: `07:00`, `yesterday, 16:02`, `25 Nov, 16:02`. */
+function whenSaid({ zone, readAtUs }: Pick<FactOf<'deadline_missed'>, 'zone' | 'readAtUs'>) {
+  const clock = wallClock(zone);
+  const dayOf = (us: number) => {
+    const { year, month, day } = clock(us / 1000);
+    return Date.UTC(year, month - 1, day);
+  };
+  return (us: number): string => {
+    const { hour, minute } = clock(us / 1000);
+    const time = [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
+    const days = (dayOf(readAtUs) - dayOf(us)) / 86_400_000;
+    if (days === 0) return time;
+    return days === 1 ? `yesterday, ${time}` : `${dayAndMonth(dayOf(us) * 1000)}, ${time}`;
+  };
 }
 
 /** `Amsterdam` of `Europe/Amsterdam`. */

@@ -46,6 +46,14 @@ export interface Deadline {
   readonly landed?: { readonly flightId: string; readonly atUs: number };
 }
 
+export interface SwitchedOff {
+  /** `suspended` or `deactivated`. */
+  readonly status: string;
+  readonly atUs: number;
+  /** A person's mail address; empty if nobody is named. */
+  readonly by: string;
+}
+
 /** The past of a Bird. What is a function is read only if a kind asks for it, and once for all who do. */
 export interface History {
   /**
@@ -59,6 +67,8 @@ export interface History {
   flightsSince(us: number): Promise<readonly PastFlight[]>;
   /** Why a Flight failed, in the service's words; empty if that is not known. */
   messageOf(flightId: string): Promise<string>;
+  /** Who or what switched the Bird off last, as its log says; undefined if it does not, or says that it is on again. */
+  switchedOff(): Promise<SwitchedOff | undefined>;
   /** Whether one of these time intervals contains the instant. */
   isWithin(intervals: readonly string[], us: number): boolean;
   /** How long its last Flights took, microseconds. */

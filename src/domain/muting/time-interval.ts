@@ -53,6 +53,11 @@ export function createTimeInterval(spec: TimeIntervalSpec): TimeInterval {
   };
 }
 
+/** Tells whether any of some intervals contains an instant; an unknown name contains nothing. */
+export function isWithinAny(intervals: TimeIntervals): (names: readonly string[], atUs: number) => boolean {
+  return (names, atUs) => names.some((name) => intervals.get(name)?.some((one) => one.contains(atUs)));
+}
+
 /**
  * The names of the intervals that mute a route at an instant: those of its `mute_time_intervals` that contain it, and
  * all of its `active_time_intervals` if none of them contains it. An unknown name contains nothing.
@@ -63,7 +68,8 @@ export function mutingIntervals(
   atUs: number,
 ): string[] {
   const { muteTimeIntervals = [], activeTimeIntervals = [] } = route;
-  const holds = (name: string) => intervals.get(name)?.some((one) => one.contains(atUs)) ?? false;
+  const isWithin = isWithinAny(intervals);
+  const holds = (name: string) => isWithin([name], atUs);
   const muting = muteTimeIntervals.filter(holds);
   return activeTimeIntervals.length === 0 || activeTimeIntervals.some(holds)
     ? muting
