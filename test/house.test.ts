@@ -135,14 +135,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   'domain/alert': ['domain/matchers'],
   'domain/matchers': ['domain/alert'],
-  'domain/kinds': ['domain/alert'],
+  'domain/kinds': ['domain/alert', 'domain/statistics'],
   'domain/context': ['domain/alert', 'domain/kinds'],
   'domain/evaluate': ['domain/alert', 'domain/kinds', 'domain/matchers'],
   'domain/routing': ['domain/alert', 'domain/matchers'],
   'domain/muting': ['domain/alert', 'domain/kinds', 'domain/matchers', 'domain/routing'],
-  'domain/grouping': ['domain/alert', 'domain/digest', 'domain/muting', 'domain/routing'],
+  'domain/grouping': ['domain/alert', 'domain/digest', 'domain/kinds', 'domain/muting', 'domain/routing'],
   'domain/statistics': ['domain/alert'],
-  'domain/digest': ['domain/alert', 'domain/kinds'],
+  'domain/digest': ['domain/alert', 'domain/kinds', 'domain/statistics'],
 };
 
 /**

@@ -158,8 +158,7 @@ function createHistories(tx: Transaction, { flightsReadUs, timeIntervals, lookba
       return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
     },
     flightsSince: async (us) => (stream === undefined ? [] : tx.flights.since(stream, us)),
-    messageOf: async (flightId) =>
-      (await tx.events.find(`${place.region}/flight/${flightId}/failed`))?.message ?? '',
+    endOf: ({ flightId, status }) => tx.events.find(`${place.region}/flight/${flightId}/${status}`),
     switchedOff: async () => switchedOffBy(await tx.birds.lastOfTypes(place.region, place.birdId, SWITCHES)),
     isWithin: isWithinAny(timeIntervals),
     durations: async () =>

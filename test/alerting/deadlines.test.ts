@@ -97,6 +97,7 @@ function begin(given: OverdueRule | readonly OverdueRule[] = NOON_THIRTY, holida
 }
 
 const alerts = () => store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+const over = () => store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
 const said = async () => (await alerts()).map(({ annotations }) => annotations.description);
 
 test('a success in time meets it, and one of an earlier Flight does not', async () => {
@@ -253,8 +254,8 @@ test('ends when a Flight that counts succeeds, and says how late', async () => {
   const landed = flight('succeeded', { started: 12, at: 54 });
   await store.transaction((tx) => applyFacts(tx, [landed], [NOON_THIRTY], clock.nowUs()));
   expect(await alerts()).toEqual([]);
-  const [ended] = await store.transaction((tx) => tx.alerts.list({ state: 'resolved', limit: 10 }));
-  expect(ended!.annotations).toMatchObject({ resolved_by: 'it landed 24 min late' });
+  const [ended] = await over();
+  expect(ended!.annotations).toMatchObject({ resolved_by: 'landed at 12:54, 24 min late' });
 });
 
 test('waits for a reading while the region cannot be read', async () => {
@@ -304,4 +305,103 @@ test('each rule that fits judges its own deadlines', async () => {
   expect(outcomes.toSorted()).toEqual(['late', 'met']);
   await pass(60);
   expect((await alerts()).map(({ labels }) => labels.rule)).toEqual(['half', 'sooner']);
+});
+
+const WARNED = { ...NOON_THIRTY, landedBy: '30 12 * * *', warnBeforeMs: 20 * MINUTE_MS };
+/** Four days on which it started at 12:00 and took 10 minutes. */
+const USUAL = [1, 2, 3, 4].map((days) => ({
+  startedAtUs: at(-days * 1440),
+  endedAtUs: at(10 - days * 1440),
+  status: 'succeeded',
+}));
+
+test.each([
+  ['has landed', [{ startedAtUs: at(1), endedAtUs: at(9), status: 'succeeded' }], undefined],
+  [
+    'has landed, and failed since',
+    [
+      { startedAtUs: at(1), endedAtUs: at(4), status: 'succeeded' },
+      { startedAtUs: at(5), endedAtUs: at(9), status: 'failed' },
+    ],
+    undefined,
+  ],
+  ['would land at its usual pace', [{ startedAtUs: at(3) }], undefined],
+  [
+    'flies for longer than ever',
+    [{ startedAtUs: at(-1) }],
+    'It is in the air since 11:59; it usually takes 10 min.',
+  ],
+  ['should have started', [], 'It did not start; it usually starts at 12:00.'],
+  [
+    'was cancelled',
+    [{ startedAtUs: at(3), endedAtUs: at(8), status: 'cancelled' }],
+    'It was cancelled at 12:08.',
+  ],
+] as [string, Partial<FlightRecord>[], string | undefined][])(
+  '`warn_before`: a Bird that %s',
+  async (_what, flights, warning) => {
+    await store.transaction((tx) => tx.inventory.regionSince('eu', at(-9 * 1440)));
+    await world([...USUAL, ...flights]);
+    const { pass } = begin(WARNED);
+    await pass(9.9);
+    expect(await alerts()).toEqual([]);
+    await pass(0.3);
+    expect(await said()).toEqual(warning ? [`Not landed yet, due by 12:30 (UTC). ${warning}`] : []);
+    if (!warning) return;
+    expect((await alerts())[0]).toMatchObject({
+      labels: { severity: 'warning' },
+      annotations: {
+        summary: 'Translate blog may not land by 12:30 in Marketing (EU)',
+        due_by: '12:30 (UTC)',
+      },
+    });
+    // Another process says nothing more, until the deadline.
+    await begin(WARNED).pass(10);
+    expect((await alerts()).map(({ labels }) => labels.severity)).toEqual(['warning']);
+    await pass(10.2);
+    expect((await alerts()).map(({ labels }) => labels.severity)).toEqual(['critical']);
+    expect((await over()).map(({ ending }) => ending)).toEqual(['superseded']);
+  },
+);
+
+test('a warning ends when a Flight lands in time, and nothing is said of it later', async () => {
+  await world([{ startedAtUs: at(-1) }]);
+  const { pass, outcomes } = begin(WARNED);
+  await pass(15);
+  expect(await alerts()).toHaveLength(1);
+  const landed = flight('succeeded', { started: -1, at: 14 });
+  await store.transaction((tx) => applyFacts(tx, [landed], [WARNED], clock.nowUs()));
+  expect((await over())[0]!.annotations).toMatchObject({ resolved_by: 'landed at 12:14, in time' });
+  await world([{ startedAtUs: at(-1), endedAtUs: at(14), status: 'succeeded' }]);
+  await pass(30);
+  expect([...outcomes, ...(await alerts())]).toEqual(['met']);
+});
+
+test('`tell_late` tells of one that had landed by the first look, as over', async () => {
+  await world([{ startedAtUs: at(12), endedAtUs: at(30.1), status: 'succeeded' }]);
+  const { event } = flight('succeeded', { started: 12, at: 30.1 });
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', '148890');
+    await tx.events.insert(stream, [{ ...event, key: 'eu/flight/f0/succeeded' }]);
+  });
+  await begin({ ...NOON_THIRTY, tellLate: true }).pass(40);
+  expect(await alerts()).toEqual([]);
+  const [told] = await over();
+  expect(told).toMatchObject({
+    startsAtUs: at(30),
+    endsAtUs: at(30.1),
+    eventsTotal: 1,
+    annotations: {
+      summary: 'Translate blog landed after 12:30 in Marketing (EU)',
+      resolved_by: 'landed at 12:30, 6 s late',
+    },
+  });
+});
+
+test('a further miss says how it stood at that deadline', async () => {
+  await world([]);
+  const { pass } = begin();
+  await pass(200);
+  expect(await said()).toEqual(['Not landed by 14:30 (UTC). It did not start.']);
+  expect((await alerts())[0]!.startsAtUs).toBe(at(30));
 });

@@ -146,7 +146,8 @@ rules:
   - { kind: FlightOverdue, landed_by: "* * * * *" }
   - { kind: FlightOverdue, landed_by: 0 7 * * *, within: 8d, except: [holliday] }
   - { kind: FlightOverdue, landed_by: [7], timezone: 7 }
-  - { kind: FlightOverdue, landed_by: "*/5 * * * *", except: [holidays], within: 7d }`,
+  - { kind: FlightOverdue, landed_by: "*/5 * * * *", except: [holidays], within: 7d }
+  - { kind: FlightOverdue, landed_by: 0 7 * * *, severity: warning, warn_before: 30m, tell_late: maybe }`,
       [
         '4:5: rules[0].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
         '5:5: rules[1].landed_by: is missing: a cron expression whose matches are deadlines, such as "0 7 * * 1-5"',
@@ -157,6 +158,8 @@ rules:
         '9:71: rules[5].except[0]: no time interval has the name "holliday"; did you mean holidays?',
         '10:39: rules[6].landed_by: must be text: put it in quotes',
         '10:54: rules[6].timezone: must be text: put it in quotes',
+        '12:69: rules[8].warn_before: needs severity critical: it makes a warning, which becomes critical at the deadline',
+        '12:98: rules[8].tell_late: must be true or false',
       ],
     ],
   ]);

@@ -210,6 +210,7 @@ export function regionHealth(
 export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_missed'>> = {}): Fact {
   return {
     fact: 'deadline_missed',
+    outcome: 'missed',
     place: MARKETING,
     deadlineUs: minute(at),
     fromUs: minute(at - 60),

@@ -90,7 +90,8 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     over: `${alertname}: resolved`,
   };
   if (alert.status === 'firing') {
-    const now = goesOn ? words.still : words.firing;
+    const isAhead = words.ahead !== undefined && alert.annotations.due_by !== undefined;
+    const now = isAhead ? words.ahead : goesOn ? words.still : words.firing;
     return alert.annotations.flapping === undefined ? now : `${now}, on and off`;
   }
   switch (alert.ending) {

@@ -94,6 +94,7 @@ const OWN_ANNOTATIONS = new Set([
   'flapping',
   'switched_off',
   ...CONTEXT_ANNOTATIONS,
+  'due_by',
   ...ADDRESSES,
 ]);
 const OWN_LABELS = new Set([
@@ -229,12 +230,15 @@ function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[
     switched_off: off = '',
   } = alert.annotations;
   const isOurs = hasOwnDescription(alert.labels);
+  const isWhole = kindOf(alert.labels.alertname ?? '')?.words.hasWholeDescription === true;
   if (alert.status === 'resolved') {
     return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
   }
   const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
   return [
-    ...(saysMore(summary, alert) && !own.some((line) => line.startsWith(summary)) ? [sentence(summary)] : []),
+    ...(!isWhole && saysMore(summary, alert) && !own.some((line) => line.startsWith(summary))
+      ? [sentence(summary)]
+      : []),
     ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
     ...contextOf(alert).map(sentence),
     ...own.map(sentence),

@@ -95,6 +95,8 @@ function parameterShape(parameter: Parameter): z.ZodType {
       return orPreset(z.number().gt(0, WHAT_A_PART_IS).max(1, WHAT_A_PART_IS), parameter.default);
     case 'choice':
       return z.enum(parameter.of).prefault(parameter.default);
+    case 'flag':
+      return z.boolean().prefault(parameter.default);
     case 'text':
       return orPreset(words, parameter.default);
     case 'time intervals':

@@ -88,16 +88,18 @@ export type Fact =
       readonly readAtUs: number;
     }
   | {
-      /** No Flight of a Bird had succeeded by a deadline, nor has since. */
+      /** No Flight of a Bird had succeeded by a deadline, or probably none will. */
       readonly fact: 'deadline_missed';
+      /** `near`: it is ahead. `late`: a Flight has landed by the time at which it is judged. */
+      readonly outcome: 'near' | 'missed' | 'late';
       readonly place: Place;
       readonly deadlineUs: number;
       /** A Flight that started before does not count. */
       readonly fromUs: number;
-      /** How many deadlines in a row, this one included, were missed since the last judgement. */
+      /** How many deadlines in a row, this one included, were missed since the last judgement; 0 if none was. */
       readonly missed: number;
       readonly zone: string;
-      /** How it stood at the deadline. */
+      /** How it stood at the deadline, or now. */
       readonly how:
         | { readonly what: 'failed'; readonly atUs: number; readonly message: string }
         | { readonly what: 'ended'; readonly status: string; readonly atUs: number }
@@ -118,7 +120,8 @@ export type Fact =
             readonly isStill: boolean;
           }
         /** When it usually starts for such a deadline; null if that is not known. */
-        | { readonly what: 'not_started'; readonly usuallyAtUs: number | null };
+        | { readonly what: 'not_started'; readonly usuallyAtUs: number | null }
+        | { readonly what: 'landed'; readonly atUs: number; readonly event: Event };
       /** When its Flights were last read. */
       readonly readAtUs: number;
     }

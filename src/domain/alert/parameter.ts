@@ -21,6 +21,7 @@ export type Parameter = {
   /** A number above 0 and at most 1. */
   | { readonly type: 'part'; readonly default?: number }
   | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
+  | { readonly type: 'flag'; readonly default: boolean }
   | { readonly type: 'text'; readonly default?: string }
   /** Names of `time_intervals`. */
   | { readonly type: 'time intervals'; readonly default: readonly string[] }
@@ -33,8 +34,10 @@ type ValueOf<P> = P extends { readonly type: 'choice'; readonly of: readonly (in
   ? Choice
   : P extends { readonly type: 'duration or never' }
     ? number | null
-    : P extends { readonly type: 'time intervals' }
-      ? readonly string[]
+    : P extends { readonly type: 'time intervals' | 'flag'; readonly default: infer Value }
+      ? Value extends boolean
+        ? boolean
+        : readonly string[]
       : P extends { readonly type: 'text' }
         ? P extends { readonly default: string }
           ? string

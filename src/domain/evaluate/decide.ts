@@ -120,14 +120,15 @@ function raiseFor(
   scope: string,
   { book, rules, nowUs }: Judging,
 ): string {
-  const topic = kind.narrow?.(found, fact, rule) ?? found;
+  const narrowed = kind.narrow?.(found, fact, rule);
+  const topic = narrowed ?? found;
   const { subject } = topic;
   const related = book.inScope(scope, kind).filter((alert) => alert.subject === subject);
   const firstRule = firstRuleOf(kind, rule, related, rules);
   const base = boundedKey([kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/'));
   const hasLevels = kind.severities.length > 1;
   const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
-  const own = rule.severity ?? topic.severity ?? kind.severities[0]!;
+  const own = narrowed?.severity ?? rule.severity ?? topic.severity ?? kind.severities[0]!;
   const isCritical = levels.some((alert) => alert.id === `${base}/critical`);
   const severity = isCritical ? 'critical' : own;
   const id = hasLevels ? `${base}/${severity}` : base;

@@ -2,6 +2,7 @@
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import type { Route } from '../routing/route.ts';
 import {
   type AlertInGroup,
@@ -173,7 +174,9 @@ export function notificationOf(
     groupLabels: group.labels,
     ...(flushed.routeLabels && { routeLabels: flushed.routeLabels }),
     status: firingTotal > 0 ? 'firing' : 'resolved',
-    alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
+    alerts: flushed.listed.map((one) =>
+      notifiedAlert(one, events.get(one.alert.id) ?? [], group.notifiedAtUs),
+    ),
     truncatedAlerts: flushed.truncatedAlerts,
     firingTotal,
     newTotal: flushed.newTotal,
@@ -230,14 +233,23 @@ function gone(alert: Alert, group: Group, nowUs: number): Alert {
   return { ...continuedElsewhere(alert, nowUs), labels: { ...alert.labels, ...group.labels } };
 }
 
-function notifiedAlert({ alert, status, isNew, newEvents }: Listed, events: readonly Event[]): NotifiedAlert {
+function notifiedAlert(
+  { alert, status, isNew, newEvents }: Listed,
+  events: readonly Event[],
+  nowUs: number,
+): NotifiedAlert {
   const listed = newEvents === 0 ? [] : events;
+  const still = status === 'firing' && !isNew ? kindOf(alert.alertname)?.still?.(alert, nowUs) : undefined;
+  const { description = '' } = alert.annotations;
   return {
     id: alert.id,
     status,
     ...(isNew && { isNew }),
     labels: alert.labels,
-    annotations: alert.annotations,
+    annotations:
+      still === undefined
+        ? alert.annotations
+        : { ...alert.annotations, description: `${still}\n${description}`.trimEnd() },
     startsAtUs: alert.startsAtUs,
     endsAtUs: status === 'firing' ? 0 : alert.endsAtUs,
     ...(status === 'resolved' && alert.ending && { ending: alert.ending }),

@@ -10,14 +10,14 @@ import { nearest } from '../../text/nearest.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import { wallClock } from '../../time/zone-format.ts';
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import { type Due, outcomesOf, scheduleOf } from './deadlines.ts';
+import { type Due, outcomesOf, scheduleOf } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
-import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -39,7 +39,7 @@ interface Memory {
   readonly deadlineUs: number;
   /** A Flight that started before does not count. */
   readonly fromUs: number;
-  /** Deadlines missed in a row. */
+  /** Deadlines missed in a row; 0 while the deadline is ahead. */
   readonly missed: number;
 }
 
@@ -70,9 +70,25 @@ const PARAMETERS = {
     default: [],
     description: 'Names of `time_intervals`: a deadline inside one of them is none.',
   },
+  warnBeforeMs: {
+    key: 'warn_before',
+    type: 'duration',
+    leastMs: 60_000,
+    mostMs: 86_400_000,
+    description:
+      'A warning so long before a deadline, unless a Flight has landed, or would by then as fast and as late as usual.',
+  },
+  tellLate: {
+    key: 'tell_late',
+    type: 'flag',
+    default: false,
+    description:
+      'Whether to tell of a Flight too that landed after the deadline, but before that was judged.',
+  },
 } as const satisfies Parameters;
 
 type OverdueRule = RuleOf<typeof PARAMETERS>;
+type Missed = FactOf<'deadline_missed'>;
 
 export const flightOverdue = defineKind({
   name: 'FlightOverdue',
@@ -83,7 +99,10 @@ export const flightOverdue = defineKind({
     firing: 'Overdue',
     still: 'Still overdue',
     over: 'Landed',
+    ahead: 'May be overdue soon',
+    superseded: 'Overdue now',
     hasOwnDescription: true,
+    hasWholeDescription: true,
   },
   parameters: PARAMETERS,
   mistakes(given) {
@@ -100,11 +119,16 @@ export const flightOverdue = defineKind({
       const message = meant === undefined ? zoneProblem : `${zoneProblem}; did you mean ${meant}?`;
       return [{ key: 'timezone', isOfKey: false, message }];
     }
+    const severity = given('severity') ?? 'critical';
+    if (given('warn_before') !== undefined && severity !== 'critical') {
+      const message = 'needs severity critical: it makes a warning, which becomes critical at the deadline';
+      return [{ key: 'warn_before', isOfKey: true, message }];
+    }
     const problem = cronProblem(cron, zone);
     const message = problem === undefined ? tooMany(cron, zone) : `is no cron expression: ${problem}`;
     return message === undefined ? [] : [{ key: 'landed_by', isOfKey: false, message }];
   },
-  severities: ['critical'],
+  severities: ['critical', 'warning'],
   labels: PLACE_LABELS,
   isResolvableByHand: () => false,
   remembers: { deadlineUs: 'number', fromUs: 'number', missed: 'number' },
@@ -119,29 +143,42 @@ export const flightOverdue = defineKind({
       const shownUs = Math.min(nowUs, history.readAtUs) - VISIBLE_AFTER_US;
       const judgedUs = Math.max(bird.deadlineUs, knownFromUs);
       const next = schedule.after(Math.max(judgedUs, shownUs));
-      const nextUs = next ? next.atUs + VISIBLE_AFTER_US : null;
       // Of those before the first judgement only the last matters.
       const most = bird.deadlineUs === 0 ? 1 : Number.POSITIVE_INFINITY;
       const due = schedule.between(judgedUs, shownUs, most).filter(({ fromUs }) => fromUs >= knownFromUs);
-      const last = due.at(-1);
-      if (last === undefined) return { nextUs };
-      const flights = await history.flightsSince(due[0]!.fromUs);
-      const deadlines = outcomesOf(due, flights);
-      const judged = { nextUs, deadlines };
-      if (deadlines.at(-1)!.outcome !== 'missed') return judged;
-      const missed = deadlines.length - 1 - deadlines.findLastIndex(({ outcome }) => outcome !== 'missed');
+      const deadlines = due[0] ? outcomesOf(due, await history.flightsSince(due[0].fromUs)) : [];
+      const last = deadlines.at(-1);
+      const factOf = (
+        outcome: Missed['outcome'],
+        { atUs, fromUs }: Due,
+        missed: number,
+        how: Missed['how'],
+      ) => {
+        const { readAtUs } = history;
+        const deadline = { deadlineUs: atUs, fromUs, zone: rule.timezone, missed, outcome, how };
+        return { fact: 'deadline_missed', place: bird.place, readAtUs, ...deadline } as const;
+      };
+      const shownNextUs = next ? next.atUs + VISIBLE_AFTER_US : null;
+      if (last?.outcome === 'missed') {
+        const missed = deadlines.length - 1 - deadlines.findLastIndex(({ outcome }) => outcome !== 'missed');
+        const how = await stateAt(last.atUs, bird, rule, last, history);
+        return { nextUs: shownNextUs, deadlines, fact: factOf('missed', last, missed, how) };
+      }
+      const landed = rule.tellLate ? last?.landed : undefined;
+      const event = landed && (await history.endOf({ flightId: landed.flightId, status: 'succeeded' }));
+      if (last && landed && event) {
+        const how = { what: 'landed', atUs: landed.atUs, event } as const;
+        return { nextUs: shownNextUs, deadlines, fact: factOf('late', last, 0, how) };
+      }
+      const warnUs = next && rule.warnBeforeMs && next.atUs - rule.warnBeforeMs * 1000;
+      if (!next || !warnUs || nowUs >= next.atUs) return { nextUs: shownNextUs, deadlines };
+      if (Math.min(nowUs, history.readAtUs) < warnUs) return { nextUs: warnUs, deadlines };
+      const how = await stateAt(nowUs, bird, rule, next, history);
+      const isToFear = await wouldMiss(how, next, nowUs, history);
       return {
-        ...judged,
-        fact: {
-          fact: 'deadline_missed',
-          place: bird.place,
-          deadlineUs: last.atUs,
-          fromUs: last.fromUs,
-          missed,
-          zone: rule.timezone,
-          how: await howMissed(bird, rule, last, history),
-          readAtUs: history.readAtUs,
-        },
+        nextUs: shownNextUs,
+        deadlines,
+        ...(isToFear && { fact: factOf('near', next, 0, how) }),
       };
     },
   },
@@ -150,35 +187,32 @@ export const flightOverdue = defineKind({
   observes: ['event', 'bird_vanished'],
   eventTypes: ['flight.succeeded'],
 
-  topic: ({ place }) => ({ subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) }),
+  topic: ({ place, outcome }) => ({
+    subject: `bird/${subjectPart(place.birdId)}`,
+    labels: placeLabels(place),
+    ...(outcome === 'near' && { severity: 'warning' }),
+  }),
 
-  raise(alert, fact, { rule, labels, nowUs }) {
-    const { place, deadlineUs, fromUs } = fact;
-    const before = memoryOf(alert);
-    if (before && before.deadlineUs >= deadlineUs) return undefined;
-    const isFurther = alert.state === 'firing' && before !== null;
-    const missed = isFurther ? before.missed + fact.missed : fact.missed;
-    const memory: Memory = { deadlineUs, fromUs, missed };
-    if (isFurther) return remember(alert, memory, null, nowUs);
-    return fire(
-      alert,
-      {
-        startsAtUs: deadlineUs,
-        labels,
-        annotations: annotate(
-          { rule, labels },
-          `${birdName(place)} has not landed by ${whenSaid(fact)(deadlineUs)} ${whereabouts(place)}`,
-          stateOf(fact),
-        ),
-        events: [],
-        memory,
-        dueAtUs: null,
-      },
-      nowUs,
-    );
+  // What is ahead is a warning, whatever severity the rule has for what has happened.
+  narrow: (topic) => topic,
+
+  raise(alert, fact, context) {
+    const { deadlineUs, fromUs, outcome, how } = fact;
+    const { labels, nowUs } = context;
+    const isFiring = alert.state === 'firing';
+    const before = isFiring ? memoryOf(alert) : null;
+    if (isFiring && (outcome !== 'missed' || (before && before.deadlineUs >= deadlineUs))) return undefined;
+    const memory: Memory = { deadlineUs, fromUs, missed: (before?.missed ?? 0) + fact.missed };
+    const annotations = annotationsOf(fact, context);
+    const startsAtUs = outcome === 'near' ? fact.readAtUs : deadlineUs;
+    const firing = { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null };
+    if (how.what !== 'landed') return fire(alert, firing, nowUs);
+    // It is over when it is told; the event is its news.
+    const { alert: fired, events } = fire(alert, { ...firing, events: [how.event] }, nowUs);
+    return { ...resolve(fired, how.atUs, landedWords(how.atUs, deadlineUs, fact.zone), nowUs), events };
   },
 
-  observe(alert, fact, { nowUs }) {
+  observe(alert, fact, { rule, nowUs }) {
     if (fact.fact === 'bird_vanished') return endVanished(alert, fact, nowUs);
     const memory = memoryOf(alert);
     const { birdId, occurredAtUs, attributes } = fact.event;
@@ -186,35 +220,44 @@ export const flightOverdue = defineKind({
     if (alert.subject !== `bird/${subjectPart(birdId)}`) return undefined;
     const startedUs = attributes.started_at_us;
     if ((typeof startedUs === 'number' ? startedUs : occurredAtUs) < memory.fromUs) return undefined;
-    const late = durationWords(Math.max(0, occurredAtUs - memory.deadlineUs) / 1000, 'two units');
-    return resolve(alert, occurredAtUs, `it landed ${late} late`, nowUs);
+    const words = landedWords(occurredAtUs, memory.deadlineUs, rule.timezone);
+    return resolve(alert, occurredAtUs, words, nowUs);
+  },
+
+  still(alert, nowUs) {
+    const { deadlineUs, missed } = memoryOf(alert) ?? { deadlineUs: alert.startsAtUs, missed: 1 };
+    if (missed === 0) return undefined;
+    const late = durationWords((nowUs - deadlineUs) / 1000, 'two units');
+    return `Still not landed, ${late} late${missed > 1 ? `; ${missed} deadlines missed in a row` : ''}.`;
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 });
 
-async function howMissed(
+/** How it stands at an instant, which is the deadline or before it. */
+async function stateAt(
+  instantUs: number,
   { status, statusSinceUs, hasFirstStatus }: BirdToJudge,
   rule: OverdueRule,
   { atUs, fromUs }: Due,
   history: History,
-): Promise<FactOf<'deadline_missed'>['how']> {
+): Promise<Missed['how']> {
   const before = scheduleOf(rule, history.isWithin).between(atUs - LEARNED_US, atUs - 1, ENOUGH_BEFORE);
-  const flights = await history.flightsSince(before[0]?.fromUs ?? fromUs);
-  const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= atUs);
-  if (last && (last.endedAtUs === undefined || last.endedAtUs > atUs)) {
+  const flights = await history.flightsSince(Math.min(before[0]?.fromUs ?? fromUs, fromUs));
+  const last = flights.findLast(({ startedAtUs }) => startedAtUs >= fromUs && startedAtUs <= instantUs);
+  if (last && (last.endedAtUs === undefined || last.endedAtUs > instantUs)) {
     const usualMs = middle(await history.durations(), 1000);
     return { what: 'in_air', atUs: last.startedAtUs, usualMs, isStill: last.endedAtUs === undefined };
   }
   if (last?.status === 'failed') {
-    return { what: 'failed', atUs: last.endedAtUs!, message: await history.messageOf(last.flightId) };
+    return { what: 'failed', atUs: last.endedAtUs!, message: (await history.endOf(last))?.message ?? '' };
   }
   if (last) return { what: 'ended', status: last.status, atUs: last.endedAtUs! };
   if (status !== 'active') {
     const off = await history.switchedOff();
     const seen = { status, atUs: statusSinceUs, by: '', isOlder: hasFirstStatus && off === undefined };
     const inactive = { ...seen, ...off };
-    if (inactive.atUs <= atUs) return { what: 'inactive', ...inactive };
+    if (inactive.atUs <= instantUs) return { what: 'inactive', ...inactive };
   }
   // How long before such a deadline the first Flight that counts started.
   const leads = before.flatMap((one) => {
@@ -225,22 +268,50 @@ async function howMissed(
   return { what: 'not_started', usuallyAtUs: leadUs === null ? null : atUs - leadUs };
 }
 
+/** Whether what stands so before a deadline would miss it as fast and as late as usual. */
+async function wouldMiss(how: Missed['how'], due: Due, nowUs: number, history: History): Promise<boolean> {
+  const [now] = outcomesOf([due], await history.flightsSince(due.fromUs));
+  if (now!.outcome !== 'missed') return false;
+  if (how.what !== 'in_air' && how.what !== 'not_started') return true;
+  const durations = await history.durations();
+  const usualUs = middle(durations, 1);
+  const startUs = how.what === 'in_air' ? how.atUs : how.usuallyAtUs;
+  // One that should have started, or has flown for longer than any before, does not go as usual.
+  if (startUs === null || usualUs === null || (how.what === 'not_started' && startUs < nowUs)) return true;
+  const longestUs = durations.reduce((longest, us) => Math.max(longest, us), 0);
+  return nowUs - startUs > longestUs || startUs + usualUs > due.atUs;
+}
+
 /** The median in another unit; null of too few. */
 function middle(values: readonly number[], unit: number): number | null {
   if (values.length < ENOUGH) return null;
   return values.toSorted((a, b) => a - b)[values.length >> 1]! / unit;
 }
 
-/** How it stood at the deadline, and why that is told late. */
-function stateOf(fact: FactOf<'deadline_missed'>): string {
-  const { place, deadlineUs, readAtUs } = fact;
-  const when = whenSaid(fact);
-  const missed = `Not landed by ${when(deadlineUs)} (${placeOfZone(fact.zone)}). ${sentenceOf(fact, when)}`;
-  if (readAtUs - deadlineUs < TOLD_LATE_US) return missed;
-  return `${missed} (Judged at ${when(readAtUs)}, ${regionName(place.region)} could not be read before.)`;
+function annotationsOf(fact: Missed, context: Context): Labels {
+  const { place, deadlineUs, readAtUs, outcome, zone, how } = fact;
+  const when = whenSaid(zone, readAtUs);
+  const deadline = `${when(deadlineUs)} (${placeOfZone(zone)})`;
+  const about = (what: string) => `${birdName(place)} ${what} ${when(deadlineUs)} ${whereabouts(place)}`;
+  if (outcome === 'late') return annotate(context, about('landed after'), '');
+  const state = sentenceOf(how, when);
+  if (outcome === 'near') {
+    const said = annotate(context, about('may not land by'), `Not landed yet, due by ${deadline}. ${state}`);
+    return { due_by: deadline, ...said };
+  }
+  const missed = `Not landed by ${deadline}. ${state}`;
+  const judged = ` (Judged at ${when(readAtUs)}, ${regionName(place.region)} could not be read before.)`;
+  const isToldLate = readAtUs - deadlineUs >= TOLD_LATE_US;
+  return annotate(context, about('has not landed by'), isToldLate ? missed + judged : missed);
 }
 
-function sentenceOf({ how }: FactOf<'deadline_missed'>, when: (us: number) => string): string {
+/** `landed at 07:24, 24 min late` */
+function landedWords(atUs: number, deadlineUs: number, zone: string): string {
+  const late = durationWords((atUs - deadlineUs) / 1000, 'two units');
+  return `landed at ${whenSaid(zone, atUs)(atUs)}, ${atUs > deadlineUs ? `${late} late` : 'in time'}`;
+}
+
+function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
   const at = (us: number) =>
     when(us)
       .replace(/^\d\d:/, 'at $&')
@@ -257,6 +328,8 @@ function sentenceOf({ how }: FactOf<'deadline_missed'>, when: (us: number) => st
       return `It was ${how.status} ${at(how.atUs)}${how.by === '' ? '' : `, by ${how.by}`}.`;
     case 'not_started':
       return `It did not start${how.usuallyAtUs === null ? '' : `; it usually starts ${at(how.usuallyAtUs)}`}.`;
+    case 'landed':
+      return `It landed ${at(how.atUs)}.`;
   }
 }
 
@@ -264,8 +337,8 @@ function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
   return memory as Memory | null;
 }
 
-/** Writes instants in the rule's zone, as seen on the day of the reading: `07:00`, `yesterday, 16:02`, `25 Nov, 16:02`. */
-function whenSaid({ zone, readAtUs }: Pick<FactOf<'deadline_missed'>, 'zone' | 'readAtUs'>) {
+/** Writes instants in a zone, as seen on the day of `nowUs`: `07:00`, `yesterday, 16:02`, `25 Nov, 16:02`. */
+function whenSaid(zone: string, nowUs: number) {
   const clock = wallClock(zone);
   const dayOf = (us: number) => {
     const { year, month, day } = clock(us / 1000);
@@ -274,7 +347,7 @@ function whenSaid({ zone, readAtUs }: Pick<FactOf<'deadline_missed'>, 'zone' | '
   return (us: number): string => {
     const { hour, minute } = clock(us / 1000);
     const time = [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
-    const days = (dayOf(readAtUs) - dayOf(us)) / 86_400_000;
+    const days = (dayOf(nowUs) - dayOf(us)) / 86_400_000;
     if (days === 0) return time;
     return days === 1 ? `yesterday, ${time}` : `${dayAndMonth(dayOf(us) * 1000)}, ${time}`;
   };

@@ -1,6 +1,8 @@
 /** What time alone makes wrong: a kind may judge open Flights, or Birds, whatever their status. */
+import type { Event } from '../alert/event.ts';
 import type { Fact, Place } from '../alert/fact.ts';
 import type { Rule } from '../alert/rule.ts';
+import type { Deadline } from '../statistics/deadlines.ts';
 
 /** An open Flight. */
 export interface FlightToJudge {
@@ -35,17 +37,6 @@ export interface PastFlight {
   readonly endedAtUs?: number;
 }
 
-/** An instant by which a Flight must have landed. */
-export interface Deadline {
-  readonly atUs: number;
-  /** A Flight that started before does not count. */
-  readonly fromUs: number;
-  /** `late`: a Flight that counts has landed since, and before the next deadline. */
-  readonly outcome: 'met' | 'late' | 'missed';
-  /** The first Flight that landed; only of one that is late. */
-  readonly landed?: { readonly flightId: string; readonly atUs: number };
-}
-
 export interface SwitchedOff {
   /** `suspended` or `deactivated`. */
   readonly status: string;
@@ -65,8 +56,8 @@ export interface History {
   knownFromUs(): Promise<number | undefined>;
   /** Those that started at this instant or later, in order of their starts. */
   flightsSince(us: number): Promise<readonly PastFlight[]>;
-  /** Why a Flight failed, in the service's words; empty if that is not known. */
-  messageOf(flightId: string): Promise<string>;
+  /** The event of how a Flight ended, which says why it failed; undefined if it is not kept. */
+  endOf(flight: Pick<PastFlight, 'flightId' | 'status'>): Promise<Event | undefined>;
   /** Who or what switched the Bird off last, as its log says; undefined if it does not, or says that it is on again. */
   switchedOff(): Promise<SwitchedOff | undefined>;
   /** Whether one of these time intervals contains the instant. */

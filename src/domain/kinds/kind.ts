@@ -82,12 +82,14 @@ export interface Kind<
   readonly eventTypes?: readonly string[];
   /** What a fact may raise an alert about; undefined if it raises none of this kind. */
   topic(fact: FactOf<Raising>): Topic<Severity> | undefined;
-  /** Narrows the topic if the rule asks for it. */
+  /** Narrows the topic if the rule asks for it; a severity that this gives goes before the rule's. */
   narrow?(topic: Topic<Severity>, fact: FactOf<Raising>, rule: RuleOf<P>): Topic<Severity>;
   /** What a fact with a topic does to the alert about it; undefined for nothing. */
   raise(alert: Alert, fact: FactOf<Raising>, context: Context<RuleOf<P>>): Change | undefined;
   /** What a fact does to the other alerts of this kind in its scope. */
   observe?(alert: Alert, fact: FactOf<Seen>, context: Context<RuleOf<P>>): Change | undefined;
+  /** What later messages of a firing alert say first; undefined for nothing. */
+  still?(alert: Alert, nowUs: number): string | undefined;
   /** What happens when the alert's `dueAtUs` has come. The change must move or clear it. */
   tick(alert: Alert, context: Context<RuleOf<P>>): Change;
 }
@@ -108,6 +110,10 @@ export interface Words {
   readonly events?: 'failure' | null;
   /** The description is our own sentence; for other kinds it is what somebody answered. */
   readonly hasOwnDescription?: true;
+  /** The description says all that the summary does. */
+  readonly hasWholeDescription?: true;
+  /** In place of `firing` and `still`, if it has the annotation `due_by`: what is to be feared has not happened. */
+  readonly ahead?: string;
 }
 
 export interface Topic<Severity extends string = string> {

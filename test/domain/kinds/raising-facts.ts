@@ -45,6 +45,6 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
       ...LONG_AGO,
     },
   ],
-  FlightOverdue: [deadlineMissed(500)],
+  FlightOverdue: [deadlineMissed(500), deadlineMissed(560, { outcome: 'near', missed: 0 })],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

@@ -3,7 +3,6 @@
  * now, so it is computed again for every page and digest, and nothing of it is stored.
  */
 import { type Cron, createCron } from '../../time/cron.ts';
-import type { Deadline, PastFlight } from './judge.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -20,8 +19,27 @@ export interface DeadlineRule {
   readonly except: readonly string[];
 }
 
-/** A deadline that is not judged. */
-export type Due = Pick<Deadline, 'atUs' | 'fromUs'>;
+/** An instant by which a Flight must have landed. */
+export interface Due {
+  readonly atUs: number;
+  /** A Flight that started before does not count. */
+  readonly fromUs: number;
+}
+
+/** A deadline that has passed. */
+export interface Deadline extends Due {
+  /** `late`: a Flight that counts has landed since, and before the next deadline. */
+  readonly outcome: 'met' | 'late' | 'missed';
+  /** The first Flight that landed; only of one that is late. */
+  readonly landed?: { readonly flightId: string; readonly atUs: number };
+}
+
+interface SeenFlight {
+  readonly flightId: string;
+  readonly startedAtUs: number;
+  readonly status: string;
+  readonly endedAtUs?: number;
+}
 
 interface Schedule {
   /** The first deadline after this instant; undefined if none of the next `MOST_LOOKED_AT` is one. */
@@ -68,7 +86,7 @@ function fromOf(cron: Cron, withinMs: number | undefined, atUs: number): number 
 }
 
 /** How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late. */
-export function outcomesOf(due: readonly Due[], flights: readonly PastFlight[]): Deadline[] {
+export function outcomesOf(due: readonly Due[], flights: readonly SeenFlight[]): Deadline[] {
   return due.map((one, index) => {
     const { atUs, fromUs } = one;
     const landed = flights

@@ -1,0 +1,99 @@
+/** What people read of deadlines: the first mail, the reminder, and the end. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { emailText } from '../../src/channels/email/mail-message.ts';
+import { mailView } from '../../src/channels/message/message-view.ts';
+import type { FactOf } from '../../src/domain/alert/fact.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
+import { email } from '../channels/sample-notifications.ts';
+import { deadlineMissed, flight, minute, rule } from '../domain/world.ts';
+import { type Desk, MINUTE_MS, openDesk } from './desk.ts';
+
+const RULE = rule('FlightOverdue', {
+  landedBy: '0 14 * * *',
+  timezone: 'Europe/Amsterdam',
+  warnBeforeMs: 30 * MINUTE_MS,
+});
+
+let desk: Desk;
+beforeEach(async () => {
+  desk = await openDesk({
+    receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
+    route: { groupBy: ['bird'], repeatIntervalMs: 130 * MINUTE_MS },
+    rules: [RULE],
+  });
+});
+afterEach(() => desk.close());
+
+/** 14:00 in Amsterdam is noon in UTC, when the story begins. */
+const missed = (change: Partial<FactOf<'deadline_missed'>> = {}) =>
+  deadlineMissed(0, { zone: 'Europe/Amsterdam', ...change });
+const happens = (fact: ReturnType<typeof deadlineMissed>) =>
+  desk.store.transaction((tx) => applyFacts(tx, [fact], [RULE], desk.clock.nowUs()));
+/** The headline of the last mail, and its sentences. */
+function lastMail() {
+  const { headline, lead } = mailView(desk.mails.at(-1)!.notification, 'http://watch.example.com');
+  return [headline, ...lead];
+}
+
+test('says how it stood at the deadline, how late it is by now, and when it landed', async () => {
+  await happens(
+    missed({ how: { what: 'failed', atUs: minute(-29), message: 'Variable targetLanguage is missing.' } }),
+  );
+  await desk.pass(2);
+  const first = 'Not landed by 14:00 (Amsterdam). It failed at 13:31: Variable targetLanguage is missing.';
+  expect(lastMail()).toEqual(['Overdue: Translate blog', first]);
+  await desk.pass(130);
+  expect(lastMail()).toEqual([
+    'Reminder: Still overdue: Translate blog',
+    'Still not landed, 2 h 11 min late.',
+    first,
+  ]);
+  await happens(missed({ deadlineUs: minute(60), fromUs: minute(0), readAtUs: minute(61) }));
+  await happens(missed({ deadlineUs: minute(120), fromUs: minute(60), readAtUs: minute(121) }));
+  await desk.pass(132);
+  expect(lastMail().slice(1)).toEqual([
+    'Still not landed, 2 h 21 min late; 3 deadlines missed in a row.',
+    'Not landed by 16:00 (Amsterdam). It did not start.',
+  ]);
+  await desk.store.transaction((tx) =>
+    applyFacts(tx, [flight('succeeded', { started: 80, at: 264 })], [RULE], desk.clock.nowUs()),
+  );
+  await desk.pass(10);
+  expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 18:24, 2 h 24 min late.']);
+});
+
+test('a warning ahead of the deadline is not called overdue, and becomes so', async () => {
+  await happens(missed({ outcome: 'near', missed: 0, readAtUs: minute(-30) }));
+  await desk.pass(2);
+  expect(lastMail()).toEqual([
+    'May be overdue soon: Translate blog',
+    'Not landed yet, due by 14:00 (Amsterdam). It did not start.',
+  ]);
+  await happens(missed());
+  await desk.pass(10);
+  expect(lastMail()).toEqual([
+    'Overdue now: Translate blog',
+    'Not landed by 14:00 (Amsterdam). It did not start.',
+    'It was a warning since 2 Jul 2026, 11:30 UTC.',
+  ]);
+  expect(emailText(mailView(desk.mails[0]!.notification, 'http://watch.example.com'))).not.toContain(
+    'due_by',
+  );
+});
+
+test('one that landed late is told once, as over', async () => {
+  const { event } = flight('succeeded', { started: -20, at: 0.1 });
+  await desk.store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', event.birdId);
+    await tx.events.insert(stream, [event]);
+    await applyFacts(
+      tx,
+      [missed({ outcome: 'late', missed: 0, how: { what: 'landed', atUs: minute(0.1), event } })],
+      [RULE],
+      desk.clock.nowUs(),
+    );
+  });
+  await desk.pass(300);
+  expect(desk.mails).toHaveLength(1);
+  expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 14:00, 6 s late.']);
+});
