@@ -10,6 +10,7 @@ import {
   rhythmOf,
 } from '../domain/statistics/flight-statistics.ts';
 import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
+import { type DeadlineConfig, loadDeadlines, type RuleDeadlines } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
 import { type ShownBird, showBirds } from './acknowledged-birds.ts';
 
@@ -31,12 +32,15 @@ export interface BirdReport {
   readonly rhythm: Rhythm | undefined;
   /** If the Bird is not active, the log entry that says who or what switched it off, if there is one. */
   readonly switchedOff: Event | undefined;
+  /** Of each rule that gives it deadlines, with the last 14. */
+  readonly deadlines: readonly RuleDeadlines[];
 }
 
 /** The last day, week and 30 days. */
 const COUNTED_HOURS = [24, 7 * 24, 30 * 24] as const;
 const FLIGHTS = 90;
 const LOG = 20;
+const DEADLINES = { afterUs: 0, most: 14 };
 /** Failures whose cause is determined: their signatures take about 10 ms. */
 const FAILURES = 50;
 
@@ -48,6 +52,7 @@ export async function readBirdReport(
   store: Store,
   region: string,
   birdId: string,
+  config: DeadlineConfig,
   nowUs: number,
 ): Promise<BirdReport | undefined> {
   const read = await store.transaction(async (tx) => {
@@ -57,8 +62,10 @@ export async function readBirdReport(
     const isOff = bird.present && bird.status !== 'active';
     const flights = await tx.birds.latestFlights(region, birdId, FLIGHTS);
     const since = COUNTED_HOURS.map((hours) => nowUs - hours * HOUR_US);
+    const judged = await tx.overdue.bird(region, birdId);
     return {
       bird,
+      deadlines: judged ? await loadDeadlines(tx, judged, config, DEADLINES, nowUs) : [],
       flights,
       counts: await tx.birds.countFlights(region, birdId, since),
       failures: await tx.birds.failures(region, birdId, FAILURES),

@@ -28,6 +28,10 @@ export interface OverdueStore {
   judgeFlights(flights: readonly JudgedFlight[]): Promise<void>;
   /** Present Birds that are to be judged by `nowUs`. */
   birds(nowUs: number, limit: number): Promise<BirdToJudge[]>;
+  /** One Bird, present or not; undefined for an unknown one. */
+  bird(region: string, birdId: string): Promise<BirdToJudge | undefined>;
+  /** Present Birds of which a deadline was judged that is later than this, the last judged first. */
+  birdsWithDeadlines(afterUs: number, limit: number): Promise<BirdToJudge[]>;
   judgeBirds(birds: readonly JudgedBird[]): Promise<void>;
   /** When the next one is to be judged, if Flights are once they are this old; null if there is none. */
   nextUs(leastMs: number): Promise<number | null>;

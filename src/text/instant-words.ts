@@ -1,6 +1,6 @@
 /** Writes instants for people, in UTC because the reader's time zone is unknown. */
 
-import { createZoneFormats } from '../time/zone-format.ts';
+import { createZoneFormats, wallClock } from '../time/zone-format.ts';
 import { durationWords } from './duration-words.ts';
 
 const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
@@ -16,9 +16,29 @@ export function dayAndSecond(us: number): string {
 }
 
 /** `2 Jul` */
-export function dayAndMonth(us: number): string {
+function dayAndMonth(us: number): string {
   const at = new Date(us / 1000);
   return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
+}
+
+/**
+ * Writes instants in a zone as seen on the day of `nowUs`: `07:00`, `yesterday, 16:02`, `tomorrow, 07:00`,
+ * `25 Nov, 16:02`. The zone must be valid.
+ */
+export function clockIn(zone: string, nowUs: number): (us: number) => string {
+  const clock = wallClock(zone);
+  const dayOf = (us: number) => {
+    const { year, month, day } = clock(us / 1000);
+    return Date.UTC(year, month - 1, day);
+  };
+  return (us) => {
+    const { hour, minute } = clock(us / 1000);
+    const time = [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
+    const days = (dayOf(us) - dayOf(nowUs)) / 86_400_000;
+    if (days === 0) return time;
+    const day = days === -1 ? 'yesterday' : days === 1 ? 'tomorrow' : dayAndMonth(dayOf(us) * 1000);
+    return `${day}, ${time}`;
+  };
 }
 
 function dayAndClock(us: number, length: number): string {

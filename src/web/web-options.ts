@@ -10,6 +10,7 @@ import type { ExplainConfig } from '../operator/explain.ts';
 import type { AlertResolver } from '../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../operator/routed-alert.ts';
 import type { Report } from '../report.ts';
+import type { DeadlineConfig } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Scrape } from './answer-scrape.ts';
@@ -21,7 +22,7 @@ export interface WebOptions {
   readonly config: WebConfig;
   /** How many files the process may have open at the same time. */
   readonly openFiles: number;
-  readonly alerting: AlertingConfig & ExplainConfig;
+  readonly alerting: AlertingConfig & ExplainConfig & DeadlineConfig;
   readonly store: Store;
   /** Whether other processes use the store at the same time. */
   readonly isShared?: boolean;

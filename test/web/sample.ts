@@ -44,6 +44,8 @@ export function anAlertingConfig(change: Partial<WebOptions['alerting']> = {}): 
     rules: DEFAULT_RULES,
     forward: [],
     context: { show: FINDING_SORTS, backAfterMs: 7 * 86_400_000 },
+    poll: { initialLookbackMs: 3_600_000 },
+    store: { retentionMs: 30 * 86_400_000 },
     ...change,
   };
 }

@@ -23,6 +23,16 @@ const reportShape = BIRDS.item.extend({
   durations: z.object({ flights: z.number(), p50_seconds: z.number(), p95_seconds: z.number() }).nullable(),
   next_flight: z.object({ expected_at: z.string(), every_seconds: z.number() }).nullable(),
   causes: z.array(z.object({ error: z.string(), count: z.number(), example: FLIGHTS.item })),
+  deadlines: z
+    .array(
+      z.object({
+        rule: z.string(),
+        timezone: z.string(),
+        next_at: z.string().nullable(),
+        last: z.array(z.object({ at: z.string(), outcome: z.string(), late_seconds: z.number().nullable() })),
+      }),
+    )
+    .default([]),
   switched_off: EVENTS.item.nullable(),
   alerts: z.array(
     z.object({ id: z.string(), state: z.string(), startsAt: z.string().nullable(), endsAt: z.string() }),
@@ -84,6 +94,10 @@ function linesOf(data: Report): string[] {
         ]
       : []),
     ...(next ? [`next       ${shownTime(next.expected_at)}, about every ${words(next.every_seconds)}`] : []),
+    ...data.deadlines.map(
+      ({ rule, next_at, last }) =>
+        `deadlines  ${next_at ? `next ${shownTime(next_at)}, ` : ''}${deadlineWords(last)} (rule ${shown(rule)})`,
+    ),
     ...data.causes.map((one) => `cause      ${one.count} × ${shown(one.error) || 'without a message'}`),
     ...(failure
       ? [
@@ -96,6 +110,11 @@ function linesOf(data: Report): string[] {
 
 function hoursWords(hours: number): string {
   return hours <= 24 ? `${hours} h` : `${hours / 24} d`;
+}
+
+function deadlineWords(last: Report['deadlines'][number]['last']): string {
+  const count = (outcome: string) => last.filter((one) => one.outcome === outcome).length;
+  return `last ${last.length}: ${count('met')} met, ${count('late')} late, ${count('missed')} missed`;
 }
 
 function countWords({

@@ -5,17 +5,16 @@
  * deadline is met.
  */
 import { durationWords } from '../../text/duration-words.ts';
-import { dayAndMonth } from '../../text/instant-words.ts';
+import { clockIn } from '../../text/instant-words.ts';
 import { nearest } from '../../text/nearest.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
-import { wallClock } from '../../time/zone-format.ts';
 import type { Alert, Labels } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
-import { type Due, outcomesOf, scheduleOf } from '../statistics/deadlines.ts';
+import { type Due, MOST_LOOKED_AT, outcomesOf, scheduleOf, zonePlace } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
@@ -144,7 +143,7 @@ export const flightOverdue = defineKind({
       const judgedUs = Math.max(bird.deadlineUs, knownFromUs);
       const next = schedule.after(Math.max(judgedUs, shownUs));
       // Of those before the first judgement only the last matters.
-      const most = bird.deadlineUs === 0 ? 1 : Number.POSITIVE_INFINITY;
+      const most = bird.deadlineUs === 0 ? 1 : MOST_LOOKED_AT;
       const due = schedule.between(judgedUs, shownUs, most).filter(({ fromUs }) => fromUs >= knownFromUs);
       const deadlines = due[0] ? outcomesOf(due, await history.flightsSince(due[0].fromUs)) : [];
       const last = deadlines.at(-1);
@@ -290,8 +289,8 @@ function middle(values: readonly number[], unit: number): number | null {
 
 function annotationsOf(fact: Missed, context: Context): Labels {
   const { place, deadlineUs, readAtUs, outcome, zone, how } = fact;
-  const when = whenSaid(zone, readAtUs);
-  const deadline = `${when(deadlineUs)} (${placeOfZone(zone)})`;
+  const when = clockIn(zone, readAtUs);
+  const deadline = `${when(deadlineUs)} (${zonePlace(zone)})`;
   const about = (what: string) => `${birdName(place)} ${what} ${when(deadlineUs)} ${whereabouts(place)}`;
   if (outcome === 'late') return annotate(context, about('landed after'), '');
   const state = sentenceOf(how, when);
@@ -308,7 +307,7 @@ function annotationsOf(fact: Missed, context: Context): Labels {
 /** `landed at 07:24, 24 min late` */
 function landedWords(atUs: number, deadlineUs: number, zone: string): string {
   const late = durationWords((atUs - deadlineUs) / 1000, 'two units');
-  return `landed at ${whenSaid(zone, atUs)(atUs)}, ${atUs > deadlineUs ? `${late} late` : 'in time'}`;
+  return `landed at ${clockIn(zone, atUs)(atUs)}, ${atUs > deadlineUs ? `${late} late` : 'in time'}`;
 }
 
 function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
@@ -335,27 +334,6 @@ function sentenceOf(how: Missed['how'], when: (us: number) => string): string {
 
 function memoryOf({ memory }: Pick<Alert, 'memory'>): Memory | null {
   return memory as Memory | null;
-}
-
-/** Writes instants in a zone, as seen on the day of `nowUs`: `07:00`, `yesterday, 16:02`, `25 Nov, 16:02`. */
-function whenSaid(zone: string, nowUs: number) {
-  const clock = wallClock(zone);
-  const dayOf = (us: number) => {
-    const { year, month, day } = clock(us / 1000);
-    return Date.UTC(year, month - 1, day);
-  };
-  return (us: number): string => {
-    const { hour, minute } = clock(us / 1000);
-    const time = [hour, minute].map((part) => String(part).padStart(2, '0')).join(':');
-    const days = (dayOf(nowUs) - dayOf(us)) / 86_400_000;
-    if (days === 0) return time;
-    return days === 1 ? `yesterday, ${time}` : `${dayAndMonth(dayOf(us) * 1000)}, ${time}`;
-  };
-}
-
-/** `Amsterdam` of `Europe/Amsterdam`. */
-function placeOfZone(zone: string): string {
-  return zone.split('/').at(-1)!.replaceAll('_', ' ');
 }
 
 function tooMany(cron: string, zone: string): string | undefined {

@@ -2,12 +2,14 @@
  * The deadlines of a rule, and how the Flights of a Bird met them. This follows from the Flights and the rule as they are
  * now, so it is computed again for every page and digest, and nothing of it is stored.
  */
+import { durationWords } from '../../text/duration-words.ts';
+import { clockIn } from '../../text/instant-words.ts';
 import { type Cron, createCron } from '../../time/cron.ts';
 
 const DAY_US = 86_400_000_000;
 
 /** Matches of a cron expression that one search looks at: all may be inside a time interval, and each takes 70 µs. */
-const MOST_LOOKED_AT = 100;
+export const MOST_LOOKED_AT = 100;
 
 /** What a rule says of its deadlines. */
 export interface DeadlineRule {
@@ -44,7 +46,7 @@ interface SeenFlight {
 interface Schedule {
   /** The first deadline after this instant; undefined if none of the next `MOST_LOOKED_AT` is one. */
   after(us: number): Due | undefined;
-  /** The last deadlines in (afterUs, untilUs], at most so many (100), oldest first. */
+  /** The last deadlines in (afterUs, untilUs], at most so many, oldest first. */
   between(afterUs: number, untilUs: number, most: number): Due[];
 }
 
@@ -69,7 +71,7 @@ export function scheduleOf(
     between(afterUs, untilUs, most) {
       const found: Due[] = [];
       let atUs: number | undefined = untilUs + 1;
-      for (let looked = 0; looked < MOST_LOOKED_AT && found.length < most; looked += 1) {
+      for (let looked = 0; looked < Math.max(MOST_LOOKED_AT, most) && found.length < most; looked += 1) {
         atUs = cron.latest(afterUs, atUs - 1);
         if (atUs === undefined) break;
         if (!isWithin(except, atUs)) found.unshift(due(atUs));
@@ -87,15 +89,55 @@ function fromOf(cron: Cron, withinMs: number | undefined, atUs: number): number 
 
 /** How these Flights met deadlines, oldest first. One that landed after the next deadline was missed, not late. */
 export function outcomesOf(due: readonly Due[], flights: readonly SeenFlight[]): Deadline[] {
+  const landings = flights
+    .filter(({ status }) => status === 'succeeded')
+    .map((flight) => ({ ...flight, landedUs: flight.endedAtUs ?? flight.startedAtUs }))
+    .toSorted((a, b) => a.landedUs - b.landedUs);
   return due.map((one, index) => {
     const { atUs, fromUs } = one;
-    const landed = flights
-      .filter(({ status, startedAtUs }) => status === 'succeeded' && startedAtUs >= fromUs)
-      .map((flight) => ({ flight, endedUs: flight.endedAtUs ?? flight.startedAtUs }))
-      .filter(({ endedUs }) => endedUs <= (due[index + 1]?.atUs ?? Number.POSITIVE_INFINITY))
-      .sort((a, b) => a.endedUs - b.endedUs)[0];
-    if (!landed) return { ...one, outcome: 'missed' };
-    if (landed.endedUs <= atUs) return { ...one, outcome: 'met' };
-    return { ...one, outcome: 'late', landed: { flightId: landed.flight.flightId, atUs: landed.endedUs } };
+    const untilUs = due[index + 1]?.atUs ?? Number.POSITIVE_INFINITY;
+    const first = landings.find(({ startedAtUs }) => startedAtUs >= fromUs);
+    if (!first || first.landedUs > untilUs) return { ...one, outcome: 'missed' };
+    if (first.landedUs <= atUs) return { ...one, outcome: 'met' };
+    return { ...one, outcome: 'late', landed: { flightId: first.flightId, atUs: first.landedUs } };
   });
+}
+
+/** How many deadlines had each outcome. */
+export interface Outcomes {
+  readonly met: number;
+  readonly late: number;
+  readonly missed: number;
+  /** How late the latest of those that were late was. */
+  readonly latestUs: number;
+}
+
+export function countOutcomes(deadlines: readonly Deadline[]): Outcomes {
+  const count = (outcome: Deadline['outcome']) => deadlines.filter((one) => one.outcome === outcome).length;
+  const latestUs = deadlines.reduce((latest, one) => Math.max(latest, lateUs(one)), 0);
+  return { met: count('met'), late: count('late'), missed: count('missed'), latestUs };
+}
+
+/** `12 met, 1 late (24 min), 1 missed` */
+export function outcomeWords({ met, late, missed, latestUs }: Outcomes): string {
+  return [
+    `${met} met`,
+    ...(late > 0 ? [`${late} late (${durationWords(latestUs / 1000, 'two units')})`] : []),
+    ...(missed > 0 ? [`${missed} missed`] : []),
+  ].join(', ');
+}
+
+/** `today, 07:00` */
+export function nearWords(us: number, zone: string, nowUs: number): string {
+  return clockIn(zone, nowUs)(us).replace(/^\d\d:/, 'today, $&');
+}
+
+/** How late a Flight landed that was late; otherwise 0. */
+export function lateUs({ atUs, landed }: Deadline): number {
+  return landed ? landed.atUs - atUs : 0;
+}
+
+/** `Amsterdam` of `Europe/Amsterdam`. */
+export function zonePlace(zone: string): string {
+  return zone.split('/').at(-1)!.replaceAll('_', ' ');
 }

@@ -3,6 +3,7 @@
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { FlightLog } from '../../domain/alert/flight-step.ts';
+import { lateUs } from '../../domain/statistics/deadlines.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
 import type { FlightReport } from '../../operator/flight-report.ts';
@@ -73,7 +74,7 @@ export function nestJson(nest: NestOverview, serviceLinks: ServiceLinks) {
 }
 
 export function birdReportJson(report: BirdReport, externalUrl: string, serviceLinks: ServiceLinks) {
-  const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff } = report;
+  const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff, deadlines } = report;
   return {
     ...birdJson(bird, serviceLinks),
     present: bird.present,
@@ -94,6 +95,16 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
       error,
       count,
       example: flightJson(example, serviceLinks),
+    })),
+    deadlines: deadlines.map(({ rule, zone, nextUs, last }) => ({
+      rule,
+      timezone: zone,
+      next_at: nextUs === undefined ? null : instantJson(nextUs),
+      last: last.map((one) => ({
+        at: instantJson(one.atUs),
+        outcome: one.outcome,
+        late_seconds: one.outcome === 'late' ? lateUs(one) / 1e6 : null,
+      })),
     })),
     switched_off: switchedOff ? eventJson(switchedOff) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),

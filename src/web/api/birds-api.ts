@@ -7,12 +7,12 @@ import type { ApiOptions } from '../web-options.ts';
 import { birdReportJson, flightLogJson, flightReportJson } from './bird-json.ts';
 
 export function addBird(api: Hono, options: ApiOptions): void {
-  const { store, clock, externalUrl, serviceLinks } = options;
+  const { store, clock, alerting, externalUrl, serviceLinks } = options;
   api.get('/birds/:region/:id', async (c) => {
     readQuery(new URL(c.req.url).searchParams, []);
     const { region, id } = c.req.param();
     const report = isWatched(options, region)
-      ? await readBirdReport(store, region, id, clock.nowUs())
+      ? await readBirdReport(store, region, id, alerting, clock.nowUs())
       : undefined;
     if (!report) return c.json({ error: 'No such Bird is known; /api/v1/birds lists them.' }, 404);
     return c.json(birdReportJson(report, externalUrl, serviceLinks));

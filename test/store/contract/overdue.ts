@@ -140,6 +140,30 @@ export function describeOverdue(run: Run): void {
       expect(await ids(NOW_US)).toEqual(['1']);
     });
 
+    test('one Bird is found, and those with a deadline that was judged', async () => {
+      const found = await run(async (tx) => {
+        await tx.inventory.putBirds([bird('1'), bird('2'), bird('3', { present: false })]);
+        await tx.overdue.judgeBirds(
+          ['1', '2', '3'].map((birdId) => ({
+            region: 'eu',
+            birdId,
+            nextUs: 9,
+            deadlineUs: 6 + Number(birdId),
+          })),
+        );
+        return {
+          one: await tx.overdue.bird('eu', '3'),
+          none: await tx.overdue.bird('us', '3'),
+          later: await tx.overdue.birdsWithDeadlines(7, 9),
+          first: await tx.overdue.birdsWithDeadlines(0, 1),
+        };
+      });
+      expect(found.one).toMatchObject({ place: { birdId: '3', nest: 'Marketing' }, deadlineUs: 9 });
+      expect(found.none).toBeUndefined();
+      expect(found.later.map(({ place }) => place.birdId)).toEqual(['2']);
+      expect(found.first.map(({ place }) => place.birdId)).toEqual(['2']);
+    });
+
     test('judgements are forgotten', async () => {
       const left = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');

@@ -14,13 +14,24 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.regi
   WHERE flight.open = 1 AND flight.started_us > 0 AND flight.started_us <= $1 AND flight.judge_us <= $2
   ORDER BY flight.started_us LIMIT $3`;
 
-const BIRDS = `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
+const birdsOf = (
+  rows: string,
+) => `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
     bird.status, bird.deadline_us, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
-  FROM bird /* INDEXED BY bird_judged */
-    LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
-    LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id
+  FROM ${rows}`;
+
+const JOINED = `LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
+    LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
+
+const BIRDS = birdsOf(`bird /* INDEXED BY bird_judged */ ${JOINED}
   WHERE bird.present = 1 AND bird.judge_us <= $1
-  ORDER BY bird.judge_us LIMIT $2`;
+  ORDER BY bird.judge_us LIMIT $2`);
+
+const BIRD = birdsOf(`bird ${JOINED} WHERE bird.region = $1 AND bird.bird_id = $2`);
+
+const WITH_DEADLINES = birdsOf(`bird ${JOINED}
+  WHERE bird.present = 1 AND bird.deadline_us > $1
+  ORDER BY bird.deadline_us DESC, bird.region, bird.bird_id LIMIT $2`);
 
 const NEXT = `SELECT min(at) AS at FROM (
   SELECT min(judge_us) AS at FROM bird WHERE present = 1
@@ -62,6 +73,13 @@ export function createOverdue(sql: Sql): OverdueStore {
     },
     async birds(nowUs, limit) {
       return (await sql.rows<BirdToJudgeRow>(BIRDS, nowUs, limit)).map(birdToJudge);
+    },
+    async bird(region, birdId) {
+      const row = await sql.first<BirdToJudgeRow>(BIRD, region, birdId);
+      return row && birdToJudge(row);
+    },
+    async birdsWithDeadlines(afterUs, limit) {
+      return (await sql.rows<BirdToJudgeRow>(WITH_DEADLINES, afterUs, limit)).map(birdToJudge);
     },
     async judgeBirds(birds) {
       await sql.write(

@@ -1,6 +1,7 @@
 /** Renders one Bird: its status, last Flights, their durations and failures, its alerts and log. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
+import { countOutcomes, nearWords, outcomeWords, zonePlace } from '../../../domain/statistics/deadlines.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
@@ -61,7 +62,7 @@ ${logSection(page, report)}
 
 function facts(page: Page, report: BirdReport): Html {
   const { words, nowUs } = page;
-  const { bird, counts, durations, rhythm, switchedOff } = report;
+  const { bird, counts, deadlines, durations, rhythm, switchedOff } = report;
   const ago = (us: number) => when(page, us);
   const ratios = counts.map(
     (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(words, successRatio(one)) || '–'}</b>
@@ -84,10 +85,28 @@ function facts(page: Page, report: BirdReport): Html {
           ] as [string, Html],
         ]
       : []),
+    ...(deadlines.length > 0
+      ? [[words.birds.deadlines, deadlineLines(page, deadlines)] as [string, Html]]
+      : []),
     [words.birds.successRate, html`<span class="ratio">${ratios}</span>`],
     ...(durations ? [[words.birds.durations, durationWords(page, report, durations)] as [string, Html]] : []),
   ];
   return html`<dl class="sheet">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+/** `Next deadline today, 07:00 (Amsterdam) · last 14: 12 met, 1 late (24 min), 1 missed` */
+function deadlineLines({ words, nowUs }: Page, deadlines: BirdReport['deadlines']): Html {
+  const lines = deadlines.map(({ rule, zone, nextUs, last }) => {
+    const parts = [
+      ...(nextUs === undefined
+        ? []
+        : [words.birds.nextDeadline(nearWords(nextUs, zone, nowUs), zonePlace(zone))]),
+      ...(last.length === 0 ? [] : [words.birds.lastDeadlines(last.length, outcomeWords(countOutcomes(last)))]),
+      ...(deadlines.length > 1 ? [words.birds.ofRule(plainText(rule, NAME_LENGTH))] : []),
+    ];
+    return html`<div><bdi>${parts.join(' · ')}</bdi></div>`;
+  });
+  return html`${lines}`;
 }
 
 function switchedOffWords(page: Page, event: Event): Html {

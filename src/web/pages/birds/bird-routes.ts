@@ -61,7 +61,8 @@ export function addBirdPages(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const { unknown, unknownLead } = page.words.birds;
     const thing = thingOf(c, 'birds', regionsOf());
-    const report = thing && (await readBirdReport(store, thing.region, thing.id, page.nowUs));
+    const report =
+      thing && (await readBirdReport(store, thing.region, thing.id, options.alerting, page.nowUs));
     if (report) return c.html(renderBirdPage(page, report, serviceLinks(birdPlace(report.bird)).bird));
     return c.html(unknownPage(page, 'birds', unknown, unknownLead), 404);
   });
