@@ -195,7 +195,11 @@ function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) 
       // Another replica may have moved them meanwhile.
       routed: part.isShared ? undefined : inForce.routed,
     }),
-    digests: createDigests({ ...stage, regions: () => regions().map((region) => region.verified()) }),
+    digests: createDigests({
+      ...stage,
+      deadlines: stage.config,
+      regions: () => regions().map((region) => region.verified()),
+    }),
   };
 }
 

@@ -18,13 +18,16 @@ import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import { type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
+import { type BirdOutcomes, type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
 import { createFlightTally, type EndedFlight } from '../domain/digest/flight-tally.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
+import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import { createMuting } from '../domain/muting/muting.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { countOutcomes } from '../domain/statistics/deadlines.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/digest-store.ts';
+import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
@@ -39,6 +42,8 @@ interface Digests {
 interface DigestsOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'digests' | 'receivers'>;
+  /** Absent: no deadlines are counted. */
+  readonly deadlines?: DeadlineConfig;
   readonly clock: Clock;
   readonly report: Report;
   /** How far each region is known to be complete; 0 if not known yet. */
@@ -57,6 +62,8 @@ const STRETCH = 2_000;
 /** The most that is loaded. */
 const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
+/** Birds and deadlines of each that are counted: more of them judged five minutes apart are no news for a digest. */
+const MAX_DEADLINES = { birds: 1_000, ofEach: 300 };
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
@@ -197,7 +204,30 @@ class DigestLoop implements Digests {
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
     const regions = this.#options.regions();
-    return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
+    const deadlines = await this.#deadlines(fromUs, toUs);
+    return {
+      digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, ...rest }),
+      lastEvent: newest,
+    };
+  }
+
+  /** How the Birds met the deadlines of the period, each in its own transaction. */
+  async #deadlines(fromUs: number, toUs: number): Promise<BirdOutcomes[]> {
+    const { store, deadlines: config } = this.#options;
+    if (!config?.rules.some(({ kind }) => kind === flightOverdue.name)) return [];
+    const birds = await store.transaction((tx) => tx.overdue.birdsWithDeadlines(fromUs, MAX_DEADLINES.birds));
+    const counted: BirdOutcomes[] = [];
+    for (const bird of birds) {
+      const until = { ...bird, deadlineUs: Math.min(bird.deadlineUs, toUs) };
+      const span = { afterUs: fromUs, most: MAX_DEADLINES.ofEach };
+      const each = await store.transaction((tx) => loadDeadlines(tx, until, config, span, toUs));
+      const outcomes = countOutcomes(each.flatMap(({ last }) => last));
+      const { region, nest, bird: name, birdId } = bird.place;
+      if (outcomes.met + outcomes.late + outcomes.missed > 0) {
+        counted.push({ region, nest, bird: name || birdId, ...outcomes });
+      }
+    }
+    return counted;
   }
 
   /** The firing alerts, and which of them are silenced or acknowledged. */

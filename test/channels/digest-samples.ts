@@ -57,6 +57,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
       total: count,
     },
     suppressed: [{ reason: 'silenced', count: 4 }],
+    deadlines: [],
     dead: 1,
     regions: [
       { region: 'eu', verifiedUntilUs: NOW_US - HOUR_US },

@@ -3,6 +3,7 @@
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
+import { outcomeWords } from '../../domain/statistics/deadlines.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime, instantsIn } from '../../text/instant-words.ts';
@@ -69,7 +70,7 @@ function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
 }
 
 function sectionsOf(digest: Digest): Section[] {
-  const { flights, toUs, silenced = [], silencedTotal = 0 } = digest;
+  const { flights, toUs, silenced = [], silencedTotal = 0, deadlines = [], deadlinesTotal = 0 } = digest;
   const { slowest, causes } = flights;
   return [
     { title: 'In short', rows: figures(digest), more: 0 },
@@ -90,6 +91,15 @@ function sectionsOf(digest: Digest): Section[] {
         note: isOpen ? 'still open' : '',
       })),
       more: silencedTotal - silenced.length,
+    },
+    {
+      title: 'Deadlines',
+      rows: deadlines.map(({ met, late, missed, latestUs, ...place }) => ({
+        lead: `${met} of ${met + late + missed} met`,
+        what: wherePlain(place),
+        note: late + missed > 0 ? outcomeWords({ met, late, missed, latestUs }) : '',
+      })),
+      more: deadlinesTotal - deadlines.length,
     },
     {
       title: 'Top causes',

@@ -6,7 +6,8 @@
 import { howMany } from '../../text/counts.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
 import { kindOf } from '../kinds/kinds.ts';
-import type { FlightTally } from './flight-tally.ts';
+import type { Outcomes } from '../statistics/deadlines.ts';
+import type { FlightTally, Place } from './flight-tally.ts';
 
 /** An alert from firing to resolved, as it is kept after the alert itself is deleted. */
 export interface Episode {
@@ -61,6 +62,9 @@ export interface Watch {
   readonly impaired: readonly { readonly alertname: string; readonly us: number; readonly isOpen: boolean }[];
 }
 
+/** How a Bird met its deadlines, of all rules. */
+export interface BirdOutcomes extends Outcomes, Pick<Place, 'region' | 'nest' | 'bird'> {}
+
 export interface Digest {
   readonly name: string;
   readonly fromUs: number;
@@ -78,6 +82,9 @@ export interface Digest {
   /** The most frequent first, for any receiver. */
   readonly silenced?: readonly SilencedAlert[];
   readonly silencedTotal?: number;
+  /** The Birds with the most deadlines missed, then late; absent if it was not counted. */
+  readonly deadlines?: readonly BirdOutcomes[];
+  readonly deadlinesTotal?: number;
   /** What was suppressed for the receiver, by reason. */
   readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   /** Deliveries to the receiver that were given up. */
@@ -102,6 +109,7 @@ interface DigestMaterial {
   /** Which of the firing alerts are muted now, by id. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
+  readonly deadlines: readonly BirdOutcomes[];
   readonly suppressed: Digest['suppressed'];
   readonly dead: number;
   readonly regions: readonly { readonly region: string; readonly verifiedUntilUs: number }[];
@@ -142,6 +150,8 @@ export function digestOf(material: DigestMaterial): Digest {
     deactivatedTotal: deactivated.length,
     silenced: silenced.list.slice(0, DIGEST_LIST),
     silencedTotal: silenced.total,
+    deadlines: material.deadlines.toSorted(byMissed).slice(0, DIGEST_LIST),
+    deadlinesTotal: material.deadlines.length,
     // What throttling holds back is sent later.
     suppressed: material.suppressed.filter(({ reason }) => reason !== 'receiver_cap'),
     dead: material.dead,
@@ -153,6 +163,10 @@ export function digestOf(material: DigestMaterial): Digest {
   };
 }
 
+function byMissed(a: BirdOutcomes, b: BirdOutcomes): number {
+  return b.missed - a.missed || b.late - a.late || b.latestUs - a.latestUs;
+}
+
 /** Whether nothing happened that anybody would want to read about. */
 export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boolean {
   const counts = [flights.failed, openTotal, recovered.alerts, rest.suppressed.length, rest.dead];
@@ -160,6 +174,7 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
     rest.connectionsLostTotal,
     rest.deactivatedTotal,
     rest.silencedTotal ?? 0,
+    ...(rest.deadlines ?? []).map(({ late, missed }) => late + missed),
     ...rest.watch.map((one) => one.impaired.length),
   ];
   return [...counts, ...more].every((count) => count === 0);

@@ -27,7 +27,7 @@ const SLACK = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
   ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 } },
-  ...{ suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
+  ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
 describe('a digest', () => {

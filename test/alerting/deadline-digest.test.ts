@@ -1,0 +1,91 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createDigests } from '../../src/alerting/send-digests.ts';
+import { digestView } from '../../src/channels/message/digest-view.ts';
+import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { email } from '../channels/sample-notifications.ts';
+import { rule } from '../domain/world.ts';
+import { changed } from '../store/changed-transaction.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+
+const HOUR_US = 3_600_000_000;
+
+test('a digest says how each Bird met the deadlines of its period, the worst first', async () => {
+  const clock = createVirtualClock();
+  const inner = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => inner.close());
+  const made: DigestNotification[] = [];
+  const store: Store = {
+    ...inner,
+    transaction: (work) =>
+      inner.transaction((tx) =>
+        work(
+          changed(tx, {
+            outbox: {
+              async enqueue(notification, ...rest) {
+                if (notification.kind === 'digest') made.push(notification);
+                return tx.outbox.enqueue(notification, ...rest);
+              },
+            },
+          }),
+        ),
+      ),
+  };
+  const lands: Record<string, number[]> = {
+    Punctual: [-5, -5, -5],
+    Late: [-5, 24, -5],
+    Missing: [-5],
+    Idle: [],
+  };
+  await inner.transaction(async (tx) => {
+    await tx.inventory.regionSince('eu', TEST_START_US - 48 * HOUR_US);
+    await tx.inventory.putNests([{ region: 'eu', nestId: '7', name: 'Prod', present: true }]);
+    for (const [name, minutes] of Object.entries(lands)) {
+      const bird = { region: 'eu', birdId: name, nestId: '7', name, status: 'active', present: true };
+      await tx.inventory.putBirds([{ ...bird, triggerType: 'scheduled', statusSinceUs: 1 }]);
+      const { stream } = await tx.streams.open('eu', 'flight', name);
+      await tx.flights.put(
+        minutes.map((late, index) => {
+          const endedAtUs = TEST_START_US - (2 - index) * HOUR_US + late * 60_000_000;
+          const flight = { stream, flightId: `${name}${index}`, status: 'succeeded', open: false, ends: 1 };
+          return { ...flight, startedAtUs: endedAtUs - 60_000_000, endedAtUs };
+        }),
+      );
+      // The Bird that is idle had no deadline in the period that was judged.
+      const deadlineUs = name === 'Idle' ? TEST_START_US - 30 * HOUR_US : TEST_START_US;
+      await tx.overdue.judgeBirds([{ region: 'eu', birdId: name, nextUs: 0, deadlineUs }]);
+    }
+    await tx.digests.put({ name: 'daily', lastUs: TEST_START_US - 3 * HOUR_US + 1, lastEvent: 0 });
+  });
+  const stop = new AbortController();
+  const daily = { name: 'daily', cron: '1 12 * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: true };
+  const ended = createDigests({
+    ...{ store, clock, report: () => {}, queued: () => {}, regions: () => [] },
+    config: {
+      digests: [daily],
+      receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
+    },
+    deadlines: {
+      rules: [rule('FlightOverdue', { landedBy: '0 * * * *' })],
+      timeIntervals: new Map(),
+      poll: { initialLookbackMs: 0 },
+      store: { retentionMs: 30 * 86_400_000 },
+    },
+  }).run(stop.signal);
+  await clock.advance(61_000);
+  await expect.poll(() => made).toHaveLength(1);
+  stop.abort();
+  await clock.advance(60_000);
+  await ended;
+  const { sections = [] } = digestView(made[0]!, 'http://watch.example.com');
+  expect(sections.find(({ title }) => title === 'Deadlines')).toEqual({
+    title: 'Deadlines',
+    more: 0,
+    rows: [
+      { lead: '1 of 3 met', what: 'EU · Prod / Missing', note: '1 met, 2 missed' },
+      { lead: '2 of 3 met', what: 'EU · Prod / Late', note: '2 met, 1 late (24 min)' },
+      { lead: '3 of 3 met', what: 'EU · Prod / Punctual', note: '' },
+    ],
+  });
+});
