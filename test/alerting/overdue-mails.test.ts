@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { emailText } from '../../src/channels/email/mail-message.ts';
 import { mailView } from '../../src/channels/message/message-view.ts';
 import type { FactOf } from '../../src/domain/alert/fact.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import { email } from '../channels/sample-notifications.ts';
 import { deadlineMissed, flight, minute, rule } from '../domain/world.ts';
@@ -96,4 +97,35 @@ test('one that landed late is told once, as over', async () => {
   await desk.pass(300);
   expect(desk.mails).toHaveLength(1);
   expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 14:00, 6 s late.']);
+});
+
+test('the failed Flight is listed under the deadline that was missed because of it, and not twice', async () => {
+  const { event } = flight('failed', { started: -60, at: -29, message: 'boom' });
+  await desk.store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', event.birdId);
+    await tx.events.insert(stream, [event]);
+    const fact = { fact: 'event', event, historic: false } as const;
+    await applyFacts(tx, [fact], [RULE, ...DEFAULT_RULES], desk.clock.nowUs());
+  });
+  await happens(missed({ how: { what: 'failed', atUs: minute(-29), message: 'boom' } }));
+  await desk.pass(2);
+  expect(desk.mails.at(-1)!.notification.alerts).toHaveLength(2);
+  expect(lastMail()).toEqual([
+    'Overdue: Translate blog',
+    'Not landed by 14:00 (Amsterdam). It failed at 13:31: boom.',
+  ]);
+  const view = mailView(desk.mails.at(-1)!.notification, 'http://watch.example.com');
+  expect(view.clusters).toEqual([]);
+  expect(view.context).toContain('since 2 Jul 2026, 12:00 UTC');
+  expect(view.details).toContainEqual(['Flight', 'f--60']);
+  await desk.store.transaction((tx) =>
+    applyFacts(
+      tx,
+      [flight('succeeded', { started: -20, at: 24 })],
+      [RULE, ...DEFAULT_RULES],
+      desk.clock.nowUs(),
+    ),
+  );
+  await desk.pass(10);
+  expect(lastMail()).toEqual(['Landed: Translate blog', 'Landed at 14:24, 24 min late.']);
 });

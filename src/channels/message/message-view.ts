@@ -106,13 +106,18 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const { createdAtUs, summary, reason } = notification;
   const isUpdate = notification.threadPosition > 0;
   const goesOn = GOES_ON.has(reason);
-  const counts = foldSuperseded(notification.alerts);
+  const counts = foldSuperseded(foldParts(notification.alerts));
   const alerts = counts.map(({ alert }) => alert);
   const hidden = notification.alerts.length - alerts.length;
-  const resolvedTotal = Math.max(0, notification.resolvedTotal - hidden);
-  const counted = { ...notification, alerts, resolvedTotal };
+  const shown = new Set(alerts.map(({ id }) => id));
+  const hiddenFiring = notification.alerts.filter(({ id, status }) => status === 'firing' && !shown.has(id));
+  const resolvedTotal = Math.max(0, notification.resolvedTotal - hidden + hiddenFiring.length);
+  const firingTotal = notification.firingTotal - hiddenFiring.length;
+  const isFresh = hiddenFiring.filter(({ isNew }) => isNew).length;
+  const newTotal = notification.newTotal === undefined ? {} : { newTotal: notification.newTotal - isFresh };
+  const counted = { ...notification, alerts, resolvedTotal, firingTotal, ...newTotal };
   const [first] = alerts;
-  const isOne = alerts.length === 1 && notification.firingTotal + resolvedTotal <= 1;
+  const isOne = alerts.length === 1 && firingTotal + resolvedTotal <= 1;
   const only = isOne && !summary ? first : undefined;
   const milder = (only && counts[0]?.milder) ?? [];
   const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
@@ -280,6 +285,27 @@ interface Counted {
   readonly alert: NotifiedAlert;
   /** Alerts of the same kind and subject that became this one. */
   readonly milder: readonly NotifiedAlert[];
+}
+
+/**
+ * Lists an alert under another one of the same Bird that contains it, if both fire or both are over: a failed Flight
+ * under the deadline that was missed because of it.
+ */
+function foldParts(alerts: readonly NotifiedAlert[]): readonly NotifiedAlert[] {
+  const wholes = alerts.filter(({ labels }) => kindOf(labels.alertname ?? '')?.contains !== undefined);
+  const whole = (alert: NotifiedAlert) =>
+    wholes.find((one) => {
+      const isPart = kindOf(one.labels.alertname ?? '')?.contains === alert.labels.alertname;
+      return isPart && one.status === alert.status && isSameSubject(one, alert);
+    });
+  if (wholes.length === 0) return alerts;
+  const parts = Map.groupBy(alerts, whole);
+  return (parts.get(undefined) ?? []).map((alert) =>
+    (parts.get(alert) ?? []).reduce(
+      (all, part) => ({ ...joined(all, part), startsAtUs: alert.startsAtUs }),
+      alert,
+    ),
+  );
 }
 
 /** Leaves out an alert that became worse if the same notification shows what it became. */

@@ -100,9 +100,11 @@ export const flightOverdue = defineKind({
     over: 'Landed',
     ahead: 'May be overdue soon',
     superseded: 'Overdue now',
+    events: 'failure',
     hasOwnDescription: true,
     hasWholeDescription: true,
   },
+  contains: 'FlightFailed',
   parameters: PARAMETERS,
   mistakes(given) {
     const [cron, zone = PARAMETERS.timezone.default] = [given('landed_by'), given('timezone')];

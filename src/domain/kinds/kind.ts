@@ -58,6 +58,8 @@ export interface Kind<
   readonly isAlsoOfNoRegion?: true;
   /** Another kind whose alert about the same subject may take over from this one's. */
   readonly supersededBy?: string;
+  /** Another kind whose alerts about the same Bird messages list under this one's. */
+  readonly contains?: string;
   /** Whether people may resolve it: not if its condition is measured repeatedly, and it would soon fire again. */
   isResolvableByHand(alert: Pick<Alert, 'subject'>): boolean;
   /**
