@@ -2,6 +2,7 @@
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
+import type { Place } from '../domain/alert/fact.ts';
 import { ERRORS, type ErrorCode, type NestwatchError } from '../errors.ts';
 import { NestSelection } from '../intake/inventory/nest-selection.ts';
 import type { ServiceClient } from '../service/client.ts';
@@ -21,11 +22,19 @@ const COUNTED_NESTS = 50;
 
 const MAX_GLOBS_LENGTH = 200;
 
+/** What is told of each Bird that is listed. */
+interface Listener {
+  bird(place: Omit<Place, 'region'>): void;
+  /** Not all Birds were listed. */
+  left(): void;
+}
+
 /** Throws what the service threw. */
 export async function inspectRegion(
   client: Pick<ServiceClient, 'searchNests' | 'searchBirds'>,
   { nests, requestsPerSecond }: Pick<RegionConfig, 'nests' | 'requestsPerSecond'>,
   poll: Pick<PollConfig, 'intervalMs' | 'maxIntervalMs'>,
+  listener?: Listener,
 ): Promise<Inspected> {
   const listed = (await client.searchNests()).value.flatMap((one) => (one.ok ? [one.entry] : []));
   const watched = new NestSelection(nests).select(listed);
@@ -33,8 +42,15 @@ export async function inspectRegion(
     return { note: 'no Nest is watched', warning: whyNone(listed.length, nests.include) };
   const counted = watched.slice(0, COUNTED_NESTS);
   let birds = 0;
-  for (const { id } of counted) birds += (await client.searchBirds(id)).value.length;
+  for (const { id: nestId, name: nest } of counted) {
+    const listed = (await client.searchBirds(nestId)).value;
+    birds += listed.length;
+    for (const one of listed) {
+      if (one.ok) listener?.bird({ nestId, nest, birdId: one.entry.id, bird: one.entry.name });
+    }
+  }
   const isEstimated = counted.length < watched.length;
+  if (isEstimated) listener?.left();
   const all = Math.round((birds * watched.length) / counted.length);
   const size = `${isEstimated ? 'about ' : ''}${howMany(all, 'Bird')} in ${howMany(watched.length, 'Nest')}`;
   if (all === 0) return { note: size, warning: 'its Nests have no Birds: nothing is watched' };

@@ -201,7 +201,7 @@ function findIneffectiveRules(check: Check, { rules, regions }: Config): void {
     const path = ['rules', index];
     // The default rules after the configured ones are not in the file.
     if (check.raw(path) === undefined) return;
-    const before = firstThatTakes(kind, match);
+    const before = kindOf(kind)?.isOnRequest ? undefined : firstThatTakes(kind, match);
     if (before !== undefined) {
       const taken = rules[before]!.match.length === 0 ? '' : ' that this one would';
       check.problem(

@@ -1,8 +1,14 @@
 import { channelOf } from '../../channels/registry.ts';
 import type { Config } from '../../config/config.ts';
+import type { Place } from '../../domain/alert/fact.ts';
+import { placeLabels } from '../../domain/alert/labels.ts';
+import type { Rule } from '../../domain/alert/rule.ts';
+import { rulesFor } from '../../domain/evaluate/choose-rule.ts';
+import { KINDS } from '../../domain/kinds/kinds.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { secretsIn, withoutSecrets } from '../../secret.ts';
+import { howMany } from '../../text/counts.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { adviceOnLists, inspectRegion } from '../inspect-region.ts';
 import { withClient } from '../with-client.ts';
@@ -17,6 +23,9 @@ interface OnlineResult {
   readonly warning?: string;
 }
 
+/** A rule that somebody wrote for some Birds hardly means more. */
+const MANY_BIRDS = 50;
+
 const MAX_REASON_CODE_POINTS = 300;
 
 /**
@@ -24,16 +33,24 @@ const MAX_REASON_CODE_POINTS = 300;
  * region it also reports what would be watched. Sends nothing.
  */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
+  const places: Place[] = [];
+  let isWhole = true;
   for (const region of config.regions) {
+    const listener = {
+      bird: (place: Omit<Place, 'region'>) => places.push({ ...place, region: region.name }),
+      left: () => {
+        isWhole = false;
+      },
+    };
     const inspect = () =>
       withClient(edge, { region, timeoutMs: region.timeoutMs }, (client) =>
-        inspectRegion(client, region, config.poll),
+        inspectRegion(client, region, config.poll, listener),
       );
-    yield {
-      what: `regions.${region.name}`,
-      ...(await outcome(inspect, region, (error) => adviceOnLists(error, region))),
-    };
+    const tried = await outcome(inspect, region, (error) => adviceOnLists(error, region));
+    if (tried.failure !== undefined) isWhole = false;
+    yield { what: `regions.${region.name}`, ...tried };
   }
+  yield* fitsOf(config.rules, places, isWhole);
   const outcomes = new Map<string, Promise<Tried>>();
   const listed = new Set<string>();
   for (const { name, integrations } of config.receivers) {
@@ -47,6 +64,28 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       if (listed.has(line)) continue;
       listed.add(line);
       yield { what, ...(await tried) };
+    }
+  }
+}
+
+/** How many Birds each rule fits that was written for some of them, of those that were listed. */
+function* fitsOf(
+  rules: readonly Rule[],
+  places: readonly Place[],
+  isWhole: boolean,
+): Generator<OnlineResult> {
+  for (const kind of KINDS) {
+    if (!kind.isOnRequest || kind.judges?.of !== 'bird') continue;
+    for (const rule of rules.filter((one) => one.kind === kind.name)) {
+      const count = places.filter((place) => rulesFor(kind, placeLabels(place), [rule]).length > 0).length;
+      const fits = `fits ${howMany(count, 'Bird')}`;
+      const isLost = count === 0 && isWhole;
+      yield {
+        what: `rule ${rule.id}, ${kind.name}`,
+        note: isWhole ? fits : `${fits} of those that were listed`,
+        ...(isLost && { warning: 'it fits no Bird: check its `match`' }),
+        ...(count > MANY_BIRDS && { warning: `it ${fits}, each of which makes an alert of its own` }),
+      };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -153,6 +154,38 @@ receivers:
     expect([mails, posts]).toEqual([[], []]);
     // One for each address: 127.0.0.1 and localhost.
     expect(connections).toEqual({ smtp: 1, hook: 2 });
+  });
+
+  test('says how many Birds each rule fits that asks for its kind, and warns of none and of more than 50', async () => {
+    const { url, world, nest } = await openService();
+    for (let number = 1; number <= 50; number += 1) {
+      world.addBird(nest.id, { name: `Export ${number}`, triggerType: 'event' });
+    }
+    const file = tempFile(
+      'rules.yaml',
+      `regions: { eu: { base_url: "${url}", token: '${TOKEN}' } }
+rules:
+  - { kind: FlightOverdue, name: all, landed_by: 0 7 * * * }
+  - { kind: FlightOverdue, name: exports, match: ['bird=~"Export.*"'], landed_by: 0 7 * * * }
+  - { kind: FlightOverdue, name: nightly, match: ['bird="Nightly"'], landed_by: 0 7 * * * }
+  - { kind: FlightFailed, match: ['bird="Nightly"'] }
+`,
+    );
+    const { exit, stdout } = await nestwatch(['check-config', '--online', '--strict', file]);
+    expect(stdout.split('\n').filter((line) => line.includes('rule '))).toEqual([
+      `${file}: rule all, FlightOverdue: good: fits 52 Birds`,
+      `${file}: rule all, FlightOverdue: warning: it fits 52 Birds, each of which makes an alert of its own`,
+      `${file}: rule exports, FlightOverdue: good: fits 50 Birds`,
+      `${file}: rule nightly, FlightOverdue: good: fits 0 Birds`,
+      `${file}: rule nightly, FlightOverdue: warning: it fits no Bird: check its \`match\``,
+    ]);
+    expect(exit).toBe(3);
+    const { stdout: refused } = await nestwatch([
+      ...['check-config', '--online'],
+      tempFile('rules.yaml', readFileSync(file, 'utf8').replace(TOKEN, 'refus3d')),
+    ]);
+    expect(refused).toContain('rule nightly, FlightOverdue: good: fits 0 Birds of those that were listed');
+    expect(refused).not.toContain('fits no Bird');
   });
 
   test('what does not work is reported without its secrets, and exits 4', async () => {
