@@ -98,6 +98,8 @@ export type Fact =
       readonly fromUs: number;
       /** How many deadlines in a row, this one included, were missed since the last judgement; 0 if none was. */
       readonly missed: number;
+      /** None of the Bird's was judged before. */
+      readonly isFirst: boolean;
       readonly zone: string;
       /** How it stood at the deadline, or now. */
       readonly how:

@@ -156,7 +156,8 @@ export const flightOverdue = defineKind({
         how: Missed['how'],
       ) => {
         const { readAtUs } = history;
-        const deadline = { deadlineUs: atUs, fromUs, zone: rule.timezone, missed, outcome, how };
+        const isFirst = bird.deadlineUs === 0;
+        const deadline = { deadlineUs: atUs, fromUs, zone: rule.timezone, missed, isFirst, outcome, how };
         return { fact: 'deadline_missed', place: bird.place, readAtUs, ...deadline } as const;
       };
       const shownNextUs = next ? next.atUs + VISIBLE_AFTER_US : null;
@@ -290,7 +291,7 @@ function middle(values: readonly number[], unit: number): number | null {
 }
 
 function annotationsOf(fact: Missed, context: Context): Labels {
-  const { place, deadlineUs, readAtUs, outcome, zone, how } = fact;
+  const { place, deadlineUs, readAtUs, outcome, isFirst, zone, how } = fact;
   const when = clockIn(zone, readAtUs);
   const deadline = `${when(deadlineUs)} (${zonePlace(zone)})`;
   const about = (what: string) => `${birdName(place)} ${what} ${when(deadlineUs)} ${whereabouts(place)}`;
@@ -301,7 +302,8 @@ function annotationsOf(fact: Missed, context: Context): Labels {
     return { due_by: deadline, ...said };
   }
   const missed = `Not landed by ${deadline}. ${state}`;
-  const judged = ` (Judged at ${when(readAtUs)}, ${regionName(place.region)} could not be read before.)`;
+  const reason = isFirst ? '' : `, ${regionName(place.region)} could not be read before`;
+  const judged = ` (Judged at ${when(readAtUs)}${reason}.)`;
   const isToldLate = readAtUs - deadlineUs >= TOLD_LATE_US;
   return annotate(context, about('has not landed by'), isToldLate ? missed + judged : missed);
 }
