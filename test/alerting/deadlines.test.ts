@@ -1,5 +1,5 @@
 /** Deadlines of FlightOverdue rules, from the store to the alert. */
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
 import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
 import type { Happening } from '../../src/report.ts';
@@ -216,14 +216,18 @@ test('one that usually starts says when', async () => {
   expect(await said()).toEqual(['Not landed by 12:30 (UTC). It did not start; it usually starts at 11:40.']);
 });
 
-test('one that is judged late says so', async () => {
-  await world([]);
+test('one that is judged late says so, and why unless it is the first', async () => {
+  await world([{ startedAtUs: at(-35), endedAtUs: at(-31), status: 'succeeded' }]);
   const { pass } = begin();
   await pass(29);
   await pass(20, false);
   await pass(10);
   expect((await said())[0]).toMatch(
-    /^Not landed by 12:30 \(UTC\)\. It did not start\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
+    /^Not landed by 12:30 \(UTC\)\. It did not start\. \(Judged at 12:5\d\.\)$/,
+  );
+  await begin({ ...NOON_THIRTY, landedBy: '40 * * * *', id: 'other' }).pass(1);
+  expect((await said()).find((text) => text!.includes('12:40'))).toMatch(
+    /^Not landed by 12:40 \(UTC\)\. It did not start\. \(Judged at 12:5\d, EU could not be read before\.\)$/,
   );
 });
 
@@ -404,4 +408,47 @@ test('a further miss says how it stood at that deadline', async () => {
   await pass(200);
   expect(await said()).toEqual(['Not landed by 14:30 (UTC). It did not start.']);
   expect((await alerts())[0]!.startsAtUs).toBe(at(30));
+});
+
+describe.each([
+  ['Europe/Amsterdam', '30 2 * * *'],
+  ['Europe/Amsterdam', '0 7 * * *'],
+  ['Australia/Lord_Howe', '45 1 * * *'],
+])('a year in %s of deadlines at %s', (timezone, landedBy) => {
+  test('has one each day, also when the clocks change, and each is judged once by processes that are killed', async () => {
+    await world([]);
+    const yearly = { ...NOON_THIRTY, landedBy, timezone };
+    const days = new Set<string>();
+    const outcomes: string[] = [];
+    const dayOf = new Intl.DateTimeFormat('en-CA', { timeZone: timezone });
+    for (let half = 0; half < 2 * 365; half += 1) {
+      // Twice a day, at another time each day, a process begins with the same store, and soon dies.
+      await clock.advance((719 + (half % 2 === 0 ? 1 : -1) * (half % 300)) * MINUTE_MS);
+      const process = begin(yearly);
+      await process.pass(1);
+      outcomes.push(...process.outcomes);
+      const [alert] = await alerts();
+      if (alert) days.add(dayOf.format((alert.memory as { deadlineUs: number }).deadlineUs / 1000));
+    }
+    expect(outcomes).toEqual(Array.from({ length: 365 }, () => 'missed'));
+    expect(days.size).toBe(365);
+    expect((await alerts())[0]!.memory).toMatchObject({ missed: 365 });
+  });
+});
+
+test('killed at each of 50 deadlines, before or after they are committed, each is judged and counted once', async () => {
+  await world([]);
+  const outcomes: string[] = [];
+  for (let hour = 0; hour < 50; hour += 1) {
+    await clock.advance(29 * MINUTE_MS);
+    const dies = begin();
+    await dies.pass(1 + (hour % 3) * 0.1);
+    const next = begin();
+    await next.pass(1 - (hour % 3) * 0.1);
+    await clock.advance(29 * MINUTE_MS);
+    outcomes.push(...dies.outcomes, ...next.outcomes);
+  }
+  expect(outcomes).toEqual(Array.from({ length: 50 }, () => 'missed'));
+  expect(await alerts()).toHaveLength(1);
+  expect((await alerts())[0]!.memory).toMatchObject({ missed: 50 });
 });
