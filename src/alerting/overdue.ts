@@ -10,26 +10,20 @@
 import type { RuledFact } from '../domain/alert/fact.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { rulesFor } from '../domain/evaluate/choose-rule.ts';
-import { SWITCHES, switchedOffBy } from '../domain/kinds/bird-deactivated.ts';
+import { rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
 import { flightStuck } from '../domain/kinds/flight-stuck.ts';
-import type { BirdToJudge, History, Judges, Subjects } from '../domain/kinds/judge.ts';
+import type { Judges, Subjects } from '../domain/kinds/judge.ts';
 import { KINDS } from '../domain/kinds/kinds.ts';
-import { isWithinAny, type TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Happening } from '../report.ts';
 import { applyFacts } from '../store/change-alerts.ts';
+import { createHistories, type HistoryOptions } from '../store/read-history.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { NOTHING, type Step } from './step.ts';
 
-export interface OverdueOptions {
+export interface OverdueOptions extends HistoryOptions {
   readonly rules: readonly Rule[];
   readonly clock: Clock;
-  /** When the last reading of a Bird's Flights since the start of the process began; undefined if there was none. */
-  readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
-  readonly timeIntervals: TimeIntervals;
-  /** How long before it was first watched a region's Flights are known. */
-  readonly lookbackMs: number;
 }
 
 interface Overdue {
@@ -41,6 +35,8 @@ interface Overdue {
 
 /** The store is looked at this often at least: what is new in it is not awaited. */
 const LOOK_MS = 60_000;
+/** The same if a kind is told of Flights. */
+const LOOK_FOR_WOKEN_MS = 5_000;
 /** And no sooner again than this. */
 const LEAST_MS = 1_000;
 
@@ -53,8 +49,6 @@ const UNREAD_US = { least: 5_000_000, most: 300_000_000 };
 /** Flights and Birds judged in one transaction. */
 const BATCH = 200;
 
-const NO_GAPS = { count: 0, longestUs: 0, spanUs: 0 };
-
 export function createOverdue(options: OverdueOptions): Overdue {
   const { rules, clock } = options;
   const leastMs = Math.min(
@@ -64,6 +58,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
         : [],
     ),
   );
+  const lookMs = wokenKinds(rules).length > 0 ? LOOK_FOR_WOKEN_MS : LOOK_MS;
   const beganUs = clock.nowUs();
   let nextLookMs = Number.NEGATIVE_INFINITY;
   let isFirst = true;
@@ -87,6 +82,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
       };
       let nextUs = nowUs + LONGEST_US;
       let deadlineUs = 'deadlineUs' in subject ? subject.deadlineUs : 0;
+      let countedUs = 'countedUs' in subject ? subject.countedUs : 0;
       for (const kind of KINDS) {
         const judges = kind.judges?.of === of ? (kind.judges as Judges<Rule> & { of: Of }) : undefined;
         for (const rule of judges ? rulesFor(kind, labels, rules) : []) {
@@ -96,13 +92,14 @@ export function createOverdue(options: OverdueOptions): Overdue {
             deadlineUs = Math.max(deadlineUs, atUs);
             happenings.push({ what: 'deadline', region: subject.place.region, outcome });
           }
+          countedUs = Math.max(countedUs, judgement.countedUs ?? 0);
           if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
         }
       }
       // Right after the start nothing has been read yet, which is no reason to judge late.
       const unreadUs = nowUs - Math.max(history.readAtUs, beganUs);
       const laterUs = Math.min(Math.max(unreadUs, UNREAD_US.least), UNREAD_US.most);
-      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, deadlineUs });
+      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, deadlineUs, countedUs });
     }
     return { facts, judged, happenings };
   }
@@ -123,7 +120,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const done = flightsDue.length + birdsDue.length;
     if (done === 0) {
       const nextUs = (await tx.overdue.nextUs(leastMs)) ?? Number.POSITIVE_INFINITY;
-      nextLookMs = nowMs + Math.min(Math.max((nextUs - nowUs) / 1000, LEAST_MS), LOOK_MS);
+      nextLookMs = nowMs + Math.min(Math.max((nextUs - nowUs) / 1000, LEAST_MS), lookMs);
       for (const fact of await goneFlights(tx, nowUs)) facts.push(fact);
     }
     const { happenings } = await applyFacts(tx, facts, rules, nowUs);
@@ -137,34 +134,7 @@ interface Judged<Subject> {
   readonly subject: Subject;
   readonly nextUs: number;
   readonly deadlineUs: number;
-}
-
-/** Returns the past of one after another; that of a Bird is read once for all its Flights. */
-function createHistories(tx: Transaction, { flightsReadUs, timeIntervals, lookbackMs }: OverdueOptions) {
-  const known = new Map<string, Promise<number | undefined>>();
-  const read = new Map<string, Promise<unknown>>();
-  function once<T>(what: string, stream: number, reading: () => Promise<T>): Promise<T> {
-    const key = `${what} ${stream}`;
-    const found = (read.get(key) as Promise<T> | undefined) ?? reading();
-    read.set(key, found);
-    return found;
-  }
-  return ({ place, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => ({
-    readAtUs: flightsReadUs(place.region, place.birdId) ?? 0,
-    async knownFromUs() {
-      const since = known.get(place.region) ?? tx.inventory.knownSince(place.region);
-      known.set(place.region, since);
-      const sinceUs = await since;
-      return sinceUs === undefined ? undefined : sinceUs - lookbackMs * 1000;
-    },
-    flightsSince: async (us) => (stream === undefined ? [] : tx.flights.since(stream, us)),
-    endOf: ({ flightId, status }) => tx.events.find(`${place.region}/flight/${flightId}/${status}`),
-    switchedOff: async () => switchedOffBy(await tx.birds.lastOfTypes(place.region, place.birdId, SWITCHES)),
-    isWithin: isWithinAny(timeIntervals),
-    durations: async () =>
-      stream === undefined ? [] : once('durations', stream, () => tx.flights.durations(stream)),
-    gaps: async () => (stream === undefined ? NO_GAPS : once('gaps', stream, () => tx.flights.gaps(stream))),
-  });
+  readonly countedUs: number;
 }
 
 /**

@@ -8,11 +8,14 @@ import type { Path } from '../document/problem.ts';
 import { readList } from '../document/read-list.ts';
 import { nameNewMatchers } from '../document/read-matchers.ts';
 import { insteadOf } from '../document/refused-key.ts';
+import { flightsUnusual, UNUSUAL_WEEKS } from '../domain/kinds/flights-unusual.ts';
+import { isRuleOf } from '../domain/kinds/kind.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import { findGoSyntax } from '../templates/go-syntax.ts';
+import { howMany } from '../text/counts.ts';
 import type { Config } from './config.ts';
 import { findExposures } from './exposure-warnings.ts';
 import { findLabelSlips } from './label-warnings.ts';
@@ -57,15 +60,19 @@ export function findWarnings(check: Check, config: Config): void {
       `where a Nest has no active members, or an alert belongs to no Nest, ${instead}: set \`fallback\``,
     );
   }
-  const named = new Set(nodesOf(config.route).flatMap(intervalsOf));
+  const named = new Set([
+    ...nodesOf(config.route).flatMap(intervalsOf),
+    ...config.rules.flatMap((rule) => ('except' in rule ? (rule.except as readonly string[]) : [])),
+  ]);
   for (const key of ['time_intervals', 'mute_time_intervals']) {
     for (const [index, name] of namesAt(check, [key])) {
-      if (!named.has(name)) check.problem([key, index, 'name'], 'no route names this time interval');
+      if (!named.has(name)) check.problem([key, index, 'name'], 'no route or rule names this time interval');
     }
   }
   findUnreachable(check, ['route'], config.route);
   findLabelSlips(check, config);
   findIneffectiveRules(check, config);
+  findShortRetention(check, config);
   findAlertmanagerKeys(check);
 }
 
@@ -183,6 +190,23 @@ function findGoInLabels(check: Check, path: Path): void {
   for (const [name, text] of Object.entries(typeof labels === 'object' && labels !== null ? labels : {})) {
     const go = typeof text === 'string' ? findGoSyntax(text) : undefined;
     if (go) check.problem([...path, name], `is left out: ${go}`);
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Learned bounds of a day need the same weekday of the last four weeks. */
+function findShortRetention(check: Check, { rules, store }: Config): void {
+  const weeks = Math.max(0, Math.floor(store.retentionMs / DAY_MS - 1) / 7);
+  for (const [index, rule] of rules.entries()) {
+    if (!isRuleOf(rule, flightsUnusual) || rule.per !== '1d' || weeks >= UNUSUAL_WEEKS) continue;
+    if (rule.atLeast !== undefined || rule.atMost !== undefined) continue;
+    const kept = howMany(Math.floor(weeks), 'week');
+    const less = weeks < 3 ? 'nothing is ever judged by it: it needs 3 weeks' : 'it learns from 4 weeks';
+    check.problem(
+      ['rules', index],
+      `\`store.retention\` keeps ${kept} of whole days, and ${less}; 29d keeps 4`,
+    );
   }
 }
 

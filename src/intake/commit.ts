@@ -6,12 +6,13 @@
 
 import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
 import type { Forward } from '../config/sections/forward-section.ts';
+import type { Labels } from '../domain/alert/alert.ts';
 import { signature } from '../domain/alert/error-signature.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
-import type { Fact } from '../domain/alert/fact.ts';
-import { eventLabels } from '../domain/alert/labels.ts';
+import type { Fact, Place } from '../domain/alert/fact.ts';
+import { eventLabels, placeLabels, placeOf } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { concernsAlerts } from '../domain/evaluate/choose-rule.ts';
+import { concernsAlerts, rulesFor, wokenKinds } from '../domain/evaluate/choose-rule.ts';
 import { isTriggerFailure } from '../domain/kinds/bird-trigger-failing.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
@@ -83,6 +84,11 @@ const CHARACTERS_AT_ONCE = 1024 * 1024;
 export function createCommit(options: CommitOptions): Commit {
   const { store, rules, forward, backAfterMs, clock, report, changed } = options;
   const askedEnds = rules ? endsAskedFor(rules) : 0;
+  const woken = wokenKinds(rules ?? []);
+  const isWoken =
+    woken.length > 0
+      ? (labels: Labels) => woken.some((kind) => rulesFor(kind, labels, rules ?? []).length > 0)
+      : undefined;
   return async (batch) => {
     const nowUs = clock.nowUs();
     const malformed = fewMalformed(batch, report);
@@ -111,6 +117,7 @@ export function createCommit(options: CommitOptions): Commit {
         happenings.push(...changes.happenings);
       };
       await inSlices(rules ? facts : [], tx, judge, lengthOfFact);
+      await wakeJudges(tx, facts, isWoken);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, happenings, touched: written > 0 || queued };
@@ -199,6 +206,27 @@ async function factsOf(
     const novelty = historic || backAfterMs === undefined ? undefined : novelties.get(event);
     return { fact: 'event', event, historic, birdStatus, latestEnds: ends, novelty, flightBeforeUs };
   });
+}
+
+/** Lets Birds be judged whose Flights have started or succeeded, if a rule about them wants to know. */
+async function wakeJudges(
+  tx: Transaction,
+  facts: readonly Fact[],
+  isWanted: ((labels: Labels) => boolean) | undefined,
+): Promise<void> {
+  if (!isWanted) return;
+  const places = new Map<string, Place>();
+  for (const fact of facts) {
+    const isLanding = fact.fact === 'event' && fact.event.type === 'flight.succeeded';
+    const place = isLanding ? placeOf(fact.event) : fact.fact === 'flight_started' ? fact.place : undefined;
+    if (place) places.set(place.birdId, place);
+  }
+  const woken = [...places.values()].filter((place) => isWanted(placeLabels(place)));
+  if (woken.length > 0)
+    await tx.overdue.wake(
+      woken[0]!.region,
+      woken.map(({ birdId }) => birdId),
+    );
 }
 
 /** For each event: when the last Flight before it started. Only the Bird's latest Flights are searched. */

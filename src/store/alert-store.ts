@@ -109,6 +109,8 @@ export interface AlertStore {
   episodes(alertId: string, limit: number): Promise<Episode[]>;
   /** The last ended episode of each alert of that name in a region, even if the alert itself was deleted. */
   lastEpisodes(alertname: string, region: string): Promise<Episode[]>;
+  /** Episodes in a region, of the alerts of that name, whose end was seen at `sinceUs` or later. */
+  episodesSince(alertname: string, region: string, sinceUs: number): Promise<Episode[]>;
   /** All ended episodes after the given one, each with when its end was seen; latest first. */
   endedBefore(
     place: { readonly resolvedAtUs: number; readonly alertId: string } | undefined,

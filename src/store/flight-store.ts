@@ -4,6 +4,7 @@
  */
 import type { FlightEnded } from '../domain/alert/fact.ts';
 import type { FlightOutcome } from '../domain/grouping/notification.ts';
+import type { Landed } from '../domain/kinds/judge.ts';
 
 /** A Flight as last seen. */
 export interface FlightRecord {
@@ -52,6 +53,12 @@ export interface FlightStore {
   ): Promise<{ readonly startedAtUs: number; readonly failed: boolean }[]>;
   /** Durations of the stream's latest succeeded Flights in microseconds, among the last 500, in no particular order. */
   durations(stream: number): Promise<number[]>;
+  /** Those among the stream's last `most` Flights that succeeded, in order of their starts. */
+  landed(stream: number, most: number): Promise<Landed[]>;
+  /** How many of the stream's Flights started in [fromUs, untilUs); counts to 100,000. */
+  countStarts(stream: number, fromUs: number, untilUs: number): Promise<number>;
+  /** When the stream's first kept Flight started; undefined for none. */
+  firstStart(stream: number): Promise<number | undefined>;
   /**
    * The times between the starts of the stream's last 3000 Flights: how many there are, the longest, and the span
    * from the first start to the last.

@@ -20,6 +20,8 @@ export interface JudgedBird {
   readonly nextUs: number;
   /** The last deadline that was judged; 0 for none. */
   readonly deadlineUs: number;
+  /** Up to when the Flights of periods that were over are counted, for all rules; 0 for never. */
+  readonly countedUs: number;
 }
 
 export interface OverdueStore {
@@ -33,6 +35,8 @@ export interface OverdueStore {
   /** Present Birds of which a deadline was judged that is later than this, the last judged first. */
   birdsWithDeadlines(afterUs: number, limit: number): Promise<BirdToJudge[]>;
   judgeBirds(birds: readonly JudgedBird[]): Promise<void>;
+  /** Makes these Birds due to be judged. */
+  wake(region: string, birdIds: readonly string[]): Promise<void>;
   /** When the next one is to be judged, if Flights are once they are this old; null if there is none. */
   nextUs(leastMs: number): Promise<number | null>;
   /** Makes all Flights and Birds due to be judged again, because the rules may have changed. */

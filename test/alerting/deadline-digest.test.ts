@@ -54,7 +54,7 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
       );
       // The Bird that is idle had no deadline in the period that was judged.
       const deadlineUs = name === 'Idle' ? TEST_START_US - 30 * HOUR_US : TEST_START_US;
-      await tx.overdue.judgeBirds([{ region: 'eu', birdId: name, nextUs: 0, deadlineUs }]);
+      await tx.overdue.judgeBirds([{ region: 'eu', birdId: name, nextUs: 0, deadlineUs, countedUs: 0 }]);
     }
     await tx.digests.put({ name: 'daily', lastUs: TEST_START_US - 3 * HOUR_US + 1, lastEvent: 0 });
   });

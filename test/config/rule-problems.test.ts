@@ -162,6 +162,26 @@ rules:
         '12:98: rules[8].tell_late: must be true or false',
       ],
     ],
+    [
+      'unusual Flights',
+      `${REGION}rules:
+  - { kind: FlightsUnusual, per: 90m, fewer_than: 2, more_than: 1 }
+  - { kind: FlightsUnusual, at_least: 20, at_most: 5, more_than: 3 }
+  - { kind: FlightsUnusual, at_least: 0, timezone: Mars }
+  - { kind: FlightSlow, times: 1, in_a_row: 0, at_least: 0s }`,
+      [
+        '3:34: rules[0].per: must be one of 1h, 1d',
+        '3:51: rules[0].fewer_than: must be more than 0 and at most 1',
+        '3:65: rules[0].more_than: must be more than 1 and at most 100',
+        '4:39: rules[1].at_least: must not be more than at_most, 5',
+        '4:55: rules[1].more_than: cannot be combined with at_least and at_most: bounds are either learned or fixed',
+        '5:39: rules[2].at_least: must be at least 1',
+        '5:52: rules[2].timezone: "Mars" is not a time zone such as Europe/Amsterdam or UTC',
+        '6:32: rules[3].times: must be more than 1 and at most 100',
+        '6:45: rules[3].in_a_row: must be at least 1',
+        '6:58: rules[3].at_least: must be at least 1s',
+      ],
+    ],
   ]);
 
   test('an invalid matcher is reported with the reason', () => {

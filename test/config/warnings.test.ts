@@ -112,6 +112,26 @@ route: { receiver: ${root}, routes: [{ receiver: team, matchers: [nest=a] }, { r
   expect(warningsOf(text('both', ', fallback: both'))).toEqual([]);
 });
 
+test.each([
+  [
+    '20d',
+    [
+      '`store.retention` keeps 2 weeks of whole days, and nothing is ever judged by it: it needs 3 weeks; 29d keeps 4',
+    ],
+  ],
+  ['28d', ['`store.retention` keeps 3 weeks of whole days, and it learns from 4 weeks; 29d keeps 4']],
+  ['29d', []],
+])('days are learned from, and a retention of %s is short', (retention, expected) => {
+  const text = `${REGION}store: { retention: ${retention} }
+rules:
+  - { kind: FlightsUnusual }
+  - { kind: FlightsUnusual, per: 1h, match: [bird=a] }
+  - { kind: FlightsUnusual, at_most: 5, match: [bird=b] }
+`;
+  const found = warningsOf(text).filter((one) => one.includes('store.retention'));
+  expect(found).toEqual(expected.map((one) => `4:5: rules[0]: ${one}`));
+});
+
 test('a time interval that no route uses', () => {
   const week = 'time_intervals: [{ weekdays: [sunday] }]';
   expect(
@@ -121,8 +141,8 @@ time_intervals: [{ name: one, ${week} }, { name: left, ${week} }]
 mute_time_intervals: [{ name: two, ${week} }, { name: over, ${week} }]
 `),
   ).toEqual([
-    '4:83: time_intervals[1].name: no route names this time interval',
-    '5:88: mute_time_intervals[1].name: no route names this time interval',
+    '4:83: time_intervals[1].name: no route or rule names this time interval',
+    '5:88: mute_time_intervals[1].name: no route or rule names this time interval',
   ]);
 });
 

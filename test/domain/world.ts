@@ -223,6 +223,33 @@ export function deadlineMissed(at: number, change: Partial<FactOf<'deadline_miss
   };
 }
 
+/** Three Flights of which the last landed at a minute took eight minutes; before, they took one. */
+export function flightsSlow(at: number, change: Partial<FactOf<'flights_slow'>> = {}): Fact {
+  return {
+    fact: 'flights_slow',
+    place: MARKETING,
+    ...{ flights: 3, tookMs: 480_000, shortestMs: 470_000, longestMs: 490_000 },
+    ...{ usualMs: 60_000, limitMs: 180_000 },
+    ...{ sinceUs: minute(at - 28), startedAtUs: minute(at - 8), landedAtUs: minute(at) },
+    ...change,
+  };
+}
+
+/** The Flights of the hour before a minute, at which it is over. */
+export function flightsCounted(at: number, change: Partial<FactOf<'flights_counted'>['counted']> = {}): Fact {
+  return {
+    fact: 'flights_counted',
+    place: MARKETING,
+    counted: {
+      period: { fromUs: minute(at - 60), untilUs: minute(at) },
+      ...{ isOver: true, count: 3, verdict: 'fewer', isRunaway: false },
+      usual: { isFixed: false, least: 18, most: 22 },
+      ...change,
+    },
+    ...{ rule: OF_DEFAULT.FlightsUnusual, per: '1h', zone: 'UTC', readAtUs: minute(at) },
+  };
+}
+
 export function rule<Name extends AlertKind>(
   kind: Name,
   change: Partial<RuleNamed<Name>> = {},

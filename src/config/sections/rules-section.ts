@@ -79,6 +79,8 @@ function ruleShape({ name, fires, resolves, parameters }: Kind) {
 
 const WHAT_A_PART_IS = { error: 'must be more than 0 and at most 1' };
 
+const WHAT_A_FACTOR_IS = { error: 'must be more than 1 and at most 100' };
+
 function parameterShape(parameter: Parameter): z.ZodType {
   switch (parameter.type) {
     case 'duration': {
@@ -93,6 +95,8 @@ function parameterShape(parameter: Parameter): z.ZodType {
       return orPreset(z.int().min(parameter.least).max(parameter.most), parameter.default);
     case 'part':
       return orPreset(z.number().gt(0, WHAT_A_PART_IS).max(1, WHAT_A_PART_IS), parameter.default);
+    case 'factor':
+      return orPreset(z.number().gt(1, WHAT_A_FACTOR_IS).max(100, WHAT_A_FACTOR_IS), parameter.default);
     case 'choice':
       return z.enum(parameter.of).prefault(parameter.default);
     case 'flag':

@@ -1,4 +1,6 @@
+import type { PeriodSort } from '../../time/calendar-period.ts';
 import type { Event, Feed } from './event.ts';
+import type { Counted, Slow } from './measured-flights.ts';
 
 /** Where a fact happened. Ids are empty for a fact about the whole region. */
 export interface Place {
@@ -124,6 +126,20 @@ export type Fact =
         /** When it usually starts for such a deadline; null if that is not known. */
         | { readonly what: 'not_started'; readonly usuallyAtUs: number | null }
         | { readonly what: 'landed'; readonly atUs: number; readonly event: Event };
+      /** When its Flights were last read. */
+      readonly readAtUs: number;
+    }
+  /** The last Flights of a Bird took longer than usual. */
+  | (Slow & { readonly fact: 'flights_slow'; readonly place: Place })
+  | {
+      /** How many Flights a Bird started in a period that is over, or too many in one that is not. */
+      readonly fact: 'flights_counted';
+      readonly place: Place;
+      readonly counted: Counted;
+      /** The id of the rule that asked. */
+      readonly rule: string;
+      readonly per: PeriodSort;
+      readonly zone: string;
       /** When its Flights were last read. */
       readonly readAtUs: number;
     }

@@ -20,6 +20,8 @@ export type Parameter = {
   | { readonly type: 'count'; readonly least: number; readonly most: number; readonly default?: number }
   /** A number above 0 and at most 1. */
   | { readonly type: 'part'; readonly default?: number }
+  /** A number above 1 and at most 100. */
+  | { readonly type: 'factor'; readonly default?: number }
   | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
   | { readonly type: 'flag'; readonly default: boolean }
   | { readonly type: 'text'; readonly default?: string }

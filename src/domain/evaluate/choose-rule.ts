@@ -64,6 +64,14 @@ export function rulesFor<P extends Parameters>(
   return found;
 }
 
+/** The kinds with rules that are judged as soon as a Flight starts or succeeds. */
+export function wokenKinds(rules: readonly Rule[]): readonly Kind<AlertKind>[] {
+  return KINDS.filter(
+    ({ name, judges }) =>
+      judges?.of === 'bird' && judges.isWokenByFlights && rules.some(({ kind }) => kind === name),
+  );
+}
+
 interface Concerned {
   readonly kind: AlertKind;
   readonly rule: number | null;

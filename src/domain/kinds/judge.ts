@@ -1,4 +1,6 @@
 /** What time alone makes wrong: a kind may judge open Flights, or Birds, whatever their status. */
+
+import type { Period } from '../../time/calendar-period.ts';
 import type { Event } from '../alert/event.ts';
 import type { Fact, Place } from '../alert/fact.ts';
 import type { Rule } from '../alert/rule.ts';
@@ -25,6 +27,8 @@ export interface BirdToJudge {
   readonly lastStartUs: number;
   /** The last deadline that was judged, of any rule; 0 for none. */
   readonly deadlineUs: number;
+  /** Up to when the Flights of periods that were over are counted, for all rules; 0 for never. */
+  readonly countedUs: number;
 }
 
 /** A Flight as last seen. */
@@ -35,6 +39,12 @@ export interface PastFlight {
   readonly status: string;
   /** Absent while it is in the air, or if unknown. */
   readonly endedAtUs?: number;
+}
+
+/** A Flight that succeeded. */
+export interface Landed {
+  readonly startedAtUs: number;
+  readonly endedAtUs: number;
 }
 
 export interface SwitchedOff {
@@ -64,6 +74,14 @@ export interface History {
   isWithin(intervals: readonly string[], us: number): boolean;
   /** How long its last Flights took, microseconds. */
   durations(): Promise<readonly number[]>;
+  /** Those among its last `most` Flights that succeeded, in order of their starts. */
+  landed(most: number): Promise<readonly Landed[]>;
+  /** How many of its Flights started in [fromUs, untilUs); counts to 100,000. */
+  starts(fromUs: number, untilUs: number): Promise<number>;
+  /** When the first of its kept Flights started; undefined for none. */
+  firstStartUs(): Promise<number | undefined>;
+  /** When its region could not be read completely, as far as it was so at `sinceUs` or later. */
+  blindSpans(sinceUs: number): Promise<readonly Period[]>;
   /** The starts of its last Flights: how many gaps are between them, the longest one, and all of them together. */
   gaps(): Promise<{ readonly count: number; readonly longestUs: number; readonly spanUs: number }>;
 }
@@ -75,6 +93,8 @@ export interface Judgement {
   readonly fact?: Fact;
   /** The deadlines that are judged now, oldest first. */
   readonly deadlines?: readonly Deadline[];
+  /** Up to when the Flights of periods that are over are counted now. */
+  readonly countedUs?: number;
 }
 
 export interface Subjects {
@@ -84,6 +104,8 @@ export interface Subjects {
 
 interface JudgesOf<Of extends keyof Subjects, R extends Rule> {
   readonly of: Of;
+  /** A Bird is also judged as soon as a Flight of it starts or succeeds. */
+  readonly isWokenByFlights?: true;
   /** Pure but for what it reads of the history. */
   judge(subject: Subjects[Of], history: History, rule: R, nowUs: number): Promise<Judgement>;
 }

@@ -10,7 +10,9 @@ import { feedBehind } from './feed-behind.ts';
 import { feedIncomplete } from './feed-incomplete.ts';
 import { flightFailed } from './flight-failed.ts';
 import { flightOverdue } from './flight-overdue.ts';
+import { flightSlow } from './flight-slow.ts';
 import { flightStuck } from './flight-stuck.ts';
+import { flightsUnusual } from './flights-unusual.ts';
 import type { Kind } from './kind.ts';
 import { regionDown, regionUnauthorized } from './region-trouble.ts';
 import { schemaDrift } from './schema-drift.ts';
@@ -33,6 +35,8 @@ const ALL = [
   schemaDrift,
   watchImpaired,
   flightOverdue,
+  flightSlow,
+  flightsUnusual,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];

@@ -57,9 +57,10 @@ const NUMBERS_FOR_TRUTH = `
   CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us, seq)
     WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous')`;
 
-/** Birds are judged whatever their status, and also by deadlines. */
+/** Birds are judged whatever their status, also by deadlines and by the Flights of a period. */
 const EVERY_BIRD_JUDGED = `
   ALTER TABLE bird ADD COLUMN deadline_us BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE bird ADD COLUMN counted_us BIGINT NOT NULL DEFAULT 0;
   DROP INDEX bird_judged;
   CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1`;
 

@@ -112,7 +112,7 @@ describe('for each kind', () => {
   const HOUR = 60;
   const REFUSED: ReadonlySet<string> = new Set([
     ...['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'DeliveryFailing'],
-    ...['FlightStuck', 'BirdStale', 'WatchImpaired', 'FlightOverdue'],
+    ...['FlightStuck', 'BirdStale', 'WatchImpaired', 'FlightOverdue', 'FlightSlow', 'FlightsUnusual'],
   ]);
 
   test.each(ALERT_KINDS)('%s: an alert that the next look would raise again is refused', (kind) => {

@@ -11,6 +11,7 @@ import {
   connectionLost,
   flight,
   flightStarted,
+  flightsCounted,
   minute,
   notification,
   regionHealth,
@@ -34,6 +35,7 @@ test.each(ALERT_KINDS)('the matchers of %s see the labels listed for it', (kind)
 const OTHERS: Partial<Record<AlertKind, readonly Fact[]>> = {
   BirdDeactivated: [birdStatus('suspended', 1, 'active')],
   ConnectionDisconnected: [connectionLost(1, 'Retrying')],
+  FlightsUnusual: [flightsCounted(2, { count: 221, verdict: 'more', isRunaway: true })],
   WatchImpaired: [watchHealth('no_birds', { since: 1, severity: 'critical' })],
 };
 

@@ -6,6 +6,8 @@ import {
   birdLog,
   deadlineMissed,
   flight,
+  flightsCounted,
+  flightsSlow,
   inAir,
   minute,
   notification,
@@ -46,5 +48,7 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
     },
   ],
   FlightOverdue: [deadlineMissed(500), deadlineMissed(560, { outcome: 'near', missed: 0 })],
+  FlightSlow: [flightsSlow(539)],
+  FlightsUnusual: [flightsCounted(539)],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

@@ -94,6 +94,7 @@ export function describeOverdue(run: Run): void {
           place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
           status: 'active',
           deadlineUs: 0,
+          countedUs: 0,
           triggerType: 'scheduled',
           statusSinceUs: NOW_US,
           hasFirstStatus: false,
@@ -111,7 +112,7 @@ export function describeOverdue(run: Run): void {
       const stream = await run(async (tx) => {
         await tx.inventory.putBirds([bird('1'), bird('2', { present: false })]);
         await tx.overdue.judgeBirds([
-          { region: 'eu', birdId: '1', nextUs: NOW_US + 9 * MINUTE_US, deadlineUs: 7 },
+          { region: 'eu', birdId: '1', nextUs: NOW_US + 9 * MINUTE_US, deadlineUs: 7, countedUs: 8 },
         ]);
         return openFlightsOf(tx, '1');
       });
@@ -130,7 +131,7 @@ export function describeOverdue(run: Run): void {
       const nextUs = NOW_US + MINUTE_US;
       await run(async (tx) => {
         await tx.inventory.putBirds([bird('1')]);
-        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs, deadlineUs: 7 }]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs, deadlineUs: 7, countedUs: 8 }]);
         await tx.inventory.putBirds([bird('1', { name: 'renamed' })]);
       });
       expect(await ids(nextUs - 1)).toEqual([]);
@@ -149,6 +150,7 @@ export function describeOverdue(run: Run): void {
             birdId,
             nextUs: 9,
             deadlineUs: 6 + Number(birdId),
+            countedUs: 0,
           })),
         );
         return {
@@ -171,7 +173,7 @@ export function describeOverdue(run: Run): void {
         await tx.flights.put([flight('a', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
         await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
-        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs, deadlineUs: 7 }]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs, deadlineUs: 7, countedUs: 8 }]);
         await tx.overdue.forget();
         return [await tx.overdue.flights(NOW_US, NOW_US, 9), await tx.overdue.birds(NOW_US, 9)];
       });

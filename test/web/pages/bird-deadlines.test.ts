@@ -26,7 +26,9 @@ async function served(rules = [EXPORT]) {
       return { stream, flightId: `d${days}`, startedAtUs: endedAtUs - 5 * MINUTE_US, endedAtUs, status };
     });
     await tx.flights.put(flights.map((one) => ({ ...one, open: false, ends: 1 })));
-    await tx.overdue.judgeBirds([{ region: 'eu', birdId: '77', nextUs: 0, deadlineUs: SEVEN_US }]);
+    await tx.overdue.judgeBirds([
+      { region: 'eu', birdId: '77', nextUs: 0, deadlineUs: SEVEN_US, countedUs: 0 },
+    ]);
   });
   return all;
 }
@@ -59,7 +61,9 @@ test('what is no longer kept, or not judged yet, is not counted', async () => {
   const known = await ask('/birds/eu/77');
   expect(known.body).toContain('last 14:');
   await store.transaction((tx) =>
-    tx.overdue.judgeBirds([{ region: 'eu', birdId: '77', nextUs: 0, deadlineUs: SEVEN_US - 1 }]),
+    tx.overdue.judgeBirds([
+      { region: 'eu', birdId: '77', nextUs: 0, deadlineUs: SEVEN_US - 1, countedUs: 0 },
+    ]),
   );
   expect((await ask('/birds/eu/77')).body).toContain('last 14: 12 met, 1 late (24 min), 1 missed');
 });

@@ -110,6 +110,9 @@ const LAST_EPISODES = {
     ORDER BY alert_id, starts_us DESC`,
 };
 
+const EPISODES_SINCE = `SELECT body FROM episode
+  WHERE alert_id > $1 AND alert_id < $2 AND resolved_us >= $3 ORDER BY resolved_us DESC LIMIT 1000`;
+
 export function createAlerts(
   sql: Sql,
   {
@@ -245,6 +248,10 @@ export function createAlerts(
       ),
     lastEpisodes: async (alertname, region) =>
       episodes(await sql.rows<AlertRow>(LAST_EPISODES[sql.engine], alertname, region)),
+    episodesSince: async (alertname, region, sinceUs) =>
+      episodes(await sql.rows<AlertRow>(EPISODES_SINCE, `${alertname}/`, `${alertname}0`, sinceUs)).filter(
+        ({ labels }) => labels.region === region,
+      ),
     async endedBefore(place, limit) {
       const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
       const rows = await sql.rows<AlertRow & { readonly resolved_us: number }>(

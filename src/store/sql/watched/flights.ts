@@ -1,3 +1,4 @@
+import type { Landed } from '../../../domain/kinds/judge.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
 import { type FlightRow, flightOf, outcomeOf } from '../../rows/flight-row.ts';
 import { lastOfEach, type RowStatement, type Sql } from '../sql.ts';
@@ -36,6 +37,15 @@ const ENDS = `SELECT * FROM (${endsWhere('> 0')} ORDER BY started_us DESC LIMIT 
 const DURATIONS = `SELECT ended_us - started_us AS us
   FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT 500) AS latest
   WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us`;
+
+const LANDED = `SELECT started_us AS "startedAtUs", ended_us AS "endedAtUs"
+  FROM (SELECT * FROM flight WHERE stream = $1 AND started_us > 0 ORDER BY started_us DESC LIMIT $2) AS latest
+  WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us ORDER BY started_us`;
+
+const COUNT_STARTS = `SELECT count(*) AS count FROM (
+  SELECT 1 FROM flight WHERE stream = $1 AND started_us >= $2 AND started_us < $3 LIMIT 100000) AS counted`;
+
+const FIRST_START = 'SELECT min(started_us) AS us FROM flight WHERE stream = $1 AND started_us > 0';
 
 const LATEST_STARTS = `(SELECT started_us FROM flight WHERE stream = $1 AND started_us > 0
   ORDER BY started_us DESC LIMIT 3000) AS latest`;
@@ -107,6 +117,13 @@ export function createFlights(sql: Sql, standing: BirdStanding): FlightStore {
     },
     async durations(stream) {
       return (await sql.rows<{ us: number }>(DURATIONS, stream)).map(({ us }) => us);
+    },
+    landed: (stream, most) => sql.rows<Landed>(LANDED, stream, most),
+    async countStarts(stream, fromUs, untilUs) {
+      return (await sql.first<{ count: number }>(COUNT_STARTS, stream, fromUs, untilUs))!.count;
+    },
+    async firstStart(stream) {
+      return (await sql.first<{ us: number | null }>(FIRST_START, stream))?.us ?? undefined;
     },
     async gaps(stream) {
       const row = await sql.first<{ starts: string | null }>(STARTS[sql.engine], stream);

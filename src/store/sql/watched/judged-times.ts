@@ -17,7 +17,7 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.regi
 const birdsOf = (
   rows: string,
 ) => `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
-    bird.status, bird.deadline_us, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
+    bird.status, bird.deadline_us, bird.counted_us, bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
   FROM ${rows}`;
 
 const JOINED = `LEFT JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
@@ -44,8 +44,9 @@ const JUDGE_FLIGHTS: RowStatement = {
 };
 
 const JUDGE_BIRDS: RowStatement = {
-  columns: 'region text, bird_id text, next_us bigint, deadline_us bigint',
-  text: (given) => `UPDATE bird SET judge_us = given.next_us, deadline_us = given.deadline_us FROM ${given}
+  columns: 'region text, bird_id text, next_us bigint, deadline_us bigint, counted_us bigint',
+  text: (given) => `UPDATE bird SET judge_us = given.next_us, deadline_us = given.deadline_us,
+      counted_us = given.counted_us FROM ${given}
     WHERE bird.region = given.region AND bird.bird_id = given.bird_id`,
 };
 
@@ -84,7 +85,14 @@ export function createOverdue(sql: Sql): OverdueStore {
     async judgeBirds(birds) {
       await sql.write(
         JUDGE_BIRDS,
-        birds.map((one) => [one.region, one.birdId, one.nextUs, one.deadlineUs]),
+        birds.map((one) => [one.region, one.birdId, one.nextUs, one.deadlineUs, one.countedUs]),
+      );
+    },
+    async wake(region, birdIds) {
+      await sql.run(
+        'UPDATE bird SET judge_us = 0 WHERE region = $1 AND bird_id = ANY($2::text[]) AND judge_us > 0',
+        region,
+        birdIds,
       );
     },
     async nextUs(leastMs) {
@@ -121,6 +129,7 @@ interface BirdToJudgeRow extends PlaceRow {
   readonly trigger_type: string;
   readonly status: string;
   readonly deadline_us: number;
+  readonly counted_us: number;
   readonly status_since_us: number;
   readonly first_status: number;
   readonly stream: number | null;
@@ -136,6 +145,7 @@ function birdToJudge(row: BirdToJudgeRow): BirdToJudge {
     place: placeOf(row),
     status: row.status,
     deadlineUs: row.deadline_us,
+    countedUs: row.counted_us,
     triggerType: row.trigger_type,
     statusSinceUs: row.status_since_us,
     hasFirstStatus: row.first_status === 1,

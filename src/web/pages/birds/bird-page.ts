@@ -101,7 +101,9 @@ function deadlineLines({ words, nowUs }: Page, deadlines: BirdReport['deadlines'
       ...(nextUs === undefined
         ? []
         : [words.birds.nextDeadline(nearWords(nextUs, zone, nowUs), zonePlace(zone))]),
-      ...(last.length === 0 ? [] : [words.birds.lastDeadlines(last.length, outcomeWords(countOutcomes(last)))]),
+      ...(last.length === 0
+        ? []
+        : [words.birds.lastDeadlines(last.length, outcomeWords(countOutcomes(last)))]),
       ...(deadlines.length > 1 ? [words.birds.ofRule(plainText(rule, NAME_LENGTH))] : []),
     ];
     return html`<div><bdi>${parts.join(' · ')}</bdi></div>`;

@@ -1,0 +1,305 @@
+/** FlightSlow and FlightsUnusual, from committed Flights to the alert. */
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createOverdue } from '../../src/alerting/overdue.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { tick } from '../../src/domain/evaluate/decide.ts';
+import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
+import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import { createCommit } from '../../src/intake/commit.ts';
+import { applyFacts } from '../../src/store/change-alerts.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { formatInstant } from '../../src/time/instant.ts';
+import { regionHealth, rule } from '../domain/world.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+
+const MINUTE_US = 60_000_000;
+const HOUR_US = 60 * MINUTE_US;
+const DAY_US = 24 * HOUR_US;
+
+/** The story begins on Thursday, 2 July 2026, at noon. */
+const THURSDAY_US = TEST_START_US - 12 * HOUR_US;
+
+let clock: VirtualClock;
+let store: Store;
+let rules: readonly Rule[];
+let overdue: ReturnType<typeof createOverdue>;
+let stream: number;
+let flown: number;
+/** The days inside the time interval. */
+let holidays: readonly number[];
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  flown = 0;
+  holidays = [];
+  await store.transaction(async (tx) => {
+    await tx.inventory.regionSince('eu', THURSDAY_US - 29 * DAY_US);
+    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.inventory.putBirds([
+      {
+        ...{ region: 'eu', nestId: '682', birdId: '148890', name: 'Translate blog', status: 'active' },
+        ...{ triggerType: 'event', present: true, statusSinceUs: THURSDAY_US - 29 * DAY_US },
+      },
+    ]);
+    stream = (await tx.streams.open('eu', 'flight', '148890')).stream;
+  });
+});
+afterEach(() => store.close());
+
+function begin(...asked: readonly Rule[]): void {
+  rules = [...asked, ...DEFAULT_RULES];
+  overdue = createOverdue({
+    rules,
+    clock,
+    flightsReadUs: () => clock.nowUs(),
+    timeIntervals: new Map([
+      [
+        'holidays',
+        holidays.map((day) => createTimeInterval({ location: 'UTC', daysOfMonth: [{ from: day, to: day }] })),
+      ],
+    ]),
+    lookbackMs: 0,
+  });
+}
+
+/** Commits Flights as intake does; each succeeds after so many seconds. */
+async function fly(startsUs: readonly number[], seconds = 30): Promise<void> {
+  const commit = createCommit({ store, rules, forward: [], clock, report: () => {}, changed: () => {} });
+  const place = {
+    ...{ region: 'eu', nestId: '682', nest: 'Marketing', birdId: '148890', bird: 'Translate blog' },
+  };
+  const flights = startsUs.map((startedAtUs) => {
+    flown += 1;
+    return { flightId: `f-${flown}`, startedAtUs, endedAtUs: startedAtUs + seconds * 1_000_000 };
+  });
+  await commit({
+    region: 'eu',
+    stream: { stream, feed: 'flight' },
+    flights: flights.map((one) => ({ ...one, stream, status: 'succeeded', open: false, ends: 1 })),
+    events: flights.map(({ flightId, startedAtUs, endedAtUs }) => ({
+      historic: false,
+      event: {
+        ...{ key: `eu/flight/${flightId}/succeeded`, ...place, feed: 'flight', type: 'flight.succeeded' },
+        ...{ occurredAt: formatInstant(endedAtUs), occurredAtUs: endedAtUs, observedAtUs: clock.nowUs() },
+        ...{ message: '', attributes: { flight_id: flightId, started_at_us: startedAtUs } },
+      },
+    })),
+  });
+}
+
+/** So many starts in a day or another time, evenly. */
+function spread(count: number, fromUs: number, lengthUs = DAY_US): number[] {
+  return Array.from({ length: count }, (_, index) => Math.floor(fromUs + ((index + 0.5) * lengthUs) / count));
+}
+
+/** Lets time pass, looking as often as the step wants to. */
+async function passUntil(untilUs: number): Promise<void> {
+  for (;;) {
+    const { done } = await store.transaction((tx) => overdue.judge(tx));
+    if (done > 0) continue;
+    const waitMs = Math.min(overdue.nextMs() - clock.monotonicMs(), (untilUs - clock.nowUs()) / 1000);
+    if (waitMs <= 0) return;
+    await clock.advance(waitMs);
+  }
+}
+
+const list = (state: 'firing' | 'resolved') =>
+  store.transaction((tx) => tx.alerts.list({ state, limit: 10 }));
+const said = async () =>
+  (await list('firing')).map(({ labels, annotations }) => `${labels.severity}: ${annotations.description}`);
+const ended = async () => (await list('resolved')).map(({ annotations }) => annotations.resolved_by);
+
+describe('FlightSlow', () => {
+  /** Flights five minutes apart, the last of which lands now. */
+  async function flyInARow(count: number, seconds: number, apart = 5): Promise<void> {
+    for (let one = 0; one < count; one += 1) {
+      await passUntil(clock.nowUs() + apart * MINUTE_US);
+      await fly([clock.nowUs() - seconds * 1_000_000], seconds);
+    }
+    await passUntil(clock.nowUs() + 10_000_000);
+  }
+
+  test('fires at the third slow Flight, and ends with the first that is not', async () => {
+    begin(rule('FlightSlow'));
+    await flyInARow(40, 60);
+    await flyInARow(2, 240);
+    expect(await said()).toEqual([]);
+    await flyInARow(1, 240);
+    expect(await said()).toEqual([
+      'warning: Takes 4 min, usually up to 1 min (last 3 Flights; slower since 2 Jul 2026, 15:21 UTC).',
+    ]);
+    expect((await list('firing'))[0]!.annotations.summary).toBe(
+      'Translate blog takes 4 min, usually up to 1 min in Marketing (EU)',
+    );
+    await flyInARow(1, 200);
+    expect(await said()).toHaveLength(1);
+    await flyInARow(1, 100);
+    expect(await ended()).toEqual(['a Flight took 1.7 min']);
+  });
+
+  test.each([
+    ['two slow ones, then a usual one', [240, 240, 60, 240, 240]],
+    ['three that are slow by less than a minute and a half', [140, 140, 140]],
+  ])('does not fire after %s', async (_what, seconds) => {
+    begin(rule('FlightSlow', { atLeastMs: 90_000 }));
+    await flyInARow(40, 60);
+    for (const one of seconds) await flyInARow(1, one);
+    expect(await said()).toEqual([]);
+  });
+
+  test('does not fire while fewer than 30 Flights show what is usual', async () => {
+    begin(rule('FlightSlow'));
+    await flyInARow(29, 60);
+    await flyInARow(5, 900);
+    expect(await said()).toEqual([]);
+  });
+
+  test('finds slow Flights of which many landed while it could not look', async () => {
+    begin(rule('FlightSlow'));
+    await flyInARow(40, 60);
+    await passUntil(clock.nowUs() + 5 * HOUR_US);
+    await fly(spread(20, clock.nowUs() - 4 * HOUR_US, 4 * HOUR_US - HOUR_US / 2), 240);
+    await passUntil(clock.nowUs() + 10_000_000);
+    expect(await said()).toEqual([expect.stringContaining('(last 20 Flights; slower since')]);
+  });
+
+  test('ends after a week, and what was slow is usual until a Flight is quick again', async () => {
+    const asked = rule('FlightSlow');
+    begin(asked);
+    await flyInARow(40, 60);
+    await flyInARow(3, 240);
+    const [alert] = await list('firing');
+    expect(alert!.dueAtUs).toBe(alert!.startsAtUs + 7 * DAY_US);
+    await passUntil(alert!.dueAtUs!);
+    await store.transaction(async (tx) => {
+      const decision = tick(await tx.alerts.due(clock.nowUs(), 10), rules, clock.nowUs());
+      await tx.alerts.put(decision.alerts);
+    });
+    expect(await ended()).toEqual(['this is usual now']);
+    await flyInARow(4, 250);
+    expect(await said()).toEqual([]);
+    await flyInARow(3, 800, 15);
+    expect(await said()).toEqual([expect.stringContaining('Takes 13 min')]);
+    await flyInARow(1, 60);
+    expect(await ended()).toEqual(['a Flight took 1 min']);
+  });
+});
+
+describe('FlightsUnusual', () => {
+  /** The four Thursdays before have so many Flights each. */
+  async function thursdays(...counts: readonly number[]): Promise<void> {
+    for (const [index, count] of counts.entries()) {
+      await fly(spread(count, THURSDAY_US - (counts.length - index) * 7 * DAY_US));
+    }
+  }
+
+  test('too few are told when the day is over, and end after the next usual day', async () => {
+    begin(rule('FlightsUnusual'));
+    await thursdays(180, 200, 220, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    await passUntil(THURSDAY_US + DAY_US + 9_000_000);
+    expect(await said()).toEqual([]);
+    await passUntil(THURSDAY_US + DAY_US + 20_000_000);
+    expect(await said()).toEqual([
+      'warning: Started 3 Flights on Thursday; Thursdays usually have 180 to 220.',
+    ]);
+    expect((await list('firing'))[0]).toMatchObject({
+      startsAtUs: THURSDAY_US + DAY_US,
+      annotations: { summary: 'Translate blog started 3 Flights on Thursday in Marketing (EU)' },
+    });
+  });
+
+  test('a day inside `except` is not judged', async () => {
+    holidays = [2];
+    begin(rule('FlightsUnusual', { except: ['holidays'] }));
+    await thursdays(180, 200, 220, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    await passUntil(THURSDAY_US + DAY_US + HOUR_US);
+    expect(await said()).toEqual([]);
+  });
+
+  test('too many are told as soon as they are, and a runaway is critical', async () => {
+    begin(rule('FlightsUnusual'));
+    await thursdays(40, 40, 40, 40);
+    await fly(spread(120, THURSDAY_US, 12 * HOUR_US));
+    await passUntil(THURSDAY_US + 12 * HOUR_US + MINUTE_US);
+    expect(await said()).toEqual([]);
+    await fly([clock.nowUs() - 1_000_000]);
+    await passUntil(clock.nowUs() + 6_000_000);
+    expect(await said()).toEqual([
+      'warning: Runaway? Started 121 Flights since midnight; Thursdays have at most 40.',
+    ]);
+    await fly(spread(280, clock.nowUs() - HOUR_US, HOUR_US));
+    await passUntil(clock.nowUs() + 6_000_000);
+    expect(await said()).toEqual([
+      'critical: Runaway? Started 401 Flights since midnight; Thursdays have at most 40.',
+    ]);
+    // Friday is over: nothing shows what is usual then.
+    await passUntil(THURSDAY_US + 2 * DAY_US + HOUR_US);
+    expect(await said()).toEqual([]);
+    expect(await ended()).toContain('it started 0 Flights on Friday');
+  });
+
+  test('a Bird of five a day is never judged', async () => {
+    begin(rule('FlightsUnusual'));
+    await thursdays(5, 5, 5, 5);
+    await fly(spread(30, THURSDAY_US, 12 * HOUR_US));
+    await passUntil(THURSDAY_US + 2 * DAY_US);
+    expect(await said()).toEqual([]);
+  });
+
+  test('a day on which the region was down is neither judged nor usual', async () => {
+    begin(rule('FlightsUnusual'));
+    await thursdays(200, 200, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    const told = (health: 'up' | 'down', hour: number) =>
+      store.transaction((tx) =>
+        applyFacts(
+          tx,
+          [{ ...regionHealth(health, 0), sinceUs: THURSDAY_US + hour * HOUR_US } as never],
+          rules,
+          clock.nowUs(),
+        ),
+      );
+    await told('down', 11);
+    await passUntil(THURSDAY_US + 18 * HOUR_US);
+    expect(await said()).toHaveLength(1);
+    await told('up', 18);
+    await passUntil(THURSDAY_US + DAY_US + HOUR_US);
+    expect((await said()).filter((text) => text.includes('Started'))).toEqual([]);
+    // A week later the three days before are those before the outage.
+    await fly(spread(4, THURSDAY_US + 7 * DAY_US));
+    await passUntil(THURSDAY_US + 8 * DAY_US + HOUR_US);
+    expect(await said()).toEqual(['warning: Started 4 Flights on Thursday; Thursdays usually have 200.']);
+  });
+
+  test('hours are judged by a zone, and bounds may be fixed', async () => {
+    begin(rule('FlightsUnusual', { per: '1h', timezone: 'Asia/Kolkata', atLeast: 2, atMost: 10 }));
+    await fly(spread(2, THURSDAY_US + 11.5 * HOUR_US, HOUR_US));
+    await passUntil(THURSDAY_US + 12.5 * HOUR_US + MINUTE_US);
+    expect(await said()).toEqual([]);
+    await fly([clock.nowUs() - 1_000_000]);
+    await passUntil(THURSDAY_US + 13.5 * HOUR_US + MINUTE_US);
+    expect(await said()).toEqual([
+      'warning: Started 1 Flight on Thursday from 18:00 to 19:00; at least 2 are expected.',
+    ]);
+    await fly(spread(11, clock.nowUs() - 30_000_000, 30_000_000));
+    await passUntil(clock.nowUs() + 6_000_000);
+    expect(await said()).toEqual([
+      'warning: Runaway? Started 11 Flights since 19:00; at most 10 are allowed.',
+    ]);
+  });
+
+  test('each period is judged once, also by a process that begins later', async () => {
+    const asked = rule('FlightsUnusual');
+    begin(asked);
+    await thursdays(200, 200, 200, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    await passUntil(THURSDAY_US + DAY_US + HOUR_US);
+    begin(asked);
+    await passUntil(THURSDAY_US + DAY_US + 2 * HOUR_US);
+    expect(await list('firing')).toHaveLength(1);
+    expect((await list('firing'))[0]!.lastSeq).toBe(0);
+  });
+});
