@@ -18,13 +18,20 @@ import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import { type BirdOutcomes, type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
-import { createFlightTally, type EndedFlight } from '../domain/digest/flight-tally.ts';
+import {
+  type BirdOutcomes,
+  type Digest,
+  digestOf,
+  isEmpty,
+  type UnusualBird,
+} from '../domain/digest/digest.ts';
+import { createFlightTally, type EndedFlight, type FlightTally } from '../domain/digest/flight-tally.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
 import { flightOverdue } from '../domain/kinds/flight-overdue.ts';
 import { createMuting } from '../domain/muting/muting.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { countOutcomes } from '../domain/statistics/deadlines.ts';
+import { unusualFlights } from '../operator/unusual-flights.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/digest-store.ts';
 import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
@@ -41,7 +48,7 @@ interface Digests {
 
 interface DigestsOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'digests' | 'receivers'>;
+  readonly config: Pick<Config, 'digests' | 'receivers' | 'rules' | 'timeIntervals'>;
   /** Absent: no deadlines are counted. */
   readonly deadlines?: DeadlineConfig;
   readonly clock: Clock;
@@ -64,6 +71,8 @@ const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
 /** Birds and deadlines of each that are counted: more of them judged five minutes apart are no news for a digest. */
 const MAX_DEADLINES = { birds: 1_000, ofEach: 300 };
+/** Birds that are asked about, at most. */
+const MAX_ASKED = 200;
 
 const EVENT_LOOP = { pause: () => turnOfEventLoop() };
 
@@ -166,7 +175,7 @@ class DigestLoop implements Digests {
 
   /** Reads the digest's material, in short transactions. */
   async #collect(
-    { name, receiver }: DigestConfig,
+    { name, receiver, timezone }: DigestConfig,
     known: DigestRecord,
     fromUs: number,
     toUs: number,
@@ -194,6 +203,7 @@ class DigestLoop implements Digests {
     const episodes = await this.#options.store.transaction((tx) =>
       tx.digests.episodes(fromUs, toUs, MAX_EPISODES),
     );
+    const unusual = await this.#unusual(timezone, tally.differing(MAX_ASKED), fromUs, toUs);
     const rest = await this.#options.store.transaction(async (tx) => ({
       ...(await this.#firingNow(tx)),
       endedSilenced: await tx.digests.endedSilenced(fromUs, toUs, MAX_ALERTS),
@@ -206,7 +216,7 @@ class DigestLoop implements Digests {
     const regions = this.#options.regions();
     const deadlines = await this.#deadlines(fromUs, toUs);
     return {
-      digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, ...rest }),
+      digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, deadlines, unusual, ...rest }),
       lastEvent: newest,
     };
   }
@@ -228,6 +238,24 @@ class DigestLoop implements Digests {
       }
     }
     return counted;
+  }
+
+  /** What is unusual about these Birds, one after another. */
+  async #unusual(
+    timezone: string,
+    birds: ReturnType<FlightTally['differing']>,
+    fromUs: number,
+    toUs: number,
+  ): Promise<UnusualBird[]> {
+    const { rules, timeIntervals } = this.#options.config;
+    const found: UnusualBird[] = [];
+    for (const { birdId, ...place } of birds) {
+      const all = await this.#options.store.transaction((tx) =>
+        unusualFlights(tx, { ...place, birdId }, { rules, timeIntervals, timezone }, fromUs, toUs),
+      );
+      for (const { sort, text } of all) if (sort !== 'unjudged') found.push({ ...place, sort, text });
+    }
+    return found;
   }
 
   /** The firing alerts, and which of them are silenced or acknowledged. */

@@ -13,6 +13,7 @@ import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
 import { type DeadlineConfig, loadDeadlines, type RuleDeadlines } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
 import { type ShownBird, showBirds } from './acknowledged-birds.ts';
+import { type UnusualFlights, type UnusualSetting, unusualFlights } from './unusual-flights.ts';
 
 export interface BirdReport {
   readonly bird: ShownBird;
@@ -34,6 +35,8 @@ export interface BirdReport {
   readonly switchedOff: Event | undefined;
   /** Of each rule that gives it deadlines, with the last 14. */
   readonly deadlines: readonly RuleDeadlines[];
+  /** What was unusual about its Flights within the last day. */
+  readonly unusual: readonly UnusualFlights[];
 }
 
 /** The last day, week and 30 days. */
@@ -52,7 +55,7 @@ export async function readBirdReport(
   store: Store,
   region: string,
   birdId: string,
-  config: DeadlineConfig,
+  config: DeadlineConfig & Omit<UnusualSetting, 'timezone'>,
   nowUs: number,
 ): Promise<BirdReport | undefined> {
   const read = await store.transaction(async (tx) => {
@@ -71,6 +74,7 @@ export async function readBirdReport(
       failures: await tx.birds.failures(region, birdId, FAILURES),
       alerts: await tx.alerts.ofScopes([birdScope(region, birdId)]),
       log: await tx.birds.log(region, birdId, LOG),
+      unusual: await unusualFlights(tx, found, { ...config, timezone: 'UTC' }, nowUs - 24 * HOUR_US, nowUs),
       switchedOff: isOff ? await tx.birds.lastOfTypes(region, birdId, SWITCHED_OFF) : undefined,
     };
   });

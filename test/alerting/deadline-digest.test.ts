@@ -63,6 +63,7 @@ test('a digest says how each Bird met the deadlines of its period, the worst fir
   const ended = createDigests({
     ...{ store, clock, report: () => {}, queued: () => {}, regions: () => [] },
     config: {
+      ...{ rules: [], timeIntervals: new Map() },
       digests: [daily],
       receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'] })] }],
     },

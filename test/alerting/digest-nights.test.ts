@@ -17,7 +17,7 @@ test.each([
   const reported: Happening[] = [];
   const stop = new AbortController();
   const ended = createDigests({
-    ...{ store, clock, config: { digests: [nightly], receivers: [] } },
+    ...{ store, clock, config: { digests: [nightly], receivers: [], rules: [], timeIntervals: new Map() } },
     ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
   }).run(stop.signal);
   await clock.advance(16 * 3_600_000);

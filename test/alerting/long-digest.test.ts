@@ -49,7 +49,7 @@ test('other work goes on while Flights with long messages are counted', async ()
   const reported: Happening[] = [];
   const stop = new AbortController();
   const digests = createDigests({
-    ...{ store, clock, config: { digests: [daily], receivers: [] } },
+    ...{ store, clock, config: { digests: [daily], receivers: [], rules: [], timeIntervals: new Map() } },
     ...{ report: (one) => reported.push(one), queued: () => {}, regions: () => [] },
   });
   const ended = digests.run(stop.signal);

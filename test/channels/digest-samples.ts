@@ -52,6 +52,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
       ['FlightFailed/0', 'silenced'],
       ['FlightFailed/1', 'acknowledged'],
     ]),
+    unusual: [],
     endedSilenced: {
       list: list('BirdStale').map((one, number) => ({ ...one, alertId: `s${number}`, times: number + 1 })),
       total: count,

@@ -163,7 +163,7 @@ const ASKING: Readonly<Record<string, (tx: Transaction) => Promise<unknown>>> = 
     const reported: Happening[] = [];
     const digests = createDigests({
       store: storeOf(tx),
-      config: { digests: [daily], receivers: [] },
+      config: { digests: [daily], receivers: [], rules: [], timeIntervals: new Map() },
       clock,
       report: (one) => reported.push(one),
       queued: () => {},

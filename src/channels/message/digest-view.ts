@@ -71,6 +71,7 @@ function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
 
 function sectionsOf(digest: Digest): Section[] {
   const { flights, toUs, silenced = [], silencedTotal = 0, deadlines = [], deadlinesTotal = 0 } = digest;
+  const { unusual = [], unusualTotal = 0 } = digest;
   const { slowest, causes } = flights;
   return [
     { title: 'In short', rows: figures(digest), more: 0 },
@@ -132,6 +133,11 @@ function sectionsOf(digest: Digest): Section[] {
           beforeUs === null ? '' : `${durationWords(beforeUs / 1000, 'two units')} in the previous period`,
       })),
       more: 0,
+    },
+    {
+      title: 'Unusual',
+      rows: unusual.map(({ sort, text, ...place }) => ({ lead: sort, what: wherePlain(place), note: text })),
+      more: unusualTotal - unusual.length,
     },
     lost('Connections lost', digest.connectionsLost, digest.connectionsLostTotal),
     lost('Birds deactivated', digest.deactivated, digest.deactivatedTotal),

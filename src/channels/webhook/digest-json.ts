@@ -50,6 +50,8 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
     birds_deactivated: digest.deactivated.map(alertJson),
     silenced: (digest.silenced ?? []).map(({ labels, times, isOpen }) => ({ labels, times, open: isOpen })),
     silenced_total: digest.silencedTotal ?? 0,
+    unusual: (digest.unusual ?? []).map(({ sort, text, ...place }) => ({ ...placeJson(place), sort, text })),
+    unusual_total: digest.unusualTotal ?? 0,
     suppressed: Object.fromEntries(digest.suppressed.map(({ reason, count }) => [reason, count])),
     deliveries_given_up: digest.dead,
     regions: watch.map(({ region, verifiedUntilUs, impaired }) => ({

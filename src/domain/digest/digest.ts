@@ -53,6 +53,12 @@ export interface EndedSilenced {
   readonly total: number;
 }
 
+export interface UnusualBird extends Place {
+  readonly sort: 'slow' | 'fewer' | 'more';
+  /** Sentences for people. */
+  readonly text: string;
+}
+
 /** How reliable the watch of one region was. */
 export interface Watch {
   readonly region: string;
@@ -85,6 +91,9 @@ export interface Digest {
   /** The Birds with the most deadlines missed, then late; absent if it was not counted. */
   readonly deadlines?: readonly BirdOutcomes[];
   readonly deadlinesTotal?: number;
+  /** Birds that took longer than usual, or started an unusual number of Flights. Absent in older digests. */
+  readonly unusual?: readonly UnusualBird[];
+  readonly unusualTotal?: number;
   /** What was suppressed for the receiver, by reason. */
   readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   /** Deliveries to the receiver that were given up. */
@@ -110,6 +119,7 @@ interface DigestMaterial {
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
   readonly deadlines: readonly BirdOutcomes[];
+  readonly unusual: readonly UnusualBird[];
   readonly suppressed: Digest['suppressed'];
   readonly dead: number;
   readonly regions: readonly { readonly region: string; readonly verifiedUntilUs: number }[];
@@ -152,6 +162,8 @@ export function digestOf(material: DigestMaterial): Digest {
     silencedTotal: silenced.total,
     deadlines: material.deadlines.toSorted(byMissed).slice(0, DIGEST_LIST),
     deadlinesTotal: material.deadlines.length,
+    unusual: material.unusual.slice(0, DIGEST_LIST),
+    unusualTotal: material.unusual.length,
     // What throttling holds back is sent later.
     suppressed: material.suppressed.filter(({ reason }) => reason !== 'receiver_cap'),
     dead: material.dead,
@@ -175,6 +187,7 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
     rest.deactivatedTotal,
     rest.silencedTotal ?? 0,
     ...(rest.deadlines ?? []).map(({ late, missed }) => late + missed),
+    rest.unusualTotal ?? 0,
     ...rest.watch.map((one) => one.impaired.length),
   ];
   return [...counts, ...more].every((count) => count === 0);

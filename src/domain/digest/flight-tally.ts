@@ -51,6 +51,8 @@ interface Slow extends Place {
 export interface FlightTally {
   /** `isCurrent` is false for a Flight of the previous period, of which only the duration counts. */
   add(flight: EndedFlight, isCurrent: boolean): void;
+  /** The Birds whose Flights differ most from the previous period, in number or in duration: the first `limit`. */
+  differing(limit: number): (Place & { readonly birdId: string })[];
   /** The first `limit` items of each list. */
   result(limit: number): {
     readonly failed: number;
@@ -74,6 +76,9 @@ const OTHER = 'other errors';
 const EXAMPLES = 3;
 /** How many Flights must be known before any is called slow. */
 const LEAST_FLIGHTS = 5;
+
+/** Birds that differ less from the previous period are not asked about. */
+const LEAST_DIFFERENCE = 1.5;
 
 interface Counted {
   readonly place: Place;
@@ -131,6 +136,14 @@ export function createFlightTally(): FlightTally {
       failed += 1;
       countCause(flight, key, place);
     },
+    differing(limit) {
+      return [...birds]
+        .map(([key, one]) => ({ key, place: one.place, times: timesDifferent(one) }))
+        .filter(({ times }) => times >= LEAST_DIFFERENCE)
+        .sort((a, b) => b.times - a.times || byName(a.place, b.place))
+        .slice(0, limit)
+        .map(({ key, place }) => ({ ...place, birdId: (JSON.parse(key) as [string, string])[1] }));
+    },
     result(limit) {
       const failingNests = failing(nests);
       const failingBirds = failing(birds);
@@ -183,6 +196,13 @@ function slowest(map: ReadonlyMap<string, Counted>): Slow[] {
       beforeUs: before.count() >= LEAST_FLIGHTS ? before.percentile(0.95) : null,
     }))
     .sort((a, b) => b.p95Us - a.p95Us || byName(a, b));
+}
+
+/** How many times more or fewer Flights succeeded than in the previous period, or how many times longer they took. */
+function timesDifferent({ now, before }: Counted): number {
+  const [most, least] = [Math.max(now.count(), before.count()), Math.min(now.count(), before.count())];
+  const longer = least === 0 ? 1 : now.percentile(0.95) / Math.max(1, before.percentile(0.95));
+  return Math.max(most < LEAST_FLIGHTS ? 1 : most / (least || 0.5), longer);
 }
 
 function byName(a: Place, b: Place): number {

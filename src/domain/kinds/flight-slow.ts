@@ -111,8 +111,8 @@ export const flightSlow = defineKind({
         labels,
         annotations: annotate(
           { rule, labels },
-          `${birdName(place)} takes ${slowWords(fact)} ${whereabouts(place)}`,
-          `Takes ${slowWords(fact)} (last ${fact.flights} Flights; slower since ${dayAndTime(fact.sinceUs)}).`,
+          `${birdName(place)} takes ${tookWords(fact)} ${whereabouts(place)}`,
+          slowWords(fact),
         ),
         events: [],
         memory,
@@ -147,8 +147,13 @@ export const flightSlow = defineKind({
 });
 
 /** `12 min, usually up to 3 min` */
-export function slowWords({ tookMs, usualMs }: Pick<Slow, 'tookMs' | 'usualMs'>): string {
+function tookWords({ tookMs, usualMs }: Slow): string {
   return `${durationWords(tookMs, 'rounded')}, usually up to ${durationWords(usualMs, 'rounded')}`;
+}
+
+/** `Takes 12 min, usually up to 3 min (last 3 Flights; slower since 2 Jul 2026, 14:00 UTC).` */
+export function slowWords(slow: Slow): string {
+  return `Takes ${tookWords(slow)} (last ${slow.flights} Flights; slower since ${dayAndTime(slow.sinceUs)}).`;
 }
 
 /** Undefined if the last Flights were not slow, or too little is known. */

@@ -5,6 +5,8 @@
  * shows what is usual. Resolves after the next usual period.
  */
 import { howMany } from '../../text/counts.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
+import { regionName } from '../../text/region-name.ts';
 import { type Period, periodsOf } from '../../time/calendar-period.ts';
 import { wallClock } from '../../time/zone-format.ts';
 import type { Alert } from '../alert/alert.ts';
@@ -23,6 +25,9 @@ const VISIBLE_AFTER_US = 10_000_000;
 export const UNUSUAL_WEEKS = 4;
 const ENOUGH_PERIODS = 3;
 const LEAST_MEDIAN = 10;
+
+/** How far the root of a count must be from that of the median: four times as far as it varies by chance. */
+const CHANCE = 2;
 
 /** So many times the most that is usual is critical. */
 const RUNAWAY = 10;
@@ -163,7 +168,7 @@ export const flightsUnusual = defineKind({
     const before = memoryOf(alert);
     if (before && before.fromUs >= period.fromUs) return undefined;
     const memory: Memory = { fromUs: period.fromUs, isFewer: verdict === 'fewer' };
-    const { started, usual } = countWords(counted, per, zone);
+    const { started } = countWords(counted, per, zone);
     const hint = verdict === 'more' ? 'Runaway? ' : '';
     return fire(
       alert,
@@ -173,7 +178,7 @@ export const flightsUnusual = defineKind({
         annotations: annotate(
           { rule, labels },
           `${hint}${birdName(place)} started ${started} ${whereabouts(place)}`,
-          `${hint}Started ${started}; ${usual}.`,
+          unusualWords(counted, { per, timezone: zone }, place.region),
         ),
         events: [],
         memory,
@@ -239,7 +244,7 @@ export async function countFlights(
   const blind = await blindSpan(history, period);
   if (blind) return { ...judged, verdict: 'blind', blind };
   const isActive = bird.status === 'active' && (bird.hasFirstStatus || bird.statusSinceUs <= period.fromUs);
-  const isFewer = count < least && (!learned || count < rule.fewerThan * medianOf(learned));
+  const isFewer = count < least && (!learned || isFarBelow(count, medianOf(learned), rule.fewerThan));
   if (isFewer && !isActive) return { ...judged, verdict: 'inactive' };
   return { ...judged, verdict: isFewer ? 'fewer' : 'usual' };
 }
@@ -266,6 +271,11 @@ async function usualCounts(
   return sorted.length >= ENOUGH_PERIODS && medianOf(sorted) >= LEAST_MEDIAN ? sorted : undefined;
 }
 
+/** Also by more than chance: the root of a count of events that come at random varies by a half, whatever the count. */
+function isFarBelow(count: number, median: number, part: number): boolean {
+  return count < part * median && Math.sqrt(median) - Math.sqrt(count) > CHANCE;
+}
+
 function medianOf(sorted: readonly number[]): number {
   return (sorted[(sorted.length - 1) >> 1]! + sorted[sorted.length >> 1]!) / 2;
 }
@@ -288,8 +298,24 @@ function hasVerdict({ verdict }: Counted): boolean {
 
 const WEEKDAYS = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday'];
 
+/** `Started 3 Flights on Thursday; Thursdays usually have 180 to 220.` */
+export function unusualWords(
+  counted: Counted,
+  { per, timezone }: Pick<UnusualRule, 'per' | 'timezone'>,
+  region: string,
+): string {
+  const { started, usual } = countWords(counted, per, timezone);
+  const { verdict, blind } = counted;
+  const hint = verdict === 'more' ? 'Runaway? ' : '';
+  const until = blind && Number.isFinite(blind.untilUs) ? ` until ${dayAndTime(blind.untilUs)}` : '';
+  const why = blind
+    ? ` It is not judged: ${regionName(region)} could not be read since ${dayAndTime(blind.fromUs)}${until}.`
+    : '';
+  return `${hint}Started ${started}; ${usual}.${why}`;
+}
+
 /** `3 Flights on Thursday` and `Thursdays usually have 180 to 220`. */
-export function countWords(
+function countWords(
   { period, isOver, count, usual, verdict }: Counted,
   per: UnusualRule['per'],
   zone: string,

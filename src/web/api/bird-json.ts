@@ -74,7 +74,8 @@ export function nestJson(nest: NestOverview, serviceLinks: ServiceLinks) {
 }
 
 export function birdReportJson(report: BirdReport, externalUrl: string, serviceLinks: ServiceLinks) {
-  const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff, deadlines } = report;
+  const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff } = report;
+  const { deadlines, unusual } = report;
   return {
     ...birdJson(bird, serviceLinks),
     present: bird.present,
@@ -91,6 +92,7 @@ export function birdReportJson(report: BirdReport, externalUrl: string, serviceL
     next_flight: rhythm
       ? { expected_at: instantJson(rhythm.nextUs), every_seconds: rhythm.everyUs / 1e6 }
       : null,
+    unusual,
     causes: causes.map(({ error, count, example }) => ({
       error,
       count,

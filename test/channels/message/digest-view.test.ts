@@ -26,7 +26,7 @@ const SLACK = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
-  ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 } },
+  ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 }, unusual: [] },
   ...{ deadlines: [], suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
@@ -104,6 +104,31 @@ describe('a digest', () => {
     ];
     expect(digestOf({ ...NOTHING, suppressed }).suppressed).toEqual([{ reason: 'silenced', count: 1 }]);
     expect(isEmpty(digestOf({ ...NOTHING, suppressed: suppressed.slice(0, 1) }))).toBe(true);
+  });
+
+  test('lists what is unusual, the first ten', () => {
+    const one = {
+      region: 'eu',
+      nest: 'n',
+      bird: '<b>b</b>',
+      sort: 'fewer',
+      text: 'Started 3 Flights.',
+    } as const;
+    const digest = digestOf({ ...NOTHING, unusual: Array.from({ length: 12 }, () => one) });
+    expect(isEmpty(digest)).toBe(false);
+    const view = digestView({ ...digestNotification(), digest }, URL);
+    const section = view.sections?.find(({ title }) => title === 'Unusual');
+    expect(section).toMatchObject({ more: 2 });
+    expect(section!.rows).toHaveLength(10);
+    expect(section!.rows[0]).toEqual({
+      lead: 'fewer',
+      what: 'EU · n / <b>b</b>',
+      note: 'Started 3 Flights.',
+    });
+    expect(digestJson(digest)).toMatchObject({
+      unusual: Array.from({ length: 10 }, () => one),
+      unusual_total: 12,
+    });
   });
 
   test('is as severe as the worst that it lists', () => {

@@ -207,6 +207,11 @@ export function describeAlertPages(subject: () => Subject, run: Run): void {
       );
       await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 5)]));
       await run((tx) => tx.alerts.put([over('Off/2', 'eu', NOW_US + 2)]));
+      const since = (us: number) => run((tx) => tx.alerts.episodesSince('Off', 'eu', us));
+      expect((await since(NOW_US)).map((one) => one.alertId)).toContain('Off/1');
+      expect(await since(NOW_US + 1_000_000_000)).toEqual([]);
+      expect(await run((tx) => tx.alerts.episodesSince('O', 'eu', 0))).toEqual([]);
+      expect(await run((tx) => tx.alerts.episodesSince('Off', 'nowhere', 0))).toEqual([]);
       const found = await run((tx) => tx.alerts.lastEpisodes('Off', 'eu'));
       expect(found.map((one) => [one.alertId, one.startsAtUs]).toSorted()).toEqual([
         ['Off/1', NOW_US],

@@ -166,6 +166,46 @@ export function describeOverdue(run: Run): void {
       expect(found.first.map(({ place }) => place.birdId)).toEqual(['2']);
     });
 
+    test('a Bird is found by its id, and woken', async () => {
+      const nextUs = NOW_US + MINUTE_US;
+      const judged = { nextUs, deadlineUs: 7, countedUs: 8 };
+      const found = await run(async (tx) => {
+        await tx.inventory.putBirds([bird('1'), bird('2'), bird('3', { present: false })]);
+        await tx.overdue.judgeBirds(['1', '2'].map((birdId) => ({ region: 'eu', birdId, ...judged })));
+        await tx.overdue.wake('us', ['1']);
+        await tx.overdue.wake('eu', ['2', 'none']);
+        return [
+          await tx.overdue.bird('eu', '1'),
+          await tx.overdue.bird('eu', '3'),
+          await tx.overdue.bird('us', '1'),
+          (await tx.overdue.birds(NOW_US, 9)).map(({ place }) => place.birdId),
+        ];
+      });
+      expect(found).toEqual([
+        expect.objectContaining({ deadlineUs: 7, countedUs: 8, stream: undefined }),
+        expect.objectContaining({ place: expect.objectContaining({ birdId: '3' }) }),
+        undefined,
+        ['2'],
+      ]);
+    });
+
+    test('starts are counted in a span, and the first is known', async () => {
+      const at = (id: string, seconds: number, stream = 1) =>
+        flight(id, { stream, startedAtUs: NOW_US + seconds * SECOND_US });
+      const found = await run(async (tx) => {
+        await tx.flights.put([at('a', 0), at('b', 1), at('c', 2), at('d', 1, 2)]);
+        await tx.flights.put([flight('undated', { startedAtUs: 0 })]);
+        return [
+          await tx.flights.countStarts(1, NOW_US, NOW_US + 2 * SECOND_US),
+          await tx.flights.countStarts(3, NOW_US, NOW_US + SECOND_US),
+          await tx.flights.firstStart(1),
+          await tx.flights.firstStart(3),
+          (await tx.flights.landed(1, 2)).length,
+        ];
+      });
+      expect(found).toEqual([2, 0, NOW_US, undefined, 0]);
+    });
+
     test('judgements are forgotten', async () => {
       const left = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
@@ -199,6 +239,11 @@ export function describeOverdue(run: Run): void {
           ended('e', 7, { stream: 2 }),
           flight('open'),
         ]);
+        expect((await tx.flights.landed(1, 10)).map((one) => one.endedAtUs).toSorted()).toEqual([
+          NOW_US,
+          NOW_US + 30 * SECOND_US,
+        ]);
+        expect(await tx.flights.landed(3, 10)).toEqual([]);
         return [await tx.flights.durations(1), await tx.flights.durations(3), await tx.flights.since(1, 0)];
       });
       expect((found[0] as number[]).toSorted((a, b) => a - b)).toEqual([0, 30 * SECOND_US]);

@@ -62,7 +62,7 @@ ${logSection(page, report)}
 
 function facts(page: Page, report: BirdReport): Html {
   const { words, nowUs } = page;
-  const { bird, counts, deadlines, durations, rhythm, switchedOff } = report;
+  const { bird, counts, deadlines, durations, rhythm, switchedOff, unusual } = report;
   const ago = (us: number) => when(page, us);
   const ratios = counts.map(
     (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(words, successRatio(one)) || '–'}</b>
@@ -89,6 +89,14 @@ function facts(page: Page, report: BirdReport): Html {
       ? [[words.birds.deadlines, deadlineLines(page, deadlines)] as [string, Html]]
       : []),
     [words.birds.successRate, html`<span class="ratio">${ratios}</span>`],
+    ...(unusual.length > 0
+      ? [
+          [words.birds.unusual, html`${unusual.map(({ text }) => html`<div>${text}</div>`)}`] as [
+            string,
+            Html,
+          ],
+        ]
+      : []),
     ...(durations ? [[words.birds.durations, durationWords(page, report, durations)] as [string, Html]] : []),
   ];
   return html`<dl class="sheet">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;

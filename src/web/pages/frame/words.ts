@@ -254,6 +254,7 @@ export const ENGLISH = {
     by: (name: string): string => `by ${name}`,
     successRate: 'Success',
     hours: (hours: number): string => (hours <= 24 ? `${hours} h` : `${hours / 24} d`),
+    unusual: 'Unusual',
     durations: 'Duration',
     p50: (duration: string): string => `half within ${duration}`,
     p95: (duration: string): string => `95 % within ${duration}`,

@@ -1,0 +1,69 @@
+/** What is usual for a Bird is read from ranges of an index, however many Flights and episodes there are. */
+import { expect, onTestFinished, test } from 'vitest';
+import { createAlerts } from '../../../src/store/sql/alerted/alerts.ts';
+import { createFlights } from '../../../src/store/sql/watched/flights.ts';
+import { createOverdue } from '../../../src/store/sql/watched/judged-times.ts';
+import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
+import { SqliteSql } from '../../../src/store/sqlite/sqlite-sql.ts';
+
+/** The statements of a reading, each with how SQLite finds its rows. */
+async function plansOf(read: (sql: SqliteSql) => Promise<unknown>): Promise<string[]> {
+  const inner = openConnection(':memory:');
+  onTestFinished(() => inner.close());
+  prepareSchema(inner, ':memory:');
+  const asked: string[] = [];
+  const noting: Connection = {
+    ...inner,
+    prepare<Row>(text: string) {
+      asked.push(text);
+      return inner.prepare<Row>(text);
+    },
+  };
+  await read(new SqliteSql(noting, async () => {}));
+  return asked.flatMap((text) =>
+    inner
+      .prepare<{ readonly detail: string }>(`EXPLAIN QUERY PLAN ${text}`)
+      .all()
+      .map(({ detail }) => detail),
+  );
+}
+
+const flights = (sql: SqliteSql) => createFlights(sql, {} as never);
+
+test.each<[string, (sql: SqliteSql) => Promise<unknown>, string]>([
+  [
+    'landed',
+    (sql) => flights(sql).landed(1, 9),
+    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>?)',
+  ],
+  [
+    'countStarts',
+    (sql) => flights(sql).countStarts(1, 2, 3),
+    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>? AND started_us<?)',
+  ],
+  [
+    'firstStart',
+    (sql) => flights(sql).firstStart(1),
+    'SEARCH flight USING PRIMARY KEY (stream=? AND started_us>?)',
+  ],
+  [
+    'episodesSince',
+    (sql) => createAlerts(sql, {} as never).episodesSince('RegionDown', 'eu', 1),
+    'SEARCH episode USING PRIMARY KEY (alert_id>? AND alert_id<?)',
+  ],
+  [
+    'wake',
+    (sql) => createOverdue(sql).wake('eu', ['1']),
+    'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
+  ],
+  [
+    'bird',
+    (sql) => createOverdue(sql).bird('eu', '1'),
+    'SEARCH bird USING PRIMARY KEY (region=? AND bird_id=?)',
+  ],
+])('%s', async (_what, read, expected) => {
+  const plans = await plansOf(read);
+  expect(plans).toContainEqual(expected);
+  expect(plans.filter((detail) => /^SCAN (?!counted|latest|json_each)/.test(detail))).toEqual([]);
+});
