@@ -1,16 +1,21 @@
 /** FlightSlow and FlightsUnusual, from committed Flights to the alert. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue } from '../../src/alerting/overdue.ts';
+import { createDigests } from '../../src/alerting/send-digests.ts';
+import type { Fact } from '../../src/domain/alert/fact.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
+import type { Digest } from '../../src/domain/digest/digest.ts';
 import { tick } from '../../src/domain/evaluate/decide.ts';
 import { DEFAULT_RULES } from '../../src/domain/kinds/kinds.ts';
 import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
 import { createCommit } from '../../src/intake/commit.ts';
+import { unusualFlights } from '../../src/operator/unusual-flights.ts';
 import { applyFacts } from '../../src/store/change-alerts.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { regionHealth, rule } from '../domain/world.ts';
+import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_US = 60_000_000;
@@ -82,7 +87,10 @@ async function fly(startsUs: readonly number[], seconds = 30): Promise<void> {
       event: {
         ...{ key: `eu/flight/${flightId}/succeeded`, ...place, feed: 'flight', type: 'flight.succeeded' },
         ...{ occurredAt: formatInstant(endedAtUs), occurredAtUs: endedAtUs, observedAtUs: clock.nowUs() },
-        ...{ message: '', attributes: { flight_id: flightId, started_at_us: startedAtUs } },
+        ...{
+          message: '',
+          attributes: { flight_id: flightId, started_at_us: startedAtUs, duration_seconds: seconds },
+        },
       },
     })),
   });
@@ -91,6 +99,13 @@ async function fly(startsUs: readonly number[], seconds = 30): Promise<void> {
 /** So many starts in a day or another time, evenly. */
 function spread(count: number, fromUs: number, lengthUs = DAY_US): number[] {
   return Array.from({ length: count }, (_, index) => Math.floor(fromUs + ((index + 0.5) * lengthUs) / count));
+}
+
+/** The four Thursdays before have so many Flights each. */
+async function thursdays(...counts: readonly number[]): Promise<void> {
+  for (const [index, count] of counts.entries()) {
+    await fly(spread(count, THURSDAY_US - (counts.length - index) * 7 * DAY_US));
+  }
 }
 
 /** Lets time pass, looking as often as the step wants to. */
@@ -187,13 +202,6 @@ describe('FlightSlow', () => {
 });
 
 describe('FlightsUnusual', () => {
-  /** The four Thursdays before have so many Flights each. */
-  async function thursdays(...counts: readonly number[]): Promise<void> {
-    for (const [index, count] of counts.entries()) {
-      await fly(spread(count, THURSDAY_US - (counts.length - index) * 7 * DAY_US));
-    }
-  }
-
   test('too few are told when the day is over, and end after the next usual day', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(180, 200, 220, 200);
@@ -301,5 +309,84 @@ describe('FlightsUnusual', () => {
     await passUntil(THURSDAY_US + DAY_US + 2 * HOUR_US);
     expect(await list('firing')).toHaveLength(1);
     expect((await list('firing'))[0]!.lastSeq).toBe(0);
+  });
+});
+
+describe('without a rule', () => {
+  const seen = (fromUs: number, asked: readonly Rule[] = []) =>
+    store.transaction((tx) =>
+      unusualFlights(
+        tx,
+        { region: 'eu', birdId: '148890' },
+        { rules: [...asked, ...DEFAULT_RULES], timeIntervals: new Map(), timezone: 'UTC' },
+        fromUs,
+        clock.nowUs(),
+      ),
+    );
+
+  test('the page of the Bird says what is unusual, by the defaults or by its rule', async () => {
+    begin();
+    await thursdays(200, 200, 200, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US), 10);
+    expect(await seen(clock.nowUs() - DAY_US)).toEqual([]);
+    await clock.advance(13 * 3_600_000);
+    const fewer = { sort: 'fewer', text: 'Started 3 Flights on Thursday; Thursdays usually have 200.' };
+    expect(await seen(clock.nowUs() - DAY_US)).toEqual([fewer]);
+    const asked = rule('FlightsUnusual', { atLeast: 5, timezone: 'Asia/Kolkata' });
+    expect(await seen(clock.nowUs() - DAY_US, [asked])).toEqual([
+      { sort: 'fewer', text: 'Started 3 Flights on Thursday; at least 5 are expected.' },
+    ]);
+    await fly(spread(3, clock.nowUs() - HOUR_US, HOUR_US / 2), 600);
+    expect(await seen(clock.nowUs() - DAY_US)).toEqual([
+      { sort: 'slow', text: expect.stringMatching(/^Takes 10 min, usually up to 30 s \(last 3 Flights/) },
+      fewer,
+    ]);
+    expect(await list('firing')).toEqual([]);
+  });
+
+  test('the page says why a day was not judged', async () => {
+    begin();
+    await thursdays(200, 200, 200, 200);
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    const down = { ...regionHealth('down', 0), sinceUs: THURSDAY_US + 6 * HOUR_US } as Fact;
+    await store.transaction((tx) => applyFacts(tx, [down], rules, clock.nowUs()));
+    await clock.advance(13 * 3_600_000);
+    expect(await seen(clock.nowUs() - DAY_US)).toEqual([
+      {
+        sort: 'unjudged',
+        text: 'Started 3 Flights on Thursday; Thursdays usually have 200. It is not judged: EU could not be read since 2 Jul 2026, 06:00 UTC.',
+      },
+    ]);
+  });
+
+  test('the digest lists it', async () => {
+    begin();
+    await thursdays(200, 200, 200, 200);
+    await fly(spread(200, THURSDAY_US - DAY_US));
+    await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
+    const stop = new AbortController();
+    const digests: Digest[] = [];
+    const enqueue: Transaction['outbox']['enqueue'] = async (notification) => {
+      if (notification.kind === 'digest') digests.push(notification.digest);
+    };
+    const running = createDigests({
+      ...{ clock, report: () => {}, queued: () => {}, regions: () => [] },
+      store: {
+        ...store,
+        transaction: (work) => store.transaction((tx) => work(changed(tx, { outbox: { enqueue } }))),
+      },
+      config: {
+        digests: [{ name: 'd', cron: '0 7 * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],
+        ...{ receivers: [], rules, timeIntervals: new Map() },
+      },
+    }).run(stop.signal);
+    await clock.advance(20 * 3_600_000);
+    await expect.poll(() => digests.length).toBe(1);
+    stop.abort();
+    await clock.advance(60_000);
+    await running;
+    const place = { region: 'eu', nest: 'Marketing', bird: 'Translate blog' };
+    const text = 'Started 3 Flights on Thursday; Thursdays usually have 200.';
+    expect(digests[0]).toMatchObject({ unusual: [{ ...place, sort: 'fewer', text }], unusualTotal: 1 });
   });
 });

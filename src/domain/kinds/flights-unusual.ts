@@ -57,7 +57,7 @@ const PARAMETERS = {
     type: 'part',
     default: 0.5,
     description:
-      'Too few are fewer than this × the median of the same weekday (and hour) in the last 4 weeks, and fewer than in each of them. Needs 3 of them, and a median of 10.',
+      'Too few are fewer than this × the median of the same weekday (and hour) in the last 4 weeks, fewer than in each of them, and fewer than by chance. Needs 3 of them, and a median of 10.',
   },
   moreThan: {
     key: 'more_than',

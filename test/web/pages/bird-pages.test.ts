@@ -106,6 +106,22 @@ describe('/birds/{region}/{id}', () => {
     expect(linksTo(body, 'all its events')).toEqual(['../../events?region=eu&amp;bird=148890']);
   });
 
+  test('says that its last Flights were slow', async () => {
+    const { page, ask, store } = await served();
+    const flights = Array.from({ length: 43 }, (_, at) => ({
+      ...{ id: `s${at}`, status: 'succeeded' },
+      startedAtUs: NOW_US - (at < 40 ? 500 - at * 10 : 28 - (at - 40) * 9) * MINUTE_US,
+      tookUs: at < 40 ? MINUTE_US : 9 * MINUTE_US,
+    }));
+    await putFlights(store, { birdId: '2' }, flights);
+    expect((await page('/birds/eu/148890')).text).not.toContain('Unusual');
+    expect((await page('/birds/eu/2')).text).toMatch(
+      /Unusual Takes 9 min, usually up to 1 min \(last 3 Flights; slower since/,
+    );
+    const { unusual } = JSON.parse((await ask('/api/v1/birds/eu/2')).body);
+    expect(unusual).toEqual([{ sort: 'slow', text: expect.stringContaining('Takes 9 min') }]);
+  });
+
   test('shows its last Flights as bars, each a link, and the same as a table', async () => {
     const { page } = await served();
     const { body } = await page('/birds/eu/148890');
