@@ -12,8 +12,8 @@ import {
 import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
 import { type DeadlineConfig, loadDeadlines, type RuleDeadlines } from '../store/load-deadlines.ts';
 import type { Store } from '../store/store.ts';
+import { type UnusualFlights, type UnusualSetting, unusualFlights } from '../store/unusual-flights.ts';
 import { type ShownBird, showBirds } from './acknowledged-birds.ts';
-import { type UnusualFlights, type UnusualSetting, unusualFlights } from './unusual-flights.ts';
 
 export interface BirdReport {
   readonly bird: ShownBird;

@@ -6,9 +6,9 @@ import { findSlow, flightSlow, slowWords } from '../domain/kinds/flight-slow.ts'
 import { countFlights, flightsUnusual, unusualWords } from '../domain/kinds/flights-unusual.ts';
 import { defaultRule } from '../domain/kinds/kinds.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
-import { createHistories } from '../store/read-history.ts';
-import type { Transaction } from '../store/store.ts';
 import { periodsOf } from '../time/calendar-period.ts';
+import { createHistories } from './read-history.ts';
+import type { Transaction } from './store.ts';
 
 export interface UnusualSetting {
   readonly rules: readonly Rule[];
