@@ -16,13 +16,15 @@ import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { type Route, routeOfGroup } from '../domain/routing/route.ts';
+import { type Deadline, MOST_LOOKED_AT } from '../domain/statistics/deadlines.ts';
+import { type DeadlineConfig, loadDeadlines } from '../store/load-deadlines.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { type NoAlert, whyNoAlert } from './no-alert.ts';
 
-export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'>;
+export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward' | 'context'> & DeadlineConfig;
 
 export interface Explanation {
   readonly event: Event;
@@ -44,6 +46,14 @@ export interface Explanation {
   readonly notifications: readonly Mention[];
   readonly suppressions: readonly Withheld[];
   readonly forwards: readonly Forwarding[];
+  /** Of a Flight's event: the deadlines that were judged for which a success of the Flight counts. */
+  readonly deadlines: readonly ExplainedDeadline[];
+}
+
+/** A deadline, and the rule that gives it. */
+interface ExplainedDeadline extends Deadline {
+  readonly rule: string;
+  readonly zone: string;
 }
 
 interface Waiting {
@@ -126,7 +136,23 @@ export async function explain(
       isNotifiedLater: isPutOff(one) && isNotifiedLater(one, notifications, waiting),
     })),
     forwards: await forwardsOf(tx, event, found, config),
+    deadlines: event.feed === 'flight' ? await deadlinesOf(tx, event, config, nowUs) : [],
   };
+}
+
+async function deadlinesOf(
+  tx: Transaction,
+  { region, birdId, occurredAtUs, attributes }: Event,
+  config: ExplainConfig,
+  nowUs: number,
+): Promise<ExplainedDeadline[]> {
+  const bird = await tx.overdue.bird(region, birdId);
+  const startedUs = Number(attributes.started_at_us ?? occurredAtUs);
+  const span = { afterUs: startedUs - 1, most: MOST_LOOKED_AT };
+  const rules = bird ? await loadDeadlines(tx, bird, config, span, nowUs) : [];
+  return rules.flatMap(({ rule, zone, last }) =>
+    last.filter(({ fromUs }) => startedUs >= fromUs).map((one) => ({ ...one, rule, zone })),
+  );
 }
 
 function lists({ alerts }: GroupNotification, key: string): boolean {

@@ -39,6 +39,9 @@ async function explained(flight: number) {
     route: tree(node('', { receiver: 'ops2', groupBy: ['bird'] })),
     forward: [],
     context: { show: [], backAfterMs: 0 },
+    timeIntervals: new Map(),
+    poll: { initialLookbackMs: 0 },
+    store: { retentionMs: 0 },
   };
   const key = `eu/flight/f-${String(flight).padStart(6, '0')}/failed`;
   const found = await desk.store.transaction((tx) => explain(tx, key, config, muting, desk.clock.nowUs()));

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownList, shownSentence, shownTime } from '../terminal-text.ts';
 import { alertsShow } from './alerts-show-command.ts';
@@ -68,6 +69,16 @@ const explanationShape = z.object({
       deliveries: z.array(DELIVERIES.item),
     }),
   ),
+  deadlines: z
+    .array(
+      z.object({
+        rule: z.string(),
+        at: z.string(),
+        outcome: z.string(),
+        late_seconds: z.number().nullable(),
+      }),
+    )
+    .default([]),
   suppressions: z.array(
     z.object({
       receiver: z.string(),
@@ -144,6 +155,10 @@ function linesOf(data: Explanation): string[] {
     ...rules.map(
       ({ alertname, rule, built_in }) =>
         `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `number ${rule + 1} of the rules`} decides now`}`,
+    ),
+    ...data.deadlines.map(
+      ({ rule, at, outcome, late_seconds: late }) =>
+        `deadline   ${shownTime(at)} of rule ${shown(rule)}: ${outcome}${late === null ? '' : ` by ${durationWords(late * 1000, 'two units')}`}`,
     ),
     ...alerts.flatMap((one) => [
       `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,

@@ -127,6 +127,12 @@ export function outcomeWords({ met, late, missed, latestUs }: Outcomes): string 
   ].join(', ');
 }
 
+/** `07:00 (Amsterdam), missed`, or `…, late (24 min)`. */
+export function deadlineWords(deadline: Deadline, zone: string, nowUs: number): string {
+  const late = deadline.landed ? ` (${durationWords(lateUs(deadline) / 1000, 'two units')})` : '';
+  return `${nearWords(deadline.atUs, zone, nowUs)} (${zonePlace(zone)}), ${deadline.outcome}${late}`;
+}
+
 /** `today, 07:00` */
 export function nearWords(us: number, zone: string, nowUs: number): string {
   return clockIn(zone, nowUs)(us).replace(/^\d\d:/, 'today, $&');

@@ -1,7 +1,8 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
-import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
+import { DEFAULT_RULES } from '../../domain/kinds/kinds.ts';
+import { lateUs } from '../../domain/statistics/deadlines.ts';
 import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
@@ -28,8 +29,8 @@ export function explanationJson(
     rules: explanation.rules.map(({ kind, rule }) => ({
       alertname: kind,
       rule,
-      // The default rules follow the configured ones, one of each kind.
-      built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
+      // The default rules follow the configured ones.
+      built_in: rule !== null && rule >= rules.length - DEFAULT_RULES.length,
       threshold: rule === null ? null : thresholdOf(rules[rule]),
     })),
     alerts: alerts.map(({ alert, seq, findings }) => ({
@@ -55,6 +56,13 @@ export function explanationJson(
       detail: one.detail,
       at: formatInstant(one.atUs),
       notified_later: one.isNotifiedLater,
+    })),
+    deadlines: explanation.deadlines.map((one) => ({
+      rule: one.rule,
+      timezone: one.zone,
+      at: formatInstant(one.atUs),
+      outcome: one.outcome,
+      late_seconds: one.outcome === 'late' ? lateUs(one) / 1e6 : null,
     })),
     forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
       receiver,

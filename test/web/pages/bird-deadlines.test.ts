@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { rule } from '../../domain/world.ts';
-import { anAlertingConfig, NOW_US } from '../sample.ts';
+import { anAlertingConfig, anEvent, NOW_US } from '../sample.ts';
 import { serve } from '../served.ts';
 
 const MINUTE_US = 60_000_000;
@@ -53,6 +53,35 @@ test('so does the API, of each rule', async () => {
     { at: '2026-07-01T05:00:00.000000Z', outcome: 'late', late_seconds: 1440 },
     { at: '2026-07-02T05:00:00.000000Z', outcome: 'met', late_seconds: null },
   ]);
+});
+
+test('a Flight explains which deadlines it was for, and how they were met', async () => {
+  const { ask, store } = await served();
+  const startedUs = SEVEN_US - DAY_US + 19 * MINUTE_US;
+  const event = anEvent({
+    ...{
+      id: 'd1/succeeded',
+      type: 'flight.succeeded',
+      birdId: '77',
+      occurredAtUs: startedUs + 5 * MINUTE_US,
+    },
+    attributes: { flight_id: 'd1', started_at_us: startedUs - 30 * MINUTE_US },
+  });
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', '77');
+    await tx.events.insert(stream, [event]);
+  });
+  const { json } = await ask<{ deadlines: unknown[] }>(
+    `/api/v1/events/${encodeURIComponent(event.key)}/explain`,
+  );
+  expect(json.deadlines).toEqual([
+    {
+      ...{ rule: 'nightly-export', timezone: 'Europe/Amsterdam', outcome: 'late', late_seconds: 1440 },
+      at: '2026-07-01T05:00:00.000000Z',
+    },
+  ]);
+  const page = await ask(`/events/${event.key}`);
+  expect(page.body).toContain('yesterday, 07:00 (Amsterdam), late (24 min), rule nightly-export');
 });
 
 test('what is no longer kept, or not judged yet, is not counted', async () => {

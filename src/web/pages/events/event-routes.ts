@@ -3,6 +3,7 @@ import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
+import { deadlineWords } from '../../../domain/statistics/deadlines.ts';
 import { alertPath, birdPath, flightPath, idOfPath } from '../../../http/page-path.ts';
 import { type Explanation, explain } from '../../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
@@ -145,6 +146,12 @@ function stepsOf(page: Page, explanation: Explanation, nameOf: NameOf): Step[] {
       ({ kind, rule }): Step => [
         way.rule,
         `${alertTitle(words, kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1)}`,
+      ],
+    ),
+    ...explanation.deadlines.map(
+      (one): Step => [
+        way.deadline,
+        `${deadlineWords(one, one.zone, page.nowUs)}, ${words.birds.ofRule(plainText(one.rule, NAME_LENGTH))}`,
       ],
     ),
     ...alerts.map(

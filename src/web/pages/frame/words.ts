@@ -395,6 +395,7 @@ export const ENGLISH = {
     seenAt: (at: string, delay: string): string => `${at}, ${delay} after it occurred.`,
     historic: 'It occurred before the watch began.',
     rule: 'Rule',
+    deadline: 'Deadline',
     noRule: 'none matches',
     ruleNumber: (number: number): string => `decided by rule ${number}`,
     alert: 'Alert',
