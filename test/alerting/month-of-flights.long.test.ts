@@ -98,7 +98,7 @@ async function alertsIn(birds: readonly string[], flown: readonly Flown[], rules
   const month = flown.filter(({ endedAtUs }) => endedAtUs >= MONTH_US);
   let at = 0;
   let judgeMs = 0;
-  for (let untilUs = MONTH_US + 10 * MINUTE_US; untilUs <= TEST_START_US; untilUs += 10 * MINUTE_US) {
+  for (let untilUs = MONTH_US + 15 * MINUTE_US; untilUs <= TEST_START_US; untilUs += 15 * MINUTE_US) {
     await clock.advance((untilUs - clock.nowUs()) / 1000);
     const landed: Flown[] = [];
     while (at < month.length && month[at]!.endedAtUs < untilUs) landed.push(month[at++]!);
@@ -175,7 +175,7 @@ describe('a month of ordinary traffic', () => {
     say(`found after hours: ${JSON.stringify(delays)}; of ${JSON.stringify(fired)}`);
     expect(delays.slow).toBeLessThan(3);
     expect(delays.runaway).toBeLessThan(1);
-    expect(delays.silent).toBeLessThan(0.2);
+    expect(delays.silent).toBeLessThan(0.5);
     expect(
       fired.filter(({ birdId }) => ![slow, runaway, silent].includes(birdId)).length,
     ).toBeLessThanOrEqual(4);
