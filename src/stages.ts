@@ -110,11 +110,11 @@ export function createStages(parts: StageParts, setup: Setup, inForce: InForce):
     },
     async decide(signal, to) {
       clockRollback.begin(to);
-      deciding = createDeciding({ ...parts, store: clockRollback.follow(to) }, setup, inForce);
+      deciding = createDeciding({ ...parts, store: clockRollback.follow(to) }, setup, inForce, true);
       await Promise.all([deciding.alerting.run(signal), deciding.digests.run(signal)]);
       deciding = undefined;
     },
-    decideOnce: () => createDeciding({ ...parts, store }, setup, inForce).alerting.drain(),
+    decideOnce: () => createDeciding({ ...parts, store }, setup, inForce, false).alerting.drain(),
     wakeAlerting: () => deciding?.alerting.wake(),
     delivery: createDelivery({
       ...{ store, clock, random, report },
@@ -174,14 +174,15 @@ function createRegion(
   return part.region(setting, { create, reaches }, knownPerSecond);
 }
 
-/** Creates alerting and digests. */
-function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) {
+/** Creates alerting and digests. `areLogsRead`: regions read the logs of Flights that alerting wants. */
+function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce, areLogsRead: boolean) {
   const { store, clock, report } = parts;
   const { regions, part, watchFacts, wakeDelivery: queued } = inForce;
   const stage = { store, clock, report, config, queued };
   return {
     alerting: createAlerting({
       ...stage,
+      areLogsRead,
       lookEveryMs: part.lookEveryMs,
       flightsReadUs: (region, birdId) =>
         regions()

@@ -61,6 +61,8 @@ interface AlertingOptions {
   readonly report: Report;
   /** Without it nothing is judged overdue (`overdue.ts`). */
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
+  /** Whether logs of Flights are read for kinds that want them (`judge.ts`). */
+  readonly areLogsRead?: boolean;
   /** How far the clock of a region's service is ahead of ours, microseconds; 0 if unknown. */
   readonly serviceAheadUs?: (region: string) => number;
   /** The facts of the last health answer: a new list after each answer. Absent if nothing judges the health. */
@@ -128,6 +130,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     flightsReadUs,
     timeIntervals,
     lookbackMs: poll.initialLookbackMs,
+    areLogsRead: options.areLogsRead ?? false,
   });
   const recurrences = createRecurrences();
 

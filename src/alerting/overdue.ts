@@ -83,11 +83,16 @@ export function createOverdue(options: OverdueOptions): Overdue {
       let nextUs = nowUs + LONGEST_US;
       let deadlineUs = 'deadlineUs' in subject ? subject.deadlineUs : 0;
       let countedUs = 'countedUs' in subject ? subject.countedUs : 0;
+      let logByUs: number | undefined;
+      const found: { readonly kind: string; readonly fact: RuledFact }[] = [];
+      const claimed = new Set<string>();
       for (const kind of KINDS) {
         const judges = kind.judges?.of === of ? (kind.judges as Judges<Rule> & { of: Of }) : undefined;
         for (const rule of judges ? rulesFor(kind, labels, rules) : []) {
           const judgement = await judges!.judge(subject as never, history, rule, nowUs);
-          if (judgement.fact) facts.push({ ...judgement.fact, rule: rule.id });
+          if (judgement.fact) found.push({ kind: kind.name, fact: { ...judgement.fact, rule: rule.id } });
+          if (judgement.claims && 'precedes' in judges! && judges.precedes) claimed.add(judges.precedes);
+          if (judgement.logByUs !== undefined) logByUs = Math.min(logByUs ?? Infinity, judgement.logByUs);
           for (const { atUs, outcome } of judgement.deadlines ?? []) {
             deadlineUs = Math.max(deadlineUs, atUs);
             happenings.push({ what: 'deadline', region: subject.place.region, outcome });
@@ -96,10 +101,12 @@ export function createOverdue(options: OverdueOptions): Overdue {
           if (judgement.nextUs !== null) nextUs = Math.min(nextUs, judgement.nextUs);
         }
       }
+      for (const { kind, fact } of found) if (!claimed.has(kind)) facts.push(fact);
       // Right after the start nothing has been read yet, which is no reason to judge late.
       const unreadUs = nowUs - Math.max(history.readAtUs, beganUs);
       const laterUs = Math.min(Math.max(unreadUs, UNREAD_US.least), UNREAD_US.most);
-      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, deadlineUs, countedUs });
+      const until = { deadlineUs, countedUs, logByUs };
+      judged.push({ subject, nextUs: nextUs > nowUs ? nextUs : nowUs + laterUs, ...until });
     }
     return { facts, judged, happenings };
   }
@@ -114,7 +121,12 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const birdsDue = await tx.overdue.birds(nowUs, BATCH);
     const flights = await judgeEach(tx, 'flight', flightsDue, nowUs);
     const birds = await judgeEach(tx, 'bird', birdsDue, nowUs);
-    await tx.overdue.judgeFlights(flights.judged.map(({ subject, nextUs }) => ({ ...subject, nextUs })));
+    await tx.overdue.judgeFlights(
+      flights.judged.map(({ subject, nextUs, logByUs }) => ({
+        ...{ ...subject, nextUs },
+        logDueUs: logByUs === undefined ? 0 : Math.min(subject.logDueUs || nowUs, logByUs),
+      })),
+    );
     await tx.overdue.judgeBirds(birds.judged.map(({ subject, ...rest }) => ({ ...subject.place, ...rest })));
     const facts = [...flights.facts, ...birds.facts];
     const done = flightsDue.length + birdsDue.length;
@@ -135,6 +147,7 @@ interface Judged<Subject> {
   readonly nextUs: number;
   readonly deadlineUs: number;
   readonly countedUs: number;
+  readonly logByUs: number | undefined;
 }
 
 /**

@@ -10,6 +10,7 @@ import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
+import { createFlightTails } from './flights/flight-tails.ts';
 import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
 import { Inventory } from './inventory/inventory.ts';
@@ -22,7 +23,7 @@ import { Polls } from './polls.ts';
 import { ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
-import { AUDIT, feedOf, INVENTORY } from './stream-name.ts';
+import { AUDIT, FLIGHT_LOGS, feedOf, INVENTORY } from './stream-name.ts';
 import { REGULAR_SHARE, Streams } from './streams.ts';
 
 interface RegionIntakeOptions extends Omit<IntakeParts, 'region'> {
@@ -40,6 +41,9 @@ const STORE_PAUSE_MS = 5_000;
 /** The part of the requests that audits may use. */
 const AUDIT_SHARE = 1 / 10;
 
+/** The part that logs of Flights in the air may use while anything else waits: what they tell is hours old. */
+const FLIGHT_LOGS_SHARE = 1 / 50;
+
 export class RegionIntake {
   readonly inventory: Inventory;
   /** The page size that the service accepts, as far as known. */
@@ -50,6 +54,8 @@ export class RegionIntake {
   readonly #bell: Bell;
   readonly #schedule: Schedule;
   readonly #audits: AuditRound;
+  /** What is read besides streams, under the name by which it is scheduled like one. */
+  readonly #besides: ReadonlyMap<string, () => Promise<Polled>>;
   readonly #streams: Streams;
   readonly #polls: Polls;
   readonly #health: HealthWatch;
@@ -76,6 +82,11 @@ export class RegionIntake {
     const feeds = createFeeds({ ...parts, watchedSinceUs });
     this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
+    const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
+    this.#besides = new Map([
+      [AUDIT, () => this.#audits.turn()],
+      [FLIGHT_LOGS, createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize })],
+    ]);
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
     this.#health = new HealthWatch(parts);
     this.#polls = new Polls({
@@ -198,6 +209,9 @@ export class RegionIntake {
     if (!once) {
       const audit = { name: AUDIT, intervalMs: auditIntervalMs, share: AUDIT_SHARE, mayLag: true };
       this.#schedule.add(audit, nowMs);
+      // Each turn says when the next one is due, so no requests are set aside for an interval.
+      const logs = { name: FLIGHT_LOGS, intervalMs: Infinity, share: FLIGHT_LOGS_SHARE, mayLag: true };
+      this.#schedule.add(logs, nowMs);
     }
     this.#schedule.add({ name: INVENTORY, intervalMs: inventoryIntervalMs, share: REGULAR_SHARE }, nowMs);
   }
@@ -215,9 +229,9 @@ export class RegionIntake {
         ? { waitMs: Number.POSITIVE_INFINITY }
         : this.#schedule.take(nowMs, slots.fullFeed(nowMs));
       if ('name' in turn) {
-        const isAudit = turn.name === AUDIT;
-        const release = slots.take(isAudit ? AUDIT : feedOf(turn.name), nowMs);
-        const reading = isAudit ? this.#audit() : this.#polls.poll(turn.name, signal, once);
+        const beside = this.#besides.get(turn.name);
+        const release = slots.take(beside ? turn.name : feedOf(turn.name), nowMs);
+        const reading = beside ? this.#beside(turn.name, beside) : this.#polls.poll(turn.name, signal, once);
         const work = reading.finally(() => {
           underWay.delete(work);
           release(clock.monotonicMs());
@@ -232,18 +246,18 @@ export class RegionIntake {
   }
 
   /**
-   * Lets the audit that is due send a few requests. If the service refuses them, it refuses polls as well, and those
-   * report it.
+   * Lets the audit that is due, or the reading of logs, send a few requests. If the service refuses them, it refuses
+   * polls as well, and those report it.
    */
-  async #audit(): Promise<void> {
+  async #beside(name: string, turn: () => Promise<Polled>): Promise<void> {
     const { poll, clock } = this.#options;
     let polled: Polled = { delayMs: poll.maxIntervalMs };
     try {
-      polled = await this.#audits.turn();
+      polled = await turn();
     } catch (error) {
       this.#reportTrouble(error);
     } finally {
-      this.#schedule.done(AUDIT, clock.monotonicMs(), polled);
+      this.#schedule.done(name, clock.monotonicMs(), polled);
       this.#bell.ring();
     }
   }

@@ -8,6 +8,8 @@ export const INVENTORY = 'inventory';
 export const NOTIFICATIONS = 'notifications';
 /** The audits of all paged streams, which are scheduled like one stream. */
 export const AUDIT = 'audit';
+/** The logs of single Flights, which are scheduled like one stream. */
+export const FLIGHT_LOGS = 'flight_logs';
 
 export function logName(birdId: string): string {
   return `logs/${birdId}`;

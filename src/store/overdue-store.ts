@@ -3,6 +3,7 @@
  * which is 0 before the first; so only those that are due are read.
  */
 import type { Alert } from '../domain/alert/alert.ts';
+import type { FlightTail } from '../domain/alert/flight-step.ts';
 import type { BirdToJudge, FlightToJudge } from '../domain/kinds/judge.ts';
 
 /** A Flight and its next judgement. */
@@ -11,6 +12,15 @@ export interface JudgedFlight {
   readonly startedAtUs: number;
   readonly flightId: string;
   readonly nextUs: number;
+  /** When its log is to be read next; 0 for never. */
+  readonly logDueUs: number;
+}
+
+/** A Flight whose log is to be read. */
+export interface FlightToRead extends Omit<JudgedFlight, 'nextUs' | 'logDueUs'> {
+  readonly birdId: string;
+  /** The end of the log at the reading before; null for none. */
+  readonly tail: FlightTail | null;
 }
 
 /** A Bird and its next judgement. */
@@ -28,6 +38,13 @@ export interface OverdueStore {
   /** Open Flights that started at `startedUs` or earlier and are to be judged by `nowUs`, oldest first. */
   flights(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]>;
   judgeFlights(flights: readonly JudgedFlight[]): Promise<void>;
+  /**
+   * Open Flights of a region whose logs are to be read by `nowUs`, the longest silent first, among the `most` that have
+   * been silent longest.
+   */
+  logsDue(region: string, nowUs: number, limit: number, most: number): Promise<FlightToRead[]>;
+  /** Keeps the ends of logs, and when to read each again if that is still wanted. Their Flights are to be judged now. */
+  putTails(read: readonly (FlightToRead & { readonly logDueUs: number })[]): Promise<void>;
   /** Present Birds that are to be judged by `nowUs`. */
   birds(nowUs: number, limit: number): Promise<BirdToJudge[]>;
   /** One Bird, present or not; undefined for an unknown one. */

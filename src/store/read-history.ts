@@ -12,6 +12,8 @@ export interface HistoryOptions {
   readonly timeIntervals: TimeIntervals;
   /** How long before it was first watched a region's Flights are known. */
   readonly lookbackMs: number;
+  /** Whether logs of Flights are read for kinds that want them. */
+  readonly areLogsRead?: boolean;
 }
 
 const NO_GAPS = { count: 0, longestUs: 0, spanUs: 0 };
@@ -22,7 +24,7 @@ const BLIND = KINDS.filter(({ name, inhibitsRegion }) => inhibitsRegion || name 
 /** Returns the past of one after another; that of a Bird is read once for all its Flights. */
 export function createHistories(
   tx: Transaction,
-  { flightsReadUs, timeIntervals, lookbackMs }: HistoryOptions,
+  { flightsReadUs, timeIntervals, lookbackMs, areLogsRead = false }: HistoryOptions,
 ) {
   const known = new Map<string, Promise<number | undefined>>();
   const blind = new Map<string, Promise<readonly Period[]>>();
@@ -35,6 +37,7 @@ export function createHistories(
   }
   return ({ place, stream }: Pick<BirdToJudge, 'place' | 'stream'>): History => ({
     readAtUs: flightsReadUs(place.region, place.birdId) ?? 0,
+    areLogsRead,
     async knownFromUs() {
       const since = known.get(place.region) ?? tx.inventory.knownSince(place.region);
       known.set(place.region, since);

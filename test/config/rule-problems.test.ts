@@ -182,6 +182,22 @@ rules:
         '6:58: rules[3].at_least: must be at least 1s',
       ],
     ],
+    [
+      'steps that wait for a person',
+      `${REGION}rules:
+  - { kind: FlightWaiting, steps: [] }
+  - { kind: FlightWaiting, steps: "*review*", after: 4m }
+  - { kind: FlightWaiting, steps: [7], max_duration: 1h }
+  - { kind: FlightFailed, labels: { step: free } }
+  - { kind: FlightWaiting, steps: ["*review*"], labels: { step: free } }`,
+      [
+        '3:35: rules[0].steps: must name at least one',
+        '4:35: rules[1].steps: must be a list',
+        '4:54: rules[1].after: must be at least 5m',
+        '5:36: rules[2].steps[0]: must be text: put it in quotes',
+        '5:40: rules[2].max_duration: belongs to FlightStuck: write `after`',
+      ],
+    ],
   ]);
 
   test('an invalid matcher is reported with the reason', () => {

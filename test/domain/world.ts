@@ -5,6 +5,7 @@ import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
 import type { Fact, FactOf, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
 import { scopeOf } from '../../src/domain/alert/fact.ts';
+import type { FlightTail } from '../../src/domain/alert/flight-step.ts';
 import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
 import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
 import { decide, tick } from '../../src/domain/evaluate/decide.ts';
@@ -128,7 +129,7 @@ export function flightStarted(at: number, historic = false): Fact {
 export function inAir(
   started: number,
   at: number,
-  { usualMs = null, readAt = at }: { usualMs?: number | null; readAt?: number } = {},
+  { usualMs = null, readAt = at, tail = null }: Partial<InAir> & { readonly readAt?: number } = {},
 ): Fact {
   const flightId = `f-${started}`;
   return {
@@ -137,8 +138,38 @@ export function inAir(
     flightId,
     startedAtUs: minute(started),
     usualMs,
+    tail,
     readAtUs: minute(readAt),
   };
+}
+
+type InAir = Pick<FactOf<'flight_in_air'>, 'usualMs' | 'tail'>;
+
+/** What a Flight wrote last, as read at a minute: a step's name, or the sort of an entry that is not of a step. */
+export function wrote(
+  started: number,
+  { at, step = 'Wait for review', readAt, isWait = true, ...rest }: Wrote,
+): FactOf<'flight_wrote'> {
+  const tail: FlightTail = {
+    ...{ readAtUs: minute(readAt), wroteAtUs: minute(at), sort: 'log', scope: step, step: step && '4' },
+    resumedAtUs: 0,
+    ...rest,
+  };
+  return {
+    fact: 'flight_wrote',
+    place: MARKETING,
+    flightId: `f-${started}`,
+    startedAtUs: minute(started),
+    tail,
+    isWait,
+  };
+}
+
+interface Wrote extends Partial<Omit<FlightTail, 'step'>> {
+  readonly at: number;
+  readonly readAt: number;
+  readonly step?: string;
+  readonly isWait?: boolean;
 }
 
 export function flightGone(started: number, at: number): Fact {

@@ -10,8 +10,14 @@ import { regionName } from '../../text/region-name.ts';
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, the entity, the receiver, what impairs the watch, or the region. */
+/** What the alert is about: the Bird, the entity, the receiver, what impairs the watch, or the region; and its step. */
 export function subjectOf({ labels }: NotifiedAlert): string {
+  const { alertname = '', step } = labels;
+  const isOfStep = step && kindOf(alertname)?.labels.includes('step');
+  return isOfStep ? `${nameOf(labels)}, step ${plainText(step, NAME_CODE_POINTS)}` : nameOf(labels);
+}
+
+function nameOf(labels: Labels): string {
   const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
   const { alertname = '', reason } = labels;
   // Rules may add a label of this name to other alerts.
@@ -34,7 +40,7 @@ export function placeOf(labels: Labels, only: NotifiedAlert | undefined): string
   const bird = labels.bird || (labels.bird_id && `Bird ${labels.bird_id}`);
   const inside = [nest, bird].filter(Boolean).map((name) => plainText(name!, NAME_CODE_POINTS));
   const places = [labels.region ? regionName(labels.region) : '', ...inside];
-  const named = only && subjectOf(only);
+  const named = only && nameOf(only.labels);
   const [region = '', ...rest] = places.map((place) => (place === named ? '' : place));
   return [region, rest.filter((place) => place !== '').join(' / ')]
     .filter((place) => place !== '')

@@ -103,6 +103,8 @@ function parameterShape(parameter: Parameter): z.ZodType {
       return z.boolean().prefault(parameter.default);
     case 'text':
       return orPreset(words, parameter.default);
+    case 'texts':
+      return z.array(words).min(1, { error: 'must name at least one' }).optional();
     case 'time intervals':
       return z.array(words).prefault([...parameter.default]);
   }
@@ -120,7 +122,7 @@ const [firstShape, ...otherShapes] = SHAPES.values();
 export const rulesShape = z.array(z.discriminatedUnion('kind', [firstShape!, ...otherShapes]));
 
 /** Labels that rules may still set, because they could before nestwatch had them. A rule's own label is kept. */
-const FREE_LABELS = new Set(['type', 'receiver', 'integration', 'error_type']);
+const FREE_LABELS = new Set(['type', 'receiver', 'integration', 'error_type', 'step']);
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
 const OWN_LABELS = new Set(

@@ -1,5 +1,6 @@
 import type { PeriodSort } from '../../time/calendar-period.ts';
 import type { Event, Feed } from './event.ts';
+import type { FlightTail } from './flight-step.ts';
 import type { Counted, Slow } from './measured-flights.ts';
 
 /** Where a fact happened. Ids are empty for a fact about the whole region. */
@@ -67,8 +68,20 @@ export type Fact =
       readonly startedAtUs: number;
       /** The 99th percentile of the Bird's Flight durations; null if too few are known. */
       readonly usualMs: number | null;
+      /** The end of its log; null if that was not read. */
+      readonly tail: FlightTail | null;
       /** When that reading began. */
       readonly readAtUs: number;
+    }
+  | {
+      /** What a Flight in the air wrote last. */
+      readonly fact: 'flight_wrote';
+      readonly place: Place;
+      readonly flightId: string;
+      readonly startedAtUs: number;
+      readonly tail: FlightTail;
+      /** Whether it then waits for a person, by the rule's `steps`. */
+      readonly isWait: boolean;
     }
   /** A Flight is no longer watched, and its end is unknown. */
   | {

@@ -1,4 +1,4 @@
-/** Defines the log of one Flight, which is read from the service when a person asks for it. */
+/** Defines the log of one Flight, which is read from the service when a person asks for it, or a kind of alert. */
 
 /** One entry of the log. Its texts come from outside and are hostile until a format encodes them. */
 export interface FlightStep {
@@ -24,6 +24,24 @@ export type FlightLog =
     }
   /** Why the service was not asked, or what it answered: a sentence for people. */
   | { readonly refused: string };
+
+/** The end of the log of a Flight in the air, as it was last read. Instants are the service's. */
+export interface FlightTail {
+  readonly readAtUs: number;
+  /** When the newest entry was written; 0 if there was none. The rest is that entry's. */
+  readonly wroteAtUs: number;
+  readonly sort: FlightStep['sort'];
+  /** The step's name and its id; empty if the entry has none. */
+  readonly scope: string;
+  readonly step: string;
+  /** When the first entry was written that the reading before had not seen; 0 for none. */
+  readonly resumedAtUs: number;
+}
+
+/** The step of the newest entry for people: its name, or else its id. */
+export function stepName({ scope, step }: Pick<FlightTail, 'scope' | 'step'>): string {
+  return scope || step;
+}
 
 /** The Flight whose log is requested. */
 export interface FlightPlace {

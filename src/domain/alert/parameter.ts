@@ -25,6 +25,8 @@ export type Parameter = {
   | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
   | { readonly type: 'flag'; readonly default: boolean }
   | { readonly type: 'text'; readonly default?: string }
+  /** At least one. */
+  | { readonly type: 'texts'; readonly default?: undefined }
   /** Names of `time_intervals`. */
   | { readonly type: 'time intervals'; readonly default: readonly string[] }
 );
@@ -40,13 +42,15 @@ type ValueOf<P> = P extends { readonly type: 'choice'; readonly of: readonly (in
       ? Value extends boolean
         ? boolean
         : readonly string[]
-      : P extends { readonly type: 'text' }
-        ? P extends { readonly default: string }
-          ? string
-          : string | undefined
-        : P extends { readonly default: number }
-          ? number
-          : number | undefined;
+      : P extends { readonly type: 'texts' }
+        ? readonly string[] | undefined
+        : P extends { readonly type: 'text' }
+          ? P extends { readonly default: string }
+            ? string
+            : string | undefined
+          : P extends { readonly default: number }
+            ? number
+            : number | undefined;
 
 /** A rule of a kind that has these parameters. */
 export type RuleOf<P extends Parameters> = string extends keyof P

@@ -8,9 +8,11 @@ import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Ending } from '../alert/alert.ts';
 import type { FactOf } from '../alert/fact.ts';
+import { type FlightTail, stepName } from '../alert/flight-step.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import { isLogAwaited } from './judge.ts';
 import { defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
 
 /** How many times the usual duration is too long. */
@@ -22,9 +24,12 @@ const LEAST_LEARNED_DURATION_MS = 900_000;
 /** Fewer Flights do not show how long one usually takes. */
 const ENOUGH_DURATIONS = 20;
 
-const TO_DO = 'Check in the service which step it is at, and cancel it there if it hangs.';
+/** How long the alert waits for the end of the log, so that its first message has the step. */
+const LOG_PATIENCE_US = 120_000_000;
+const LOG_AGAIN_US = 5_000_000;
 
-const ENDS: ReadonlyMap<string, string> = new Map([
+/** How Flights end, by the type of the event. */
+export const FLIGHT_ENDS: ReadonlyMap<string, string> = new Map([
   ['flight.succeeded', 'the Flight succeeded'],
   ['flight.failed', 'the Flight failed'],
   ['flight.cancelled', 'the Flight was cancelled'],
@@ -62,6 +67,7 @@ export const flightStuck = defineKind({
     firing: 'Flight stuck',
     still: 'Flight still stuck',
     over: 'Flight ended',
+    superseded: 'Flight waits for a person',
     hasOwnDescription: true,
   },
   parameters: PARAMETERS,
@@ -73,22 +79,29 @@ export const flightStuck = defineKind({
   judges: {
     of: 'flight',
     leastMs: ({ maxDurationMs = LEAST_LEARNED_DURATION_MS }) => maxDurationMs,
-    async judge({ place, flightId, startedAtUs }, { readAtUs, durations }, rule, nowUs) {
+    async judge(flight, history, rule, nowUs) {
+      const { place, flightId, startedAtUs, tail } = flight;
+      const { readAtUs, durations, areLogsRead } = history;
       const usualMs = rule.maxDurationMs === undefined ? usualDurationMs(await durations()) : null;
       const limitMs = stuckAfterMs(rule, usualMs);
       if (limitMs === null) return { nextUs: null };
       const overdueUs = startedAtUs + limitMs * 1000;
       if (overdueUs > Math.min(nowUs, readAtUs)) return { nextUs: overdueUs };
+      const log = areLogsRead && tail === null ? { logByUs: Number.POSITIVE_INFINITY } : {};
+      if (isLogAwaited(flight, history, nowUs, LOG_PATIENCE_US)) {
+        return { nextUs: nowUs + LOG_AGAIN_US, ...log };
+      }
       return {
         nextUs: null,
-        fact: { fact: 'flight_in_air', place, flightId, startedAtUs, usualMs, readAtUs },
+        ...log,
+        fact: { fact: 'flight_in_air', place, flightId, startedAtUs, usualMs, tail, readAtUs },
       };
     },
   },
 
   raisedBy: ['flight_in_air'],
-  observes: ['flight_gone', 'event', 'bird_vanished'],
-  eventTypes: [...ENDS.keys()],
+  observes: ['flight_wrote', 'flight_gone', 'event', 'bird_vanished'],
+  eventTypes: [...FLIGHT_ENDS.keys()],
 
   topic: ({ place, flightId }) => ({
     subject: subjectOf(place.birdId, flightId),
@@ -107,7 +120,7 @@ export const flightStuck = defineKind({
       rule.maxDurationMs === undefined && usualMs !== null
         ? `99 % of its Flights take at most ${durationWords(usualMs, 'rounded')}.`
         : 'The rule allows no longer.';
-    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${TO_DO}`;
+    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${toDo(fact.tail)}`;
     const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
     return fire(
       alert,
@@ -145,7 +158,27 @@ interface End {
   readonly ending: Ending;
 }
 
-function endOf(fact: FactOf<'flight_gone' | 'event'>): End | undefined {
+/** What the end of the log adds, and what to do. */
+function toDo(tail: FlightTail | null): string {
+  if (tail === null || tail.wroteAtUs === 0) {
+    return 'Check in the service which step it is at, and cancel it there if it hangs.';
+  }
+  const step = stepName(tail);
+  const wrote =
+    tail.sort === 'start'
+      ? 'It wrote nothing since its take-off.'
+      : `It last wrote at ${dayAndTime(tail.wroteAtUs)}${step === '' ? '' : `, in step ${step}`}.`;
+  return `${wrote} Cancel it in the service if it hangs.`;
+}
+
+function endOf(fact: FactOf<'flight_wrote' | 'flight_gone' | 'event'>): End | undefined {
+  if (fact.fact === 'flight_wrote') {
+    const { place, flightId, tail, isWait } = fact;
+    const by = `it waits at step ${stepName(tail)}`;
+    return isWait
+      ? { birdId: place.birdId, flightId, atUs: tail.wroteAtUs, by, ending: 'superseded' }
+      : undefined;
+  }
   if (fact.fact === 'flight_gone') {
     const { place, flightId, atUs } = fact;
     return {
@@ -156,7 +189,7 @@ function endOf(fact: FactOf<'flight_gone' | 'event'>): End | undefined {
       ending: 'gone',
     };
   }
-  const how = ENDS.get(fact.event.type);
+  const how = FLIGHT_ENDS.get(fact.event.type);
   if (how === undefined) return undefined;
   const { birdId, attributes, occurredAtUs: atUs } = fact.event;
   return {

@@ -3,6 +3,7 @@
 import type { Period } from '../../time/calendar-period.ts';
 import type { Event } from '../alert/event.ts';
 import type { Fact, Place } from '../alert/fact.ts';
+import type { FlightTail } from '../alert/flight-step.ts';
 import type { Rule } from '../alert/rule.ts';
 import type { Deadline } from '../statistics/deadlines.ts';
 
@@ -12,6 +13,10 @@ export interface FlightToJudge {
   readonly flightId: string;
   readonly startedAtUs: number;
   readonly place: Place;
+  /** When its log is to be read next, by our clock; 0 if no kind wants it. */
+  readonly logDueUs: number;
+  /** The end of its log; null if it was not read. */
+  readonly tail: FlightTail | null;
 }
 
 export interface BirdToJudge {
@@ -62,6 +67,8 @@ export interface History {
    * since it became overdue may have ended in time.
    */
   readonly readAtUs: number;
+  /** Whether logs of Flights are read for kinds that want them. */
+  readonly areLogsRead: boolean;
   /** Since when all its Flights are known; undefined if that is not known. */
   knownFromUs(): Promise<number | undefined>;
   /** Those that started at this instant or later, in order of their starts. */
@@ -95,6 +102,28 @@ export interface Judgement {
   readonly deadlines?: readonly Deadline[];
   /** Up to when the Flights of periods that are over are counted now. */
   readonly countedUs?: number;
+  /**
+   * The log of the Flight is to be read now and then from now on, and by this instant at the latest. Absent if it need
+   * not be read any more.
+   */
+  readonly logByUs?: number;
+  /** Whether this explains the Flight, or may once its log is read: the kind that it `precedes` raises nothing. */
+  readonly claims?: boolean;
+}
+
+/**
+ * Whether a log that was never read is worth waiting for. One that was refused is due again only later, and one that
+ * has been due for long finds no room among the requests.
+ */
+export function isLogAwaited(
+  { tail, logDueUs }: Pick<FlightToJudge, 'tail' | 'logDueUs'>,
+  { areLogsRead }: Pick<History, 'areLogsRead'>,
+  nowUs: number,
+  patienceUs: number,
+): boolean {
+  return (
+    areLogsRead && tail === null && logDueUs <= nowUs && (logDueUs === 0 || nowUs - logDueUs < patienceUs)
+  );
 }
 
 export interface Subjects {
@@ -115,4 +144,6 @@ export type Judges<R extends Rule> =
   | (JudgesOf<'flight', R> & {
       /** Younger Flights need not be judged. */
       leastMs(rule: R): number;
+      /** The kind that raises nothing about a Flight that this one claims. */
+      readonly precedes?: string;
     });

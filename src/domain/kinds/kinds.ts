@@ -12,6 +12,7 @@ import { flightFailed } from './flight-failed.ts';
 import { flightOverdue } from './flight-overdue.ts';
 import { flightSlow } from './flight-slow.ts';
 import { flightStuck } from './flight-stuck.ts';
+import { flightWaiting } from './flight-waiting.ts';
 import { flightsUnusual } from './flights-unusual.ts';
 import type { Kind } from './kind.ts';
 import { regionDown, regionUnauthorized } from './region-trouble.ts';
@@ -37,6 +38,7 @@ const ALL = [
   flightOverdue,
   flightSlow,
   flightsUnusual,
+  flightWaiting,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];

@@ -30,6 +30,13 @@ const FIELDS = {
       value,
       (one) => has(one, 'key', 'string') && has(one, 'atUs', 'number') && has(one, 'failed', 'boolean'),
     ),
+  /** Flights that wait, and since when. */
+  waits: (value: unknown) =>
+    isList(
+      value,
+      (one) =>
+        has(one, 'flightId', 'string') && has(one, 'startedAtUs', 'number') && has(one, 'sinceUs', 'number'),
+    ),
 };
 
 /** The fields of what a kind remembers. */

@@ -1,6 +1,6 @@
 /** Works out what is new in the Flights that a poll has read: changed records, events, and facts for the alerts. */
 import type { Event } from '../../domain/alert/event.ts';
-import type { Fact } from '../../domain/alert/fact.ts';
+import type { Fact, Place } from '../../domain/alert/fact.ts';
 import type { Flight } from '../../service/resources.ts';
 import type { FlightRecord } from '../../store/flight-store.ts';
 import { formatInstant } from '../../time/instant.ts';
@@ -159,22 +159,21 @@ export class FlightFinder {
     return lastPolledUs < watchedSinceUs(birdId) && us >= watchedSinceUs('');
   }
 
+  /** Adds the fact that the service no longer has a Flight. */
+  addGone(flightId: string, { birdId, observedAtUs }: Reading, { facts }: Findings): void {
+    facts.push({ fact: 'flight_gone', place: this.#placeOf(birdId), flightId, atUs: observedAtUs });
+  }
+
   /** Adds the fact that a Flight started. */
   #addStart(flightId: string, startedAtUs: number, { birdId }: Reading, { facts }: Findings): void {
+    const historic = startedAtUs < this.#options.watchedSinceUs(birdId);
+    facts.push({ fact: 'flight_started', place: this.#placeOf(birdId), flightId, startedAtUs, historic });
+  }
+
+  #placeOf(birdId: string): Place {
     const nestId = this.#names.nestOf(birdId);
-    facts.push({
-      fact: 'flight_started',
-      place: {
-        region: this.#region,
-        nestId,
-        nest: this.#names.nest(nestId),
-        birdId,
-        bird: this.#names.bird(birdId),
-      },
-      flightId,
-      startedAtUs,
-      historic: startedAtUs < this.#options.watchedSinceUs(birdId),
-    });
+    const [nest, bird] = [this.#names.nest(nestId), this.#names.bird(birdId)];
+    return { region: this.#region, nestId, nest, birdId, bird };
   }
 
   /** Learns how late a Flight became visible. */

@@ -21,6 +21,11 @@ const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
   [5, 'error'],
 ]);
 
+/** The sort of an entry, by its `eventType`. */
+export function sortOf(eventType: number | string): FlightStep['sort'] {
+  return SORTS.get(eventType) ?? 'other';
+}
+
 /** `pageSize`: the largest page size to request. */
 export function createFlightLogReading(
   client: ServiceClient,
@@ -62,7 +67,7 @@ export function createFlightLogReading(
 function stepOf(entry: FlightLogEntry): FlightStep {
   return {
     atUs: entry.createdAt.us,
-    sort: SORTS.get(entry.eventType) ?? 'other',
+    sort: sortOf(entry.eventType),
     level: entry.sdkLogType,
     step: entry.stepId,
     scope: entry.scope,

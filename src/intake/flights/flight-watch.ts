@@ -234,7 +234,10 @@ export class FlightWatch {
     const poll = await this.#readFromCursor(stream);
     const { rows, serviceNowUs } = poll;
     const found = noFindings();
-    for (const change of poll.vanished) found.changes.push(change);
+    for (const change of poll.vanished) {
+      found.changes.push(change);
+      finder.addGone(change.flightId, poll, found);
+    }
     // In the order of their starts, so that a failure is known before the success that ends its alert.
     const startOf = (flight: Flight) => flight.startedAt?.us ?? 0;
     const inOrder = [...rows.flights.values()].sort((a, b) => startOf(a) - startOf(b));

@@ -36,6 +36,8 @@ export interface FlightActions {
   startFlight(birdId: string, plan?: FlightPlan): FlightRecord;
   endFlight(flightId: string, status: FlightOutcome, options?: EndOptions): FlightRecord;
   reopenFlight(flightId: string): FlightRecord;
+  /** A step of an active Flight writes to its log. */
+  writeStep(flightId: string, scope: string): void;
 }
 
 export function flightActions(state: State): FlightActions {
@@ -68,6 +70,7 @@ export function flightActions(state: State): FlightActions {
         startedAtUs: plan.startedAtUs ?? createdNowUs(state),
         visibleAtUs: visibleAtUs(state),
         ends: [],
+        wrote: [],
       };
       state.flights.set(flight.id, flight);
       bird.eventErrorsInARow = 0;
@@ -89,6 +92,9 @@ export function flightActions(state: State): FlightActions {
       if (endOf(flight)) throw new NestwatchError('usage', `the Flight ${flightId} has ended already`);
       end(flight, status, options);
       return flight;
+    },
+    writeStep(flightId, scope) {
+      existing(flightId).wrote.push({ atUs: createdNowUs(state), scope });
     },
     reopenFlight(flightId) {
       const flight = existing(flightId);

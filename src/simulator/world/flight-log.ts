@@ -48,8 +48,13 @@ export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecor
       eventType: START,
     });
     const untilUs: number = end?.endedAtUs ?? nowUs + 1;
-    for (const [step, { afterUs, scope }] of STEPS.entries()) {
-      if (startedAtUs + afterUs >= untilUs) break;
+    const beganUs: number = startedAtUs;
+    const steps = [
+      ...STEPS.map(({ afterUs, scope }) => ({ atUs: beganUs + afterUs, scope })),
+      ...flight.wrote.filter(({ atUs }) => atUs >= beganUs),
+    ];
+    for (const [step, { atUs, scope }] of steps.entries()) {
+      if (atUs >= untilUs) continue;
       const message = `The step "${scope}" has finished`;
       const fields = {
         message,
@@ -58,7 +63,7 @@ export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecor
         stepId: String(step + 1),
         scope,
       };
-      add(`step ${index} ${step}`, startedAtUs + afterUs, fields);
+      add(`step ${index} ${step}`, atUs, fields);
     }
     if (end) addEnd(end, startedAtUs, (name, us, fields) => add(`${name} ${index}`, us, fields));
     startedAtUs = end?.reopenedAtUs;

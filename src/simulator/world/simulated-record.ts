@@ -78,6 +78,8 @@ export interface FailedStep {
 export interface FlightRecord {
   readonly id: string;
   readonly birdId: string;
+  /** Steps that wrote to its log besides those that every Flight has. */
+  readonly wrote: readonly { readonly atUs: number; readonly scope: string }[];
   readonly startedAtUs: number;
   readonly visibleAtUs: number;
   readonly ends: readonly FlightEnd[];

@@ -42,7 +42,8 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 export type Entry = Writable<EntryRecord>;
 
-export interface Flight extends Writable<Omit<FlightRecord, 'ends'>> {
+export interface Flight extends Writable<Omit<FlightRecord, 'ends' | 'wrote'>> {
+  readonly wrote: { readonly atUs: number; readonly scope: string }[];
   readonly ends: Writable<FlightEnd>[];
 }
 

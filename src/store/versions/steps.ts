@@ -93,14 +93,23 @@ const NOT_NOTED_BEFORE = {
   postgres: 'UPDATE region SET errors_since_us = extract(epoch FROM now())::bigint * 1000000',
 };
 
+/** What a Flight in the air wrote last to its log, and when that is read next. */
+const FLIGHT_LOGS = `
+  ALTER TABLE flight ADD COLUMN log_due_us BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE flight ADD COLUMN wrote_us BIGINT NOT NULL DEFAULT 0;
+  ALTER TABLE flight ADD COLUMN tail TEXT NOT NULL DEFAULT '';
+  CREATE INDEX flight_log ON flight (stream) WHERE open = 1 AND log_due_us > 0;`;
+
+const ALL_OF_3 = `${EVERY_BIRD_JUDGED};${FLIGHT_LOGS}${CONTEXT}`;
+
 /** The first step makes version 1, and so on. */
 export const STEPS: readonly Step[] = [
   { sql: { sqlite: SCHEMA, postgres: TABLES }, oldest: 1 },
   { sql: { sqlite: SILENCED_ALERTS, postgres: NUMBERS_FOR_TRUTH }, oldest: 2 },
   {
     sql: {
-      sqlite: `${onSqlite(`${EVERY_BIRD_JUDGED};${CONTEXT}`)}${NOT_NOTED_BEFORE.sqlite}`,
-      postgres: `${onPostgres(`${EVERY_BIRD_JUDGED};${CONTEXT}`)}${NOT_NOTED_BEFORE.postgres}`,
+      sqlite: `${onSqlite(ALL_OF_3)}${NOT_NOTED_BEFORE.sqlite}`,
+      postgres: `${onPostgres(ALL_OF_3)}${NOT_NOTED_BEFORE.postgres}`,
     },
     oldest: 2,
   },

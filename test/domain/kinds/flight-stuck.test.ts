@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { birdVanished, flight, flightGone, inAir, minute, OF_DEFAULT, rule, watch } from '../world.ts';
 
@@ -65,6 +66,22 @@ describe('FlightStuck', () => {
     expect(story.the('FlightStuck').annotations.description).toBe(
       'Active since 2 Jul 2026, 12:00 UTC, for more than 2 h. The rule allows no longer. Check in the service which step it is at, and cancel it there if it hangs.',
     );
+  });
+
+  test.each([
+    [{}, 'It last wrote at 2 Jul 2026, 12:02 UTC, in step Translate. Cancel it in the service if it hangs.'],
+    [{ scope: '' }, 'It last wrote at 2 Jul 2026, 12:02 UTC, in step 3. Cancel it'],
+    [{ scope: '', step: '' }, 'It last wrote at 2 Jul 2026, 12:02 UTC. Cancel it'],
+    [{ sort: 'start', scope: '', step: '' }, 'It wrote nothing since its take-off. Cancel it'],
+    [{ wroteAtUs: 0 }, 'Check in the service which step it is at'],
+  ] satisfies [Partial<FlightTail>, string][])('says what it wrote last: %o', (changes, sentence) => {
+    const tail: FlightTail = {
+      ...{ readAtUs: minute(29), wroteAtUs: minute(2), sort: 'log', scope: 'Translate', step: '3' },
+      ...{ resumedAtUs: 0, ...changes },
+    };
+    const story = watch();
+    story.tell(30, inAir(0, 30, { usualMs: TEN_MINUTES, tail }));
+    expect(story.the('FlightStuck').annotations.description).toContain(sentence);
   });
 
   test.each(['succeeded', 'failed', 'cancelled'] as const)('resolves when it ends as %s', (status) => {

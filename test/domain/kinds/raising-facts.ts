@@ -14,6 +14,7 @@ import {
   regionHealth,
   schemaDrift,
   watchHealth,
+  wrote,
 } from '../world.ts';
 
 export const FIRES_AT = 540;
@@ -50,5 +51,6 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
   FlightOverdue: [deadlineMissed(500), deadlineMissed(560, { outcome: 'near', missed: 0 })],
   FlightSlow: [flightsSlow(539)],
   FlightsUnusual: [flightsCounted(539)],
+  FlightWaiting: [wrote(0, { at: 1, readAt: FIRES_AT })],
   WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { FlightTail } from '../../../src/domain/alert/flight-step.ts';
 import type { BirdRecord } from '../../../src/store/inventory-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
@@ -62,7 +63,7 @@ export function describeOverdue(run: Run): void {
         const stream = await openFlightsOf(tx, '1');
         await tx.flights.put([flight('a', { stream }), flight('b', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
-        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs, logDueUs: 0 }]);
         // Another reading without changes does not bring it back.
         await tx.flights.put([flight('a', { stream })]);
       });
@@ -119,7 +120,13 @@ export function describeOverdue(run: Run): void {
       expect(await next(0)).toBe(NOW_US + 9 * MINUTE_US);
       await run((tx) => tx.flights.put([flight('a', { stream }), flight('b', { stream, open: false })]));
       expect(await next(60_000)).toBe(NOW_US + MINUTE_US);
-      const judged = { stream, flightId: 'a', startedAtUs: NOW_US, nextUs: NOW_US + 2 * MINUTE_US };
+      const judged = {
+        stream,
+        flightId: 'a',
+        startedAtUs: NOW_US,
+        nextUs: NOW_US + 2 * MINUTE_US,
+        logDueUs: 0,
+      };
       await run((tx) => tx.overdue.judgeFlights([judged]));
       expect(await next(60_000)).toBe(NOW_US + 2 * MINUTE_US);
       expect(await next(600_000)).toBe(NOW_US + 9 * MINUTE_US);
@@ -206,13 +213,68 @@ export function describeOverdue(run: Run): void {
       expect(found).toEqual([2, 0, NOW_US, undefined, 0]);
     });
 
+    test('logs that are wanted are read when they are due, of the Flights that have been silent longest', async () => {
+      const at = (minutes: number) => NOW_US + minutes * MINUTE_US;
+      const wanted = (id: string, minutes: number, logDueUs: number) => ({
+        ...{ flightId: id, startedAtUs: at(minutes), nextUs: at(99), logDueUs },
+      });
+      const tail: FlightTail = {
+        ...{ readAtUs: at(9), wroteAtUs: at(8), sort: 'log', scope: 'Wait "é" \u0000', step: '4' },
+        resumedAtUs: 0,
+      };
+      const due = (us: number, limit: number, most: number, region = 'eu') =>
+        run(async (tx) =>
+          (await tx.overdue.logsDue(region, us, limit, most)).map((one) => `${one.birdId} ${one.flightId}`),
+        );
+      await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        const other = (await tx.streams.open('us', 'flight', '1')).stream;
+        const ids = ['a', 'b', 'c', 'unwanted', 'ended'];
+        await tx.flights.put([
+          ...ids.map((id, index) => flight(id, { stream, startedAtUs: at(index) })),
+          flight('x', { stream: other, startedAtUs: at(0) }),
+        ]);
+        await tx.overdue.judgeFlights([
+          { stream, ...wanted('a', 0, at(10)) },
+          { stream, ...wanted('b', 1, at(20)) },
+          { stream, ...wanted('c', 2, at(10)) },
+          { stream, ...wanted('unwanted', 3, 0) },
+          { stream, ...wanted('ended', 4, at(10)) },
+          { stream: other, ...wanted('x', 0, at(10)) },
+        ]);
+        await tx.flights.put([flight('ended', { stream, startedAtUs: at(4), open: false, ends: 1 })]);
+      });
+      expect(await due(at(9), 9, 9)).toEqual([]);
+      expect(await due(at(10), 9, 9)).toEqual(['1 a', '1 c']);
+      expect(await due(at(20), 2, 9)).toEqual(['1 a', '1 b']);
+      expect(await due(at(10), 9, 2)).toEqual(['1 a']);
+      expect(await due(at(10), 9, 9, 'us')).toEqual(['1 x']);
+      expect(await due(at(10), 9, 9, 'asia')).toEqual([]);
+      const judged = await run(async (tx) => {
+        const [a, c] = await tx.overdue.logsDue('eu', at(10), 9, 9);
+        expect(a!.tail).toBeNull();
+        const unwanted = { ...a!, flightId: 'unwanted', startedAtUs: at(3) };
+        const read = [{ ...a!, tail }, { ...unwanted, tail }, c!];
+        await tx.overdue.putTails(read.map((one) => ({ ...one, logDueUs: at(70) })));
+        return tx.overdue.flights(at(50), at(50), 9);
+      });
+      // They are judged again at once.
+      expect(judged.map((one) => [one.flightId, one.logDueUs, one.tail])).toEqual([
+        ['a', at(70), tail],
+        ['c', at(70), null],
+        ['unwanted', 0, tail],
+      ]);
+      // It wrote later than the others started.
+      expect(await due(at(70), 9, 9)).toEqual(['1 b', '1 c', '1 a']);
+    });
+
     test('judgements are forgotten', async () => {
       const left = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
         await tx.inventory.putBirds([bird('1')]);
         await tx.flights.put([flight('a', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
-        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs, logDueUs: 0 }]);
         await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs, deadlineUs: 7, countedUs: 8 }]);
         await tx.overdue.forget();
         return [await tx.overdue.flights(NOW_US, NOW_US, 9), await tx.overdue.birds(NOW_US, 9)];

@@ -1,11 +1,12 @@
 import type { Place } from '../../../domain/alert/fact.ts';
+import type { FlightTail } from '../../../domain/alert/flight-step.ts';
 import type { BirdToJudge, FlightToJudge } from '../../../domain/kinds/judge.ts';
-import type { OverdueStore } from '../../overdue-store.ts';
+import type { FlightToRead, OverdueStore } from '../../overdue-store.ts';
 import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { FlightOverviewRow } from '../../rows/flight-row.ts';
 import type { RowStatement, Sql } from '../sql.ts';
 
-const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
+const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, flight.log_due_us, flight.tail, stream.region, stream.bird_id, bird.nest_id,
     bird.name AS bird, nest.name AS nest
   FROM flight /* INDEXED BY flight_in_air */
     JOIN stream USING (stream)
@@ -13,6 +14,22 @@ const FLIGHTS = `SELECT flight.stream, flight.id, flight.started_us, stream.regi
     LEFT JOIN nest ON nest.region = stream.region AND nest.nest_id = bird.nest_id
   WHERE flight.open = 1 AND flight.started_us > 0 AND flight.started_us <= $1 AND flight.judge_us <= $2
   ORDER BY flight.started_us LIMIT $3`;
+
+/** A Flight has been silent since it wrote last, or else since it started. */
+const LOGS = `SELECT stream, id, started_us, tail, bird_id FROM (
+    SELECT flight.stream, flight.id, flight.started_us, flight.log_due_us, flight.tail, stream.bird_id,
+      greatest(flight.started_us, flight.wrote_us) AS silent_us
+    FROM stream JOIN flight /* INDEXED BY flight_log */ USING (stream)
+    WHERE stream.region = $1 AND stream.feed = 'flight' AND flight.open = 1 AND flight.log_due_us > 0
+    ORDER BY silent_us, flight.id LIMIT $4) AS silent
+  WHERE log_due_us <= $2 ORDER BY silent_us, id LIMIT $3`;
+
+const PUT_TAILS: RowStatement = {
+  columns: 'stream bigint, started_us bigint, id text, log_due_us bigint, wrote_us bigint, tail text',
+  text: (given) => `UPDATE flight SET wrote_us = given.wrote_us, tail = given.tail, judge_us = 0,
+      log_due_us = CASE WHEN flight.log_due_us = 0 THEN 0 ELSE given.log_due_us END FROM ${given}
+    WHERE flight.stream = given.stream AND flight.started_us = given.started_us AND flight.id = given.id`,
+};
 
 const birdsOf = (
   rows: string,
@@ -38,8 +55,8 @@ const NEXT = `SELECT min(at) AS at FROM (
   UNION ALL SELECT min(greatest(started_us + $1, judge_us)) FROM flight WHERE open = 1 AND started_us > 0) AS each`;
 
 const JUDGE_FLIGHTS: RowStatement = {
-  columns: 'stream bigint, started_us bigint, id text, next_us bigint',
-  text: (given) => `UPDATE flight SET judge_us = given.next_us FROM ${given}
+  columns: 'stream bigint, started_us bigint, id text, next_us bigint, log_due_us bigint',
+  text: (given) => `UPDATE flight SET judge_us = given.next_us, log_due_us = given.log_due_us FROM ${given}
     WHERE flight.stream = given.stream AND flight.started_us = given.started_us AND flight.id = given.id`,
 };
 
@@ -69,7 +86,19 @@ export function createOverdue(sql: Sql): OverdueStore {
     async judgeFlights(flights) {
       await sql.write(
         JUDGE_FLIGHTS,
-        flights.map((one) => [one.stream, one.startedAtUs, one.flightId, one.nextUs]),
+        flights.map((one) => [one.stream, one.startedAtUs, one.flightId, one.nextUs, one.logDueUs]),
+      );
+    },
+    async logsDue(region, nowUs, limit, most) {
+      return (await sql.rows<FlightToReadRow>(LOGS, region, nowUs, limit, most)).map(flightToRead);
+    },
+    async putTails(read) {
+      await sql.write(
+        PUT_TAILS,
+        read.map(({ tail, ...one }) => [
+          ...[one.stream, one.startedAtUs, one.flightId, one.logDueUs],
+          ...[tail?.wroteAtUs ?? 0, tail ? JSON.stringify(tail) : ''],
+        ]),
       );
     },
     async birds(nowUs, limit) {
@@ -119,10 +148,17 @@ export function createOverdue(sql: Sql): OverdueStore {
 
 type PlaceRow = Pick<FlightOverviewRow, 'region' | 'nest_id' | 'nest' | 'bird_id' | 'bird'>;
 
-interface FlightToJudgeRow extends PlaceRow {
+interface FlightToReadRow {
   readonly stream: number;
   readonly id: string;
   readonly started_us: number;
+  readonly tail: string;
+  readonly bird_id: string;
+}
+
+interface FlightToJudgeRow extends FlightToReadRow, PlaceRow {
+  readonly bird_id: string;
+  readonly log_due_us: number;
 }
 
 interface BirdToJudgeRow extends PlaceRow {
@@ -137,7 +173,15 @@ interface BirdToJudgeRow extends PlaceRow {
 }
 
 function flightToJudge(row: FlightToJudgeRow): FlightToJudge {
-  return { stream: row.stream, flightId: row.id, startedAtUs: row.started_us, place: placeOf(row) };
+  const { birdId: _, ...flight } = flightToRead(row);
+  return { ...flight, place: placeOf(row), logDueUs: row.log_due_us };
+}
+
+function flightToRead({ stream, id, started_us, tail, bird_id }: FlightToReadRow): FlightToRead {
+  return {
+    ...{ stream, flightId: id, startedAtUs: started_us, birdId: bird_id },
+    tail: tail === '' ? null : (JSON.parse(tail) as FlightTail),
+  };
 }
 
 function birdToJudge(row: BirdToJudgeRow): BirdToJudge {

@@ -1,0 +1,137 @@
+/** Flights that wait for a person: the service says only what they last wrote to their logs. */
+import { afterEach, expect, test } from 'vitest';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { rule } from '../domain/world.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const HOUR = 60;
+const HOUR_MS = 3_600_000;
+const REVIEWS = rule('FlightWaiting', { steps: ['*review*'], afterMs: 2 * HOUR_MS });
+const LIMIT = rule('FlightStuck', { maxDurationMs: HOUR_MS / 2 });
+
+async function oneBird(rules: readonly Rule[], options: StageOptions = {}) {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    // Rare polls, so that days pass quickly.
+    poll: { intervalMs: 120_000, inventoryIntervalMs: 1_800_000, auditIntervalMs: 86_400_000 },
+    rules,
+    ...options,
+    before(world) {
+      const nest = world.addNest({ name: 'Customer 4' });
+      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' }).id;
+    },
+  });
+  await stage.minutesPass(1);
+  return { world: stage.worlds.eu!, birdId };
+}
+
+const received = () =>
+  stage
+    .received()
+    .flatMap(({ alerts }) => alerts)
+    .map(({ labels, status }) => `${labels.alertname} ${status}`);
+const last = () => stage.received().at(-1)!.alerts[0]!;
+const logRequests = () =>
+  stage.happenings.filter((one) => one.what === 'request' && one.operation === 'getFlightLogs').length;
+
+test('a Flight that waits for a person is told with its step, and when it goes on', async () => {
+  const { world, birdId } = await oneBird([REVIEWS]);
+  const { id } = world.startFlight(birdId);
+  await stage.minutesPass(3 * HOUR - 2);
+  expect(received()).toEqual([]);
+  await stage.minutesPass(HOUR + 5);
+  expect(received()).toEqual(['FlightWaiting firing']);
+  expect(last().labels).toMatchObject({ step: 'Wait for review', nest: 'Customer 4', severity: 'info' });
+  expect(last().annotations.description).toBe(
+    `Waits since 2 Jul 2026, 13:01 UTC (2 h); last wrote in step "Wait for review". Flight ${id}, started 2 Jul 2026, 12:01 UTC.`,
+  );
+  expect(stage.mails.at(-1)!.notification).toMatchObject({ reason: 'first' });
+  await stage.minutesPass(20 * HOUR);
+  // It was read every hour, then each 2, 4 and 6 hours.
+  expect(logRequests()).toBe(6);
+  world.writeStep(id, 'Publish');
+  await stage.minutesPass(1);
+  world.writeStep(id, 'Send mail');
+  await stage.minutesPass(6 * HOUR);
+  const resolved = last();
+  expect(resolved).toMatchObject({ status: 'resolved' });
+  expect(resolved.annotations.resolved_by).toBe('went on at 3 Jul 2026, 12:04 UTC, after 23 h 3 min');
+});
+
+test('a restart brings no second message, and the next reading comes when it would have', async () => {
+  const { world, birdId } = await oneBird([REVIEWS]);
+  world.startFlight(birdId);
+  await stage.minutesPass(4 * HOUR);
+  expect(received()).toEqual(['FlightWaiting firing']);
+  const requests = logRequests();
+  await stage.restart();
+  await stage.minutesPass(30);
+  await stage.restart();
+  await stage.minutesPass(20);
+  expect(received()).toEqual(['FlightWaiting firing']);
+  expect(logRequests()).toBe(requests);
+});
+
+test('it ends with its Flight', async () => {
+  const { world, birdId } = await oneBird([REVIEWS]);
+  const { id } = world.startFlight(birdId);
+  await stage.minutesPass(4 * HOUR);
+  world.endFlight(id, 'succeeded');
+  await stage.minutesPass(5);
+  expect(received()).toEqual(['FlightWaiting firing', 'FlightWaiting resolved']);
+  expect(last().annotations.resolved_by).toMatch(/^the Flight succeeded on .*, after 3 h$/);
+});
+
+test('one that hangs elsewhere is stuck, and the first message says in which step', async () => {
+  const { world, birdId } = await oneBird([REVIEWS, LIMIT]);
+  world.startFlight(birdId);
+  await stage.minutesPass(36);
+  expect(received()).toEqual(['FlightStuck firing']);
+  expect(last().annotations.description).toBe(
+    'Active since 2 Jul 2026, 12:01 UTC, for more than 30 min. The rule allows no longer. It last wrote at 2 Jul 2026, 12:01 UTC, in step Translate. Cancel it in the service if it hangs.',
+  );
+  expect(logRequests()).toBe(1);
+});
+
+test('one that waits is not stuck as well', async () => {
+  const { world, birdId } = await oneBird([REVIEWS, LIMIT]);
+  const { id } = world.startFlight(birdId);
+  await stage.minutesPass(5);
+  world.writeStep(id, 'Wait for review');
+  await stage.minutesPass(4 * HOUR);
+  expect(received()).toEqual(['FlightWaiting firing']);
+});
+
+test('a log that the service refuses is asked for again six hours later, and FlightStuck says so little', async () => {
+  const refuse = { isRefusing: true };
+  const { world, birdId } = await oneBird([REVIEWS, LIMIT], {
+    between: (service) => ({
+      ...service,
+      send: (request) =>
+        refuse.isRefusing && /\/flights\/[^/?]+\/logs/.test(request.url)
+          ? Promise.resolve({ status: 404, headers: {}, body: '{}' })
+          : service.send(request),
+    }),
+  });
+  world.startFlight(birdId);
+  await stage.minutesPass(35);
+  expect(received()).toEqual(['FlightStuck firing']);
+  expect(last().annotations.description).toContain('Check in the service which step it is at');
+  await stage.minutesPass(5 * HOUR);
+  expect(logRequests()).toBe(1);
+  refuse.isRefusing = false;
+  await stage.minutesPass(2 * HOUR);
+  // What is read then explains the Flight.
+  expect(received()).toEqual(expect.arrayContaining(['FlightWaiting firing', 'FlightStuck resolved']));
+});
+
+test('nothing is read of Flights that nobody asks about', async () => {
+  const { world, birdId } = await oneBird([]);
+  world.startFlight(birdId);
+  await stage.minutesPass(10 * HOUR);
+  expect([logRequests(), ...received()]).toEqual([0]);
+});
