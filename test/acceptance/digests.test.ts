@@ -7,6 +7,7 @@ import type { DigestConfig } from '../../src/config/sections/digests-section.ts'
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { WORDS } from '../domain/kinds/kind-words.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 /** The stage begins on Thursday, 2 July 2026 at 12:00 UTC. */
@@ -56,6 +57,22 @@ const textOf = (stage: Stage) =>
   emailText(digestView(stage.digests.at(-1)!.notification, 'http://n.example'));
 
 describe('a digest', () => {
+  test('says how long Flights have waited for people', async () => {
+    const reviews = rule('FlightWaiting', { steps: ['*review*'], afterMs: 300_000 });
+    await withBirds({ digests: [HOURLY], rules: [reviews] }, async (stage, { translate, contracts }) => {
+      const { startFlight } = stage.worlds.eu!;
+      for (const birdId of [translate, translate, contracts]) {
+        startFlight(birdId);
+        await stage.minutesPass(4);
+      }
+      await stage.minutesPass(160);
+      expect(last(stage).waiting).toMatchObject({ flights: 3, longest: { bird: 'Translate blog' } });
+      expect(textOf(stage)).toContain(
+        'Waiting for people  3 Flights, median 56 min, longest 60 min (EU · Marketing / Translate blog)',
+      );
+    });
+  });
+
   test('comes at its instant and lists what happened since the last one, each Flight once', async () => {
     await withBirds({ digests: [HOURLY] }, async (stage, { translate, contracts }) => {
       await stage.minutesPass(10);

@@ -1,6 +1,8 @@
 /** Flights that wait for a person: the service says only what they last wrote to their logs. */
 import { afterEach, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { longStory } from '../cases.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
@@ -134,4 +136,58 @@ test('nothing is read of Flights that nobody asks about', async () => {
   world.startFlight(birdId);
   await stage.minutesPass(10 * HOUR);
   expect([logRequests(), ...received()]).toEqual([0]);
+});
+
+/** Failures in a region whose rate is used up by polls, in which a Flight of each Bird waits. */
+async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) {
+  const birdIds: string[] = [];
+  const random = seededRandom(3);
+  stage = await openStage({
+    regions: ['eu'],
+    requestsPerSecond: birds / 75,
+    poll: { auditIntervalMs: HOUR_MS },
+    rules,
+    before(world) {
+      const nest = world.addNest({ name: 'Customers' });
+      for (let at = 0; at < birds; at += 1) {
+        birdIds.push(world.addBird(nest.id, { name: `Translate ${at}`, triggerType: 'event' }).id);
+      }
+      for (const birdId of birdIds) world.writeStep(world.startFlight(birdId).id, 'Wait for review');
+    },
+  });
+  await stage.minutesPass(30);
+  const before = stage.happenings.length;
+  for (let minute = 0; minute < minutes; minute += 1) {
+    const birdId = birdIds[Math.floor(random() * birds)]!;
+    const fliesForMs = 10_000 + random() * 40_000;
+    stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs });
+    await stage.minutesPass(1);
+  }
+  await stage.minutesPass(6);
+  const batches = stage.calls.filter(({ url }) => url.endsWith('/lake'));
+  const delaysMs = batches.flatMap(({ receivedAtUs, body }) =>
+    (JSON.parse(body) as { id: string; time: string }[])
+      .filter(({ id }) => id.endsWith('/failed'))
+      .map(({ time }) => receivedAtUs / 1000 - Date.parse(time)),
+  );
+  const requests = stage.happenings.slice(before).filter((one) => one.what === 'request');
+  return {
+    failures: delaysMs.length,
+    meanMs: delaysMs.reduce((sum, ms) => sum + ms, 0) / delaysMs.length,
+    logs: requests.filter(({ operation }) => operation === 'getFlightLogs').length - delaysMs.length,
+    requests: requests.length,
+  };
+}
+
+longStory('many that wait cost few requests, and delay no failures', async () => {
+  const without = await manyWait(75, 60, []);
+  await stage.close();
+  const rules = [rule('FlightWaiting', { steps: ['*review*'], afterMs: HOUR_MS / 2 })];
+  const { failures, meanMs, logs, requests } = await manyWait(75, 60, rules);
+  expect([without.failures, without.logs]).toEqual([60, 0]);
+  expect(failures).toBe(60);
+  expect(logs).toBeGreaterThan(50);
+  expect(logs).toBeLessThanOrEqual(0.03 * requests);
+  // In so few failures, the mean varies by a tenth.
+  expect(meanMs / without.meanMs).toBeLessThan(1.2);
 });

@@ -145,7 +145,7 @@ function sectionsOf(digest: Digest): Section[] {
   ];
 }
 
-function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
+function figures({ flights, waiting, recovered, suppressed, dead }: Digest): Row[] {
   const { failed, succeeded, cancelled = 0, birdsFailing, nestsFailing } = flights;
   const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
@@ -156,6 +156,13 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
       lead: 'Flights',
       what: `${failed} failed, ${succeeded} succeeded${cancelled > 0 ? `, ${cancelled} cancelled` : ''}`,
       note: failed > 0 ? where : '',
+    },
+    {
+      lead: 'Waiting for people',
+      what: waiting
+        ? `${howMany(waiting.flights, 'Flight')}, median ${durationWords(waiting.medianUs / 1000, 'one unit')}, longest ${durationWords(waiting.longestUs / 1000, 'one unit')}`
+        : '',
+      note: waiting ? placeOf(waiting.longest, undefined) : '',
     },
     {
       lead: 'Recovered',

@@ -44,6 +44,7 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
       acknowledged: alert.hidden === 'acknowledged',
     })),
     open_total: digest.openTotal,
+    flights_waiting: digest.waiting?.flights ?? 0,
     recovered: recovered.alerts,
     mean_seconds_to_recovery: recovered.alerts === 0 ? null : recovered.meanUs / 1e6,
     connections_lost: digest.connectionsLost.map(alertJson),

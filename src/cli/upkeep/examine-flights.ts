@@ -1,9 +1,19 @@
-/** Examines the lists of Flights: their order, whether they are cut off, and whether filters filter. Only reads. */
+/**
+ * Examines the lists of Flights: their order, whether they are cut off, and whether filters filter. Shows what Flights in
+ * the air last wrote to their logs. Only reads.
+ */
 import type { ServiceClient } from '../../service/client.ts';
 import type { Bird } from '../../service/resources.ts';
 import { howMany } from '../../text/counts.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
 import { readable } from './examine-stream.ts';
+
+/** Flights in the air whose logs are shown, and how many entries of each. */
+const SHOWN_LOGS = 5;
+const SHOWN_ENTRIES = 3;
+const STEP_CODE_POINTS = 100;
 
 export async function* examineFlights(
   client: ServiceClient,
@@ -75,4 +85,36 @@ export async function* examineFlights(
         'filters narrow lists down',
         'Report it to the service: lists grow without end.',
       );
+}
+
+/** Shows the last entries of the logs of Flights that have been in the air longest. */
+export async function* examineFlightLogs(
+  client: ServiceClient,
+  birds: readonly Bird[],
+): AsyncGenerator<Finding> {
+  const lists = await Promise.all(
+    birds.map(({ nestId, id }) => client.searchFlights(nestId, id, { status: 'active' })),
+  );
+  const inAir = lists.flatMap(({ value }) =>
+    readable(value).filter(({ status, startedAt }) => status === 'active' && startedAt),
+  );
+  const oldest = inAir.toSorted((a, b) => a.startedAt!.us - b.startedAt!.us).slice(0, SHOWN_LOGS);
+  for (const { nestId, birdId, id } of oldest) {
+    const query = { page: 0, pageSize: SHOWN_ENTRIES, ascending: false };
+    const { value } = await client.getFlightLogs(nestId, birdId, id, query);
+    const entries = readable(value.items).sort((a, b) => a.createdAt.us - b.createdAt.us);
+    const steps = entries.map(({ scope, stepId }) => {
+      const step = plainText(scope || stepId, STEP_CODE_POINTS);
+      return step === '' ? 'no step' : `"${step}"`;
+    });
+    const last = entries.at(-1);
+    const found = last
+      ? `wrote last: ${steps.join(', then ')}, at ${dayAndTime(last.createdAt.us)}`
+      : 'wrote nothing';
+    yield fine(
+      'flight_logs',
+      `Flight ${id} of Bird ${birdId} is in the air and ${found}`,
+      '`steps` of FlightWaiting is compared with the last of these',
+    );
+  }
 }

@@ -18,7 +18,7 @@ import type { Clock } from '../../time/clock.ts';
 import { reasonOf } from '../commands/check-online.ts';
 import { adviceOnLists } from '../inspect-region.ts';
 import { bad, type Finding, fine, note, unknown } from './examine-finding.ts';
-import { examineFlights } from './examine-flights.ts';
+import { examineFlightLogs, examineFlights } from './examine-flights.ts';
 import { examineDelay, examineLog, type NamedStream } from './examine-log.ts';
 import { type AskPage, readable } from './examine-stream.ts';
 
@@ -38,6 +38,8 @@ interface MemberMailing {
 
 /** How many Nests are tested for access, and how many Birds' logs are examined. */
 const TRIED = 5;
+/** How many Birds are asked for Flights in the air. */
+const LISTED = 20;
 
 /** More than the service's clock, shown in whole seconds, can be off by rounding. */
 const NOTABLE_SKEW_US = 5_000_000;
@@ -103,6 +105,7 @@ export async function* examineService(
     .at(0);
   if (busiest) yield* guarded('paging', () => examineLog(busiest, options.poll));
   yield* guarded('flights', () => examineFlights(client, rights.birds.slice(0, TRIED)));
+  yield* guarded('flight_logs', () => examineFlightLogs(client, rights.birds.slice(0, LISTED)));
   if (busiest) yield* guarded('visible_delay', () => examineDelay(busiest, clock, options));
   yield await examineRate(client, options.region, refused);
 }

@@ -5,6 +5,7 @@
 
 import { howMany } from '../../text/counts.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
+import { flightWaiting, waitsOf } from '../kinds/flight-waiting.ts';
 import { kindOf } from '../kinds/kinds.ts';
 import type { Outcomes } from '../statistics/deadlines.ts';
 import type { FlightTally, Place } from './flight-tally.ts';
@@ -71,6 +72,14 @@ export interface Watch {
 /** How a Bird met its deadlines, of all rules. */
 export interface BirdOutcomes extends Outcomes, Pick<Place, 'region' | 'nest' | 'bird'> {}
 
+interface Waiting {
+  readonly flights: number;
+  readonly medianUs: number;
+  readonly longestUs: number;
+  /** The labels of the alert about the one that has waited longest. */
+  readonly longest: Labels;
+}
+
 export interface Digest {
   readonly name: string;
   readonly fromUs: number;
@@ -79,6 +88,8 @@ export interface Digest {
   /** The most severe first, then those firing longest. */
   readonly open: readonly OpenAlert[];
   readonly openTotal: number;
+  /** Flights that FlightWaiting alerts are about: how long they have waited. Absent if there are none. */
+  readonly waiting?: Waiting;
   /** Alerts that ended because their end was observed or somebody resolved them. */
   readonly recovered: { readonly alerts: number; readonly meanUs: number };
   readonly connectionsLost: readonly OpenAlert[];
@@ -145,6 +156,7 @@ export function digestOf(material: DigestMaterial): Digest {
     flights,
     open: open.slice(0, DIGEST_LIST),
     openTotal: material.firingTotal,
+    ...waitingOf(firing, toUs),
     recovered: {
       alerts: recoveries.length,
       meanUs:
@@ -177,6 +189,19 @@ export function digestOf(material: DigestMaterial): Digest {
 
 function byMissed(a: BirdOutcomes, b: BirdOutcomes): number {
   return b.missed - a.missed || b.late - a.late || b.latestUs - a.latestUs;
+}
+
+function waitingOf(firing: readonly Alert[], toUs: number): Pick<Digest, 'waiting'> {
+  const waits = firing
+    .filter(({ alertname }) => alertname === flightWaiting.name)
+    .flatMap((alert) => waitsOf(alert).map(({ sinceUs }) => ({ us: toUs - sinceUs, labels: alert.labels })))
+    .sort((a, b) => b.us - a.us);
+  const [longest] = waits;
+  if (!longest) return {};
+  const medianUs = waits[waits.length >> 1]!.us;
+  return {
+    waiting: { flights: waits.length, medianUs, longestUs: longest.us, longest: longest.labels },
+  };
 }
 
 /** Whether nothing happened that anybody would want to read about. */

@@ -207,6 +207,7 @@ describe('a digest', () => {
       digest: {
         flights_failed: 3,
         open_total: 14,
+        flights_waiting: 0,
         mean_seconds_to_recovery: 2700,
         open: expect.arrayContaining([
           expect.objectContaining({ silenced: true, acknowledged: false }),

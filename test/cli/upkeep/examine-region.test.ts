@@ -110,6 +110,32 @@ describe('of a service that behaves well', () => {
   });
 });
 
+describe('the logs of Flights in the air', () => {
+  const meanwhile = (world: World) => {
+    for (const [at, { id }] of [...world.birds.values()].entries()) {
+      const flight = world.startFlight(id, { startedAtUs: world.nowUs() - at * 60_000_000 - 12_000_000 });
+      if (at > 0) world.writeStep(flight.id, 'Wait for \u202eapproval');
+    }
+  };
+
+  test('show in which steps they last wrote', async () => {
+    expect((await examined({ meanwhile }))('flight_logs')).toMatchObject({
+      state: 'good',
+      found: expect.stringMatching(
+        /^Flight \S+ of Bird \d+ is in the air and wrote last: "Get entry", then "Convert document", then "Translate", at 2 Jul/,
+      ),
+    });
+  });
+
+  test('are not shown if there are none, or if the service refuses them', async () => {
+    expect((await examined({}))('flight_logs').state).toBe('absent');
+    const isMissing = (url: URL) => /\/flights\/.*\/logs$/.test(url.pathname);
+    const of = await examined({ meanwhile, isMissing });
+    expect(of('flight_logs').state).toBe('bad');
+    expect(of('rate').state).toBe('good');
+  });
+});
+
 describe('each deviation of the service is found', () => {
   test.each([
     ['inclusive', 'microsecond'],
