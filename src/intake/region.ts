@@ -10,7 +10,7 @@ import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import { type Bell, createBell, sleep } from '../time/clock.ts';
 import { AuditRound } from './audit/audit-round.ts';
 import { createFeeds } from './feeds.ts';
-import { createFlightTails } from './flights/flight-tails.ts';
+import { createFlightTails, type FlightTails } from './flights/flight-tails.ts';
 import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
 import { Inventory } from './inventory/inventory.ts';
@@ -32,7 +32,10 @@ interface RegionIntakeOptions extends Omit<IntakeParts, 'region'> {
   readonly keepsMembers?: boolean;
 }
 
-/** How often health and lag are checked, and committed if the store refused them before, even if nothing is polled. */
+/**
+ * How often health and lag are checked, and committed if the store refused them before, even if nothing is polled; and
+ * whether logs of Flights are to be read.
+ */
 const WATCH_EVERY_MS = 30_000;
 
 /** How long to wait before retrying if the store fails at the start. */
@@ -44,6 +47,8 @@ const AUDIT_SHARE = 1 / 10;
 /** The part that logs of Flights in the air may use while anything else waits: what they tell is hours old. */
 const FLIGHT_LOGS_SHARE = 1 / 50;
 
+const LONGEST_MS = 86_400_000;
+
 export class RegionIntake {
   readonly inventory: Inventory;
   /** The page size that the service accepts, as far as known. */
@@ -54,8 +59,7 @@ export class RegionIntake {
   readonly #bell: Bell;
   readonly #schedule: Schedule;
   readonly #audits: AuditRound;
-  /** What is read besides streams, under the name by which it is scheduled like one. */
-  readonly #besides: ReadonlyMap<string, () => Promise<Polled>>;
+  readonly #tails: FlightTails;
   readonly #streams: Streams;
   readonly #polls: Polls;
   readonly #health: HealthWatch;
@@ -83,10 +87,7 @@ export class RegionIntake {
     this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
-    this.#besides = new Map([
-      [AUDIT, () => this.#audits.turn()],
-      [FLIGHT_LOGS, createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize })],
-    ]);
+    this.#tails = createFlightTails({ ...parts, nestOf, pageSize: feeds.pageSize });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
     this.#health = new HealthWatch(parts);
     this.#polls = new Polls({
@@ -209,9 +210,6 @@ export class RegionIntake {
     if (!once) {
       const audit = { name: AUDIT, intervalMs: auditIntervalMs, share: AUDIT_SHARE, mayLag: true };
       this.#schedule.add(audit, nowMs);
-      // Each turn says when the next one is due, so no requests are set aside for an interval.
-      const logs = { name: FLIGHT_LOGS, intervalMs: Infinity, share: FLIGHT_LOGS_SHARE, mayLag: true };
-      this.#schedule.add(logs, nowMs);
     }
     this.#schedule.add({ name: INVENTORY, intervalMs: inventoryIntervalMs, share: REGULAR_SHARE }, nowMs);
   }
@@ -229,9 +227,9 @@ export class RegionIntake {
         ? { waitMs: Number.POSITIVE_INFINITY }
         : this.#schedule.take(nowMs, slots.fullFeed(nowMs));
       if ('name' in turn) {
-        const beside = this.#besides.get(turn.name);
+        const beside = this.#beside(turn.name);
         const release = slots.take(beside ? turn.name : feedOf(turn.name), nowMs);
-        const reading = beside ? this.#beside(turn.name, beside) : this.#polls.poll(turn.name, signal, once);
+        const reading = beside?.() ?? this.#polls.poll(turn.name, signal, once);
         const work = reading.finally(() => {
           underWay.delete(work);
           release(clock.monotonicMs());
@@ -245,11 +243,24 @@ export class RegionIntake {
     return underWay;
   }
 
+  /** What is read besides streams and scheduled like one; undefined for a stream. */
+  #beside(name: string): (() => Promise<void>) | undefined {
+    if (name === AUDIT) return () => this.#takeTurn(name, () => this.#audits.turn());
+    if (name === FLIGHT_LOGS) return () => this.#takeTurn(name, () => this.#readTails());
+    return undefined;
+  }
+
+  /** The next reading is due when the next look finds logs. */
+  async #readTails(): Promise<Polled> {
+    const { requests, more } = await this.#tails.turn();
+    return { requests, delayMs: more ? 0 : LONGEST_MS };
+  }
+
   /**
    * Lets the audit that is due, or the reading of logs, send a few requests. If the service refuses them, it refuses
    * polls as well, and those report it.
    */
-  async #beside(name: string, turn: () => Promise<Polled>): Promise<void> {
+  async #takeTurn(name: string, turn: () => Promise<Polled>): Promise<void> {
     const { poll, clock } = this.#options;
     let polled: Polled = { delayMs: poll.maxIntervalMs };
     try {
@@ -284,10 +295,22 @@ export class RegionIntake {
         await this.#lag.report();
         await this.#reads.keep();
         await this.#rate.keep();
+        await this.#lookForLogs();
       } catch (error) {
         this.#reportTrouble(error);
       }
     }
+  }
+
+  /** Schedules the reading of logs if some are due. */
+  async #lookForLogs(): Promise<void> {
+    if (!(await this.#tails.isDue())) return;
+    const nowMs = this.#options.clock.monotonicMs();
+    // No requests are set aside for an interval.
+    const logs = { name: FLIGHT_LOGS, intervalMs: Infinity, share: FLIGHT_LOGS_SHARE, mayLag: true };
+    this.#schedule.add(logs, nowMs);
+    this.#schedule.hint(FLIGHT_LOGS, nowMs);
+    this.#bell.ring();
   }
 
   #reportTrouble(error: unknown): void {

@@ -34,20 +34,17 @@ const MOST_FLIGHTS = 500;
 
 const LOGS_PER_TURN = 5;
 
-/** How often the store is asked whether a log is wanted. */
-const LOOK_MS = 15_000;
-/** After a failure of the region. */
-const PAUSE_MS = 60_000;
-
-interface Turn {
-  readonly requests: number;
-  /** When to look again. */
-  readonly delayMs: number;
+export interface FlightTails {
+  /** Whether a log is to be read now. */
+  isDue(): Promise<boolean>;
+  /** Reads a few of the logs that are due, the longest silent first. Resolves to whether more may be due. */
+  turn(): Promise<{ readonly requests: number; readonly more: boolean }>;
 }
 
-/** Returns a function that reads a few of the logs that are due, the longest silent first. */
-export function createFlightTails(options: FlightTailsOptions): () => Promise<Turn> {
+export function createFlightTails(options: FlightTailsOptions): FlightTails {
   const { region, client, store, clock, nestOf, pageSize } = options;
+  const due = (limit: number) =>
+    store.transaction((tx) => tx.overdue.logsDue(region, clock.nowUs(), limit, MOST_FLIGHTS));
 
   async function read(flight: FlightToRead): Promise<FlightToRead & { readonly logDueUs: number }> {
     const { birdId, flightId } = flight;
@@ -64,21 +61,23 @@ export function createFlightTails(options: FlightTailsOptions): () => Promise<Tu
     }
   }
 
-  return async () => {
-    if (client.health().health !== 'up' || client.pausedMs() > 0) return { requests: 0, delayMs: PAUSE_MS };
-    const due = await store.transaction((tx) =>
-      tx.overdue.logsDue(region, clock.nowUs(), LOGS_PER_TURN, MOST_FLIGHTS),
-    );
-    const done: (FlightToRead & { readonly logDueUs: number })[] = [];
-    try {
-      for (const flight of due) done.push(await read(flight));
-    } catch (error) {
-      if (!(error instanceof NestwatchError)) throw error;
-    }
-    if (done.length > 0) await store.transaction((tx) => tx.overdue.putTails(done));
-    const isFailing = done.length < due.length;
-    const isMore = due.length === LOGS_PER_TURN;
-    return { requests: done.length, delayMs: isFailing ? PAUSE_MS : isMore ? 0 : LOOK_MS };
+  return {
+    async isDue() {
+      if (client.health().health !== 'up' || client.pausedMs() > 0) return false;
+      return (await due(1)).length > 0;
+    },
+    async turn() {
+      const flights = await due(LOGS_PER_TURN);
+      const done: (FlightToRead & { readonly logDueUs: number })[] = [];
+      try {
+        for (const flight of flights) done.push(await read(flight));
+      } catch (error) {
+        // A failure of the region: polls report it.
+        if (!(error instanceof NestwatchError)) throw error;
+      }
+      if (done.length > 0) await store.transaction((tx) => tx.overdue.putTails(done));
+      return { requests: done.length, more: done.length === LOGS_PER_TURN };
+    },
   };
 }
 

@@ -240,6 +240,7 @@ export async function openFlightStage() {
     world,
     bird,
     answers,
+    client,
     happenings,
     facts,
     lateUs,
