@@ -1,5 +1,6 @@
 /** Flights that wait for a person: the service says only what they last wrote to their logs. */
 import { afterEach, expect, test } from 'vitest';
+import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { longStory } from '../cases.ts';
@@ -51,7 +52,10 @@ test('a Flight that waits for a person is told with its step, and when it goes o
   expect(last().annotations.description).toBe(
     `Waits since 2 Jul 2026, 13:01 UTC (2 h); last wrote in step "Wait for review". Flight ${id}, started 2 Jul 2026, 12:01 UTC.`,
   );
-  expect(stage.mails.at(-1)!.notification).toMatchObject({ reason: 'first' });
+  const { notification } = stage.mails.at(-1)!;
+  expect(mailMessage(notification, 'http://n.example', undefined).text).toMatch(
+    /^Waiting: Translate blog, step Wait for review\nEU · Customer 4 · since 2 Jul 2026, 13:01 UTC, for 2 h( 1 min)?\n/,
+  );
   await stage.minutesPass(20 * HOUR);
   // It was read every hour, then each 2, 4 and 6 hours.
   expect(logRequests()).toBe(6);

@@ -7,6 +7,7 @@ import { durationWords } from '../../text/duration-words.ts';
 import { matchesGlob } from '../../text/glob.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert, Ending } from '../alert/alert.ts';
+import { hash64 } from '../alert/fingerprint.ts';
 import { type FlightTail, stepName } from '../alert/flight-step.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
@@ -72,14 +73,17 @@ export const flightWaiting = defineKind({
     leastMs: ({ afterMs }) => afterMs,
     async judge(flight, history, rule, nowUs) {
       if (rule.steps === undefined) return { nextUs: null };
-      const { place, flightId, startedAtUs, tail } = flight;
+      const { place, flightId, startedAtUs, tail, logDueUs } = flight;
       const dueUs = startedAtUs + rule.afterMs * 1000;
       const isWait = tail !== null && isWaitOf(tail, rule.steps);
+      // If the log is due, or nobody wanted it until now, the Flight may have gone on long since.
+      const isFresh = logDueUs > nowUs;
       return {
         nextUs: dueUs > nowUs ? dueUs : null,
         ...((dueUs <= nowUs || isWait) && { logByUs: logByUs(tail, isWait, rule) }),
         claims: isWait || isLogAwaited(flight, history, nowUs, LOG_PATIENCE_US),
-        ...(tail && { fact: { fact: 'flight_wrote', place, flightId, startedAtUs, tail, isWait } }),
+        ...(tail &&
+          isFresh && { fact: { fact: 'flight_wrote', place, flightId, startedAtUs, tail, isWait } }),
       };
     },
   },
@@ -92,7 +96,7 @@ export const flightWaiting = defineKind({
     if (!isWait) return undefined;
     const step = stepName(tail);
     return {
-      subject: `bird/${subjectPart(place.birdId)}/step/${subjectPart(step)}`,
+      subject: `bird/${subjectPart(place.birdId)}/step/${hash64([step])}`,
       labels: { ...placeLabels(place), step },
     };
   },

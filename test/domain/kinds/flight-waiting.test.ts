@@ -128,7 +128,7 @@ describe('what it makes of the end of a log', () => {
     ...{ readAtUs: minute(599), wroteAtUs: minute(7), sort: 'log', scope: 'Wait for review', step: '4' },
     ...{ resumedAtUs: 0, ...changes },
   });
-  const judge = (tail: FlightTail | null, { logDueUs = 0, started = 0, given = RULE } = {}) =>
+  const judge = (tail: FlightTail | null, { logDueUs = minute(NOW + 30), started = 0, given = RULE } = {}) =>
     flightWaiting.judges!.judge(
       { place: MARKETING, stream: 1, flightId: 'f', startedAtUs: minute(started), logDueUs, tail } as never,
       history,
@@ -152,11 +152,19 @@ describe('what it makes of the end of a log', () => {
 
   test('a log that was not read is wanted, and for an hour FlightStuck waits for it', async () => {
     const claimed = async (logDueUs: number) => (await judge(null, { logDueUs })).claims;
-    expect(await judge(null)).toEqual({ nextUs: null, logByUs: Infinity, claims: true });
+    expect(await judge(null, { logDueUs: 0 })).toEqual({ nextUs: null, logByUs: Infinity, claims: true });
     expect(await claimed(minute(NOW - 59))).toBe(true);
     expect(await claimed(minute(NOW - 60))).toBe(false);
     // The service refused it.
     expect(await claimed(minute(NOW + 300))).toBe(false);
+  });
+
+  test('what was read before nobody wanted it, or is due to be read again, is not told', async () => {
+    for (const logDueUs of [0, minute(NOW)]) {
+      const judged = await judge(tailOf(), { logDueUs });
+      expect(judged).toMatchObject({ claims: true, logByUs: Infinity });
+      expect(judged.fact).toBeUndefined();
+    }
   });
 
   test('a young Flight is judged when it is older', async () => {
