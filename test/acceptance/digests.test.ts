@@ -249,7 +249,7 @@ describe('a digest', () => {
         await stage.minutesPass(1);
       }
       await stage.minutesPass(15);
-      world.goDown('503');
+      world.goDown(503);
       await stage.minutesPass(20);
       world.comeUp();
       await stage.minutesPass(30);
@@ -285,7 +285,7 @@ describe('the heartbeat', () => {
   test('stops while a region is down, and resumes with it', async () => {
     await withBirds({ heartbeat, regions: ['eu', 'us'] }, async (stage) => {
       await stage.minutesPass(10);
-      stage.worlds.us!.goDown('503');
+      stage.worlds.us!.goDown(503);
       await stage.minutesPass(5);
       const before = stage.beats.length;
       await stage.minutesPass(10);

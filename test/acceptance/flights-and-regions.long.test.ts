@@ -223,7 +223,7 @@ describe('one region is down', () => {
     });
     const { eu } = stage.worlds;
     await stage.minutesPass(2);
-    eu!.goDown('503');
+    eu!.goDown(503);
     await stage.minutesPass(5);
     const { id } = eu!.startFlight(birds.eu!, { endsAs: 'failed' });
     await stage.minutesPass(90);

@@ -530,7 +530,7 @@ test('the alerts of a region that is no longer configured end, and the others co
     },
   });
   await stage.minutesPass(5);
-  for (const region of ['eu', 'us']) stage.worlds[region]!.goDown('503');
+  for (const region of ['eu', 'us']) stage.worlds[region]!.goDown(503);
   await stage.minutesPass(15);
   stage.drops('us');
   await stage.restart();

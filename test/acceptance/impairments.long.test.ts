@@ -156,7 +156,7 @@ const STORIES: readonly Story[] = [
   },
   {
     reason: 'region_down',
-    breaks: () => eu().goDown('503'),
+    breaks: () => eu().goDown(503),
     mends: () => eu().comeUp(),
     overMinutes: 2,
     headline: /^EU is down/,

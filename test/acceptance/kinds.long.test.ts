@@ -129,7 +129,7 @@ describe('a Flight that hangs', () => {
     const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
-    world.goDown('503');
+    world.goDown(503);
     await stage.minutesPass(20);
     world.endFlight(flight.id, 'succeeded');
     await stage.minutesPass(HOUR);
@@ -202,7 +202,7 @@ describe('a scheduled Bird that stops starting Flights', () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(30);
-    world.goDown('503');
+    world.goDown(503);
     await stage.minutesPass(20);
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(20);

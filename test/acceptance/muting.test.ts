@@ -190,7 +190,7 @@ describe('inhibition', () => {
     fails('Publish');
     await stage.minutesPass(5);
     expect(received()).toEqual(['Publish FlightFailed firing +1']);
-    world.goDown('503');
+    world.goDown(503);
     await stage.minutesPass(60);
     // It is repeated while the region is down; the Bird's alert is not.
     expect(new Set(received().slice(1))).toEqual(new Set(['eu RegionDown firing +0']));
@@ -203,7 +203,7 @@ describe('inhibition', () => {
   test('a region that is up again mutes nothing, even if its alert still fires because it flaps', async () => {
     const { world, fails } = await twoBirds();
     for (let time = 0; time < 3; time += 1) {
-      world.goDown('503');
+      world.goDown(503);
       await stage.minutesPass(7);
       world.comeUp();
       await stage.minutesPass(7);

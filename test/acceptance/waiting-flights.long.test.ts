@@ -1,10 +1,12 @@
 /** Flights that wait for a person: the service says only what they last wrote to their logs. */
+
 import { afterEach, expect, test } from 'vitest';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { longStory } from '../cases.ts';
 import { rule } from '../domain/world.ts';
+import { wroteStep } from '../simulator/wrote-step.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -59,9 +61,9 @@ test('a Flight that waits for a person is told with its step, and when it goes o
   await stage.minutesPass(20 * HOUR);
   // It was read every hour, then each 2, 4 and 6 hours.
   expect(logRequests()).toBe(6);
-  world.writeStep(id, 'Publish');
+  wroteStep(world, id, 'Publish');
   await stage.minutesPass(1);
-  world.writeStep(id, 'Send mail');
+  wroteStep(world, id, 'Send mail');
   await stage.minutesPass(6 * HOUR);
   const resolved = last();
   expect(resolved).toMatchObject({ status: 'resolved' });
@@ -107,7 +109,7 @@ test('one that waits is not stuck as well', async () => {
   const { world, birdId } = await oneBird([REVIEWS, LIMIT]);
   const { id } = world.startFlight(birdId);
   await stage.minutesPass(5);
-  world.writeStep(id, 'Wait for review');
+  wroteStep(world, id, 'Wait for review');
   await stage.minutesPass(4 * HOUR);
   expect(received()).toEqual(['FlightWaiting firing']);
 });

@@ -284,7 +284,7 @@ function faults(random: Random, has: Has): Partial<Behaviours> {
 }
 
 function newOutages(random: Random, safetyMs: number, hours: number): PlannedOutage[] {
-  const kinds = ['reset', '503', 'html', 'token'] as const;
+  const kinds = ['reset', 503, 'html', 'token'] as const;
   const newOutage = (forMs: number): PlannedOutage => ({
     atMs: Math.max(0, random() * (safetyMs - forMs)),
     forMs,

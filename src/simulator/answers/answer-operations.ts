@@ -5,12 +5,13 @@
 
 import type { HttpResponse } from '../../http/transport.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from '../../service/resources.ts';
-import { type FlightLogRecord, flightLogOf } from '../world/flight-log.ts';
+import { flightLogOf } from '../world/flight-log.ts';
 import {
   type BirdRecord,
   createdAtOf,
   type EntryRecord,
   endOf,
+  type FlightLogRecord,
   type FlightRecord,
   type NestRecord,
   startedAtOf,
@@ -82,6 +83,8 @@ const ROUTES: readonly Route<Answer>[] = [
   ),
   route('getUser', 'GET', 'users/{userId}', getUser),
 ];
+
+export const OPERATIONS: readonly string[] = ROUTES.map(({ id }) => id);
 
 /** Answers one request at the present instant, counts it, and carries it out. Adds no faults: see `createExchange`. */
 export function handle(world: World, request: ApiRequest): HttpResponse {

@@ -40,7 +40,7 @@ export function createExchange(world: World): Exchange {
     const isSlow = faultRandom() < behaviours.slow;
     const delayMs = behaviours.latencyMs + (isSlow ? behaviours.slowMs : 0);
     const fault = drawn(world);
-    const outage = world.outage();
+    const outage = world.outage(operationOf(request));
     const path = request.path.split('?')[0]!;
 
     const instead = (response: HttpResponse): Reply => {
@@ -53,8 +53,8 @@ export function createExchange(world: World): Exchange {
     };
 
     if (outage === 'reset') return reset();
-    if (outage === '503') return instead(emptyAnswer(503));
     if (outage === 'html') return instead(gatewayAnswer(502, '502 Bad Gateway'));
+    if (outage !== undefined) return instead(outageAnswer(world, path, outage));
     if (!mayPass()) return instead(tooManyRequests(world, path));
     if (fault && !AFTER_THE_ANSWER.has(fault)) {
       switch (fault) {
@@ -90,6 +90,11 @@ function drawn({ behaviours, faultRandom }: World): Fault | undefined {
     if (chance < 0) return fault;
   }
   return undefined;
+}
+
+function outageAnswer(world: World, path: string, status: number): HttpResponse {
+  if (status === 429) return tooManyRequests(world, path);
+  return status > 500 ? emptyAnswer(status) : problemAnswer(status, path, 'An outage was asked for.');
 }
 
 function tooManyRequests(world: World, path: string): HttpResponse {

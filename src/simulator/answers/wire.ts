@@ -2,11 +2,11 @@
 import { formatInstant } from '../../time/instant.ts';
 import type { Behaviours } from '../world/behaviours.ts';
 import { distorted, isUnknown, shownEventType, shownId } from '../world/distort.ts';
-import type { FlightLogRecord } from '../world/flight-log.ts';
 import {
   type BirdRecord,
   type EntryRecord,
   endOf,
+  type FlightLogRecord,
   type FlightRecord,
   type NestRecord,
   type UserRecord,

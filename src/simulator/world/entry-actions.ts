@@ -38,11 +38,11 @@ export interface EntryActions {
   /** A failure of the Bird's trigger. The fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
   eventError(birdId: string, options?: EventErrorOptions): EntryRecord;
   disconnectConnection(connection: LostConnection): EntryRecord;
-  /** A person activates the Bird; writes the Bird log. */
-  activate(birdId: string): BirdRecord;
-  suspend(birdId: string): BirdRecord;
+  /** A person activates the Bird; writes the Bird log. By default it is the first active User. */
+  activate(birdId: string, initiator?: string): BirdRecord;
+  suspend(birdId: string, initiator?: string): BirdRecord;
   /** A draft becomes active. */
-  publish(birdId: string): BirdRecord;
+  publish(birdId: string, initiator?: string): BirdRecord;
   /** Turns the Bird into a draft again; the service logs nothing. */
   unpublish(birdId: string): BirdRecord;
   save(birdId: string): BirdRecord;
@@ -68,10 +68,14 @@ export function entryActions(state: State): EntryActions {
     return addEntry(state, state.notifications, { ...raw, feed: 'notification', nestId, birdId: '', fields });
   }
 
-  function switched(birdId: string, eventType: string, status?: BirdStatus): Bird {
+  function switched(
+    birdId: string,
+    eventType: string,
+    status?: BirdStatus,
+    initiator = [...state.users.values()].find((user) => user.isActive)?.email,
+  ): Bird {
     const bird = birdOf(state, birdId);
     if (status) bird.status = status;
-    const initiator = [...state.users.values()].find((user) => user.isActive)?.email;
     log(bird, eventType, initiator === undefined ? {} : { initiator });
     return bird;
   }
@@ -107,15 +111,15 @@ export function entryActions(state: State): EntryActions {
         message: CONNECTION_LOST[wording][exhausted ? 'exhausted' : 'retrying'],
       });
     },
-    activate(birdId) {
-      const bird = switched(birdId, 'Activated', 'active');
+    activate(birdId, initiator) {
+      const bird = switched(birdId, 'Activated', 'active', initiator);
       bird.eventErrorsInARow = 0;
       return bird;
     },
-    suspend: (birdId) => switched(birdId, 'Suspended', 'suspended'),
-    publish(birdId) {
+    suspend: (birdId, initiator) => switched(birdId, 'Suspended', 'suspended', initiator),
+    publish(birdId, initiator) {
       const isDraft = birdOf(state, birdId).status === 'unpublished';
-      return switched(birdId, 'Published', isDraft ? 'active' : undefined);
+      return switched(birdId, 'Published', isDraft ? 'active' : undefined, initiator);
     },
     unpublish(birdId) {
       const bird = birdOf(state, birdId);

@@ -11,16 +11,20 @@ import { birdOf } from './entry-actions.ts';
 import {
   endOf,
   type FlightEnd,
+  type FlightLogRecord,
   type FlightOutcome,
   type FlightRecord,
   startedAtOf,
 } from './simulated-record.ts';
-import { createdNowUs, type Flight, guid, insert, onceAt, type State, visibleAtUs } from './state.ts';
+import { createdNowUs, type Flight, guid, insert, onceAt, type State, uuidV7, visibleAtUs } from './state.ts';
 import { FAILURES } from './vocabulary.ts';
 
-/** A failed Flight has a plain message by default; '' for none. */
+/**
+ * A Flight ends now by default; at an earlier instant if the service learned of its end late. A failed Flight has a
+ * plain message by default; '' for none.
+ */
 type EndOptions = Partial<
-  Pick<FlightEnd, 'errorMessages' | 'failedStep' | 'skippedErrors' | 'retriedErrors'>
+  Pick<FlightEnd, 'endedAtUs' | 'errorMessages' | 'failedStep' | 'skippedErrors' | 'retriedErrors'>
 >;
 
 interface FlightPlan extends EndOptions {
@@ -30,14 +34,21 @@ interface FlightPlan extends EndOptions {
   readonly fliesForMs?: number;
   /** Without it the Flight stays active until it is ended. */
   readonly endsAs?: FlightOutcome;
+  /** From when on it is listed. */
+  readonly visibleAtUs?: number;
+}
+
+interface NewFlightLog extends Pick<FlightLogRecord, 'createdAtUs' | 'fields'> {
+  /** From when on it can be read; now by default. */
+  readonly visibleAtUs?: number;
 }
 
 export interface FlightActions {
   startFlight(birdId: string, plan?: FlightPlan): FlightRecord;
   endFlight(flightId: string, status: FlightOutcome, options?: EndOptions): FlightRecord;
   reopenFlight(flightId: string): FlightRecord;
-  /** A step of an active Flight writes to its log. */
-  writeStep(flightId: string, scope: string): void;
+  /** Adds an entry to the Flight's log. */
+  appendFlightLog(flightId: string, entry: NewFlightLog): FlightLogRecord;
 }
 
 export function flightActions(state: State): FlightActions {
@@ -45,7 +56,8 @@ export function flightActions(state: State): FlightActions {
     const usual = FAILURES[0];
     flight.ends.push({
       status,
-      endedAtUs: state.nowUs(),
+      endedAtUs: options.endedAtUs ?? state.nowUs(),
+      visibleAtUs: state.nowUs(),
       errorMessages: options.errorMessages ?? (status === 'failed' ? usual.message : ''),
       failedStep: options.failedStep ?? usual.step,
       skippedErrors: options.skippedErrors ?? 0,
@@ -68,9 +80,8 @@ export function flightActions(state: State): FlightActions {
         id: guid(state.ids),
         birdId,
         startedAtUs: plan.startedAtUs ?? createdNowUs(state),
-        visibleAtUs: visibleAtUs(state),
+        visibleAtUs: plan.visibleAtUs ?? visibleAtUs(state),
         ends: [],
-        wrote: [],
       };
       state.flights.set(flight.id, flight);
       bird.eventErrorsInARow = 0;
@@ -93,9 +104,6 @@ export function flightActions(state: State): FlightActions {
       end(flight, status, options);
       return flight;
     },
-    writeStep(flightId, scope) {
-      existing(flightId).wrote.push({ atUs: createdNowUs(state), scope });
-    },
     reopenFlight(flightId) {
       const flight = existing(flightId);
       const last = flight.ends.at(-1);
@@ -104,6 +112,14 @@ export function flightActions(state: State): FlightActions {
       const bird = birdOf(state, flight.birdId);
       if (bird.flightsById.has(flight.id)) bird.activeFlights.add(flight);
       return flight;
+    },
+    appendFlightLog(flightId, { createdAtUs, visibleAtUs = state.nowUs(), fields }) {
+      const flight = existing(flightId);
+      const entry = { id: uuidV7(createdAtUs, state.ids), flightId: flight.id, createdAtUs, fields };
+      onceAt(state, visibleAtUs, () => {
+        flight.told = [...(flight.told ?? []), entry];
+      });
+      return entry;
     },
   };
 }

@@ -3,16 +3,8 @@
  * same ids, and Flights that nobody asks about take no memory.
  */
 import { hashOf, seededRandom } from './seeded-random.ts';
-import type { FlightEnd, FlightRecord } from './simulated-record.ts';
+import type { FlightEnd, FlightLogRecord, FlightRecord } from './simulated-record.ts';
 import { uuidV7 } from './state.ts';
-
-export interface FlightLogRecord {
-  readonly id: string;
-  readonly flightId: string;
-  readonly createdAtUs: number;
-  /** The fields as the specification names them; undefined ones do not apply. */
-  readonly fields: Readonly<Record<string, unknown>>;
-}
 
 /** The service's numbers for types of entries. */
 const START = 1;
@@ -32,13 +24,15 @@ const STEPS = [
 /** The distance between the errors of one end; less in a short Flight. */
 const ERROR_STEP_US = 200_000;
 
-/** The entries so far, in order of their instants. */
+/** The entries so far, in order of their instants. The Flight's own steps write no more once others are told. */
 export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecord[] {
   const entries: FlightLogRecord[] = [];
   const add = (name: string, createdAtUs: number, fields: Readonly<Record<string, unknown>>) => {
     const random = seededRandom(hashOf(`${flight.id} ${name}`));
     entries.push({ id: uuidV7(createdAtUs, random), flightId: flight.id, createdAtUs, fields });
   };
+  const { told = [] } = flight;
+  const stepsUntilUs = Math.min(nowUs + 1, ...told.map(({ createdAtUs }) => createdAtUs));
   let startedAtUs: number | undefined = flight.startedAtUs;
   for (const [index, end] of [...flight.ends, undefined].entries()) {
     if (startedAtUs === undefined) break;
@@ -47,14 +41,9 @@ export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecor
       message: 'The Flight took off',
       eventType: START,
     });
-    const untilUs: number = end?.endedAtUs ?? nowUs + 1;
-    const beganUs: number = startedAtUs;
-    const steps = [
-      ...STEPS.map(({ afterUs, scope }) => ({ atUs: beganUs + afterUs, scope })),
-      ...flight.wrote.filter(({ atUs }) => atUs >= beganUs),
-    ];
-    for (const [step, { atUs, scope }] of steps.entries()) {
-      if (atUs >= untilUs) continue;
+    const untilUs = Math.min(end?.endedAtUs ?? stepsUntilUs, stepsUntilUs);
+    for (const [step, { afterUs, scope }] of STEPS.entries()) {
+      if (startedAtUs + afterUs >= untilUs) break;
       const message = `The step "${scope}" has finished`;
       const fields = {
         message,
@@ -63,12 +52,12 @@ export function flightLogOf(flight: FlightRecord, nowUs: number): FlightLogRecor
         stepId: String(step + 1),
         scope,
       };
-      add(`step ${index} ${step}`, atUs, fields);
+      add(`step ${index} ${step}`, startedAtUs + afterUs, fields);
     }
     if (end) addEnd(end, startedAtUs, (name, us, fields) => add(`${name} ${index}`, us, fields));
     startedAtUs = end?.reopenedAtUs;
   }
-  return entries.sort((a, b) => a.createdAtUs - b.createdAtUs);
+  return [...entries, ...told].sort((a, b) => a.createdAtUs - b.createdAtUs);
 }
 
 function addEnd(

@@ -1,7 +1,7 @@
 /** Actions on Users, Nests and Birds: who exists, under which name, and where. */
 import { NestwatchError } from '../../errors.ts';
 import { birdOf } from './entry-actions.ts';
-import type { BirdRecord, NestRecord, UserRecord } from './simulated-record.ts';
+import type { BirdRecord, NestRecord, TriggerType, UserRecord } from './simulated-record.ts';
 import { type Bird, guid, type Nest, type State } from './state.ts';
 
 type NewUser = Partial<Omit<UserRecord, 'id'>>;
@@ -21,6 +21,7 @@ export interface InventoryActions {
   addBird(nestId: string, bird: NewBird): BirdRecord;
   renameNest(nestId: string, name: string): NestRecord;
   renameBird(birdId: string, name: string): BirdRecord;
+  setTrigger(birdId: string, triggerType: TriggerType): BirdRecord;
   /** Moves the Bird with its logs and Flights to another Nest; the old one no longer shows it. */
   moveBird(birdId: string, nestId: string): BirdRecord;
   /** Deletes its logs and Flights as well. */
@@ -80,6 +81,11 @@ export function inventoryActions(state: State): InventoryActions {
     renameBird(birdId, name) {
       const bird = birdOf(state, birdId);
       bird.name = name;
+      return bird;
+    },
+    setTrigger(birdId, triggerType) {
+      const bird = birdOf(state, birdId);
+      bird.triggerType = triggerType;
       return bird;
     },
     moveBird(birdId, nestId) {

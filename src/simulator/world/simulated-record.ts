@@ -59,6 +59,8 @@ export interface EntryRecord {
 export interface FlightEnd {
   readonly status: FlightOutcome;
   readonly endedAtUs: number;
+  /** From when on it could be read: a service may learn of an end late. */
+  readonly visibleAtUs: number;
   readonly errorMessages: string;
   readonly failedStep: FailedStep;
   /** Errors in its log that did not stop it. */
@@ -78,11 +80,19 @@ export interface FailedStep {
 export interface FlightRecord {
   readonly id: string;
   readonly birdId: string;
-  /** Steps that wrote to its log besides those that every Flight has. */
-  readonly wrote: readonly { readonly atUs: number; readonly scope: string }[];
   readonly startedAtUs: number;
   readonly visibleAtUs: number;
   readonly ends: readonly FlightEnd[];
+  /** Entries of its log beside those that follow from the Flight itself. */
+  readonly told?: readonly FlightLogRecord[];
+}
+
+export interface FlightLogRecord {
+  readonly id: string;
+  readonly flightId: string;
+  readonly createdAtUs: number;
+  /** The fields as the specification names them; undefined ones do not apply. */
+  readonly fields: Readonly<Record<string, unknown>>;
 }
 
 export function createdAtOf(entry: EntryRecord): number {

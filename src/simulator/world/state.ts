@@ -7,6 +7,7 @@ import {
   createdAtOf,
   type EntryRecord,
   type FlightEnd,
+  type FlightLogRecord,
   type FlightRecord,
   type NestRecord,
   type UserRecord,
@@ -42,9 +43,9 @@ type Writable<T> = { -readonly [K in keyof T]: T[K] };
 
 export type Entry = Writable<EntryRecord>;
 
-export interface Flight extends Writable<Omit<FlightRecord, 'ends' | 'wrote'>> {
-  readonly wrote: { readonly atUs: number; readonly scope: string }[];
+export interface Flight extends Writable<Omit<FlightRecord, 'ends' | 'told'>> {
   readonly ends: Writable<FlightEnd>[];
+  told?: readonly FlightLogRecord[];
 }
 
 type Lists = 'logs' | 'flights' | 'flightsById' | 'activeFlights';

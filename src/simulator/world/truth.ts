@@ -104,7 +104,7 @@ function endsOf(region: string, flight: FlightRecord): TrueEvent[] {
     nestId: '',
     birdId: flight.birdId,
     occurredAtUs: end.endedAtUs,
-    visibleAtUs: Math.max(end.endedAtUs, flight.visibleAtUs),
+    visibleAtUs: Math.max(end.visibleAtUs, flight.visibleAtUs),
     goneAtUs: end.reopenedAtUs,
   }));
 }

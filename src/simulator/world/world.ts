@@ -23,8 +23,8 @@ interface WorldOptions {
   readonly behaviours?: Partial<Behaviours>;
 }
 
-/** How a region fails as a whole. */
-export type Outage = 'reset' | '503' | 'html';
+/** How a region, or one operation of it, fails: no answer, a gateway's page, or a status. */
+export type Outage = 'reset' | 'html' | number;
 
 /** Requests so far. Those to unknown operations count as `unknown`; those without an answer as `reset`. */
 interface RequestCounts {
@@ -57,9 +57,11 @@ export interface World extends InventoryActions, FlightActions, EntryActions {
   /** Runs everything that is due. */
   settle(): void;
 
-  goDown(kind?: Outage): void;
+  /** Everything, or only one operation. */
+  goDown(kind?: Outage, operation?: string): void;
+  /** Ends every outage. */
   comeUp(): void;
-  outage(): Outage | undefined;
+  outage(operation: string): Outage | undefined;
   refuseToken(): void;
   acceptToken(): void;
   isTokenRefused(): boolean;
@@ -73,7 +75,8 @@ export interface World extends InventoryActions, FlightActions, EntryActions {
 export function createWorld({ region, clock, random, token, behaviours: given }: WorldOptions): World {
   const behaviours: Behaviours = { ...DEFAULT_BEHAVIOURS, ...given };
   const state = createState(region, clock, random, behaviours);
-  let outage: Outage | undefined;
+  /** By operation; that of everything under ''. */
+  const outages = new Map<string, Outage>();
   let isTokenRefused = false;
   let total = 0;
   const byOperation = new Map<string, number>();
@@ -131,13 +134,13 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
       };
     },
     settle,
-    goDown(kind = 'reset') {
-      outage = kind;
+    goDown(kind = 'reset', operation = '') {
+      outages.set(operation, kind);
     },
     comeUp() {
-      outage = undefined;
+      outages.clear();
     },
-    outage: () => outage,
+    outage: (operation) => outages.get('') ?? outages.get(operation),
     refuseToken() {
       isTokenRefused = true;
     },

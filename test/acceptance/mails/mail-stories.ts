@@ -266,7 +266,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
   },
   {
     name: 'region down',
-    steps: [5, (world) => world.goDown('503'), 30, (world) => world.comeUp(), 20],
+    steps: [5, (world) => world.goDown(503), 30, (world) => world.comeUp(), 20],
   },
   {
     name: 'five fail in one Nest, then some change',
@@ -348,7 +348,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
         world.disconnectConnection({ ...connection, exhausted: true, wording: 'new' });
       },
       3,
-      (world) => world.goDown('503'),
+      (world) => world.goDown(503),
       6,
       (world) => world.comeUp(),
       12,

@@ -9,6 +9,7 @@ import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../../src/simulator/world/world.ts';
 import { baseUrl, stageConfig } from '../../acceptance/stage-config.ts';
 import { simulatorTransport } from '../../simulator/simulator-transport.ts';
+import { wroteStep } from '../../simulator/wrote-step.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 
 interface Case {
@@ -114,7 +115,7 @@ describe('the logs of Flights in the air', () => {
   const meanwhile = (world: World) => {
     for (const [at, { id }] of [...world.birds.values()].entries()) {
       const flight = world.startFlight(id, { startedAtUs: world.nowUs() - at * 60_000_000 - 12_000_000 });
-      if (at > 0) world.writeStep(flight.id, 'Wait for \u202eapproval');
+      if (at > 0) wroteStep(world, flight.id, 'Wait for \u202eapproval');
     }
   };
 

@@ -114,7 +114,7 @@ describe('faults', () => {
     const { exchange, world } = withDoor();
     world.goDown();
     expect(exchange(REQUEST).kind).toBe('reset');
-    world.goDown('503');
+    world.goDown(503);
     expect(exchange(REQUEST)).toMatchObject({ kind: 'answer', response: { status: 503, body: '' } });
     world.goDown('html');
     expect(exchange(REQUEST)).toMatchObject({
