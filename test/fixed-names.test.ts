@@ -15,7 +15,7 @@ describe('commands and their flags', () => {
   test.each([
     ['run', [CONFIG, '--once', '--log.level', '--log.format']],
     ['demo', ['--for']],
-    ['simulate', ['--listen', '--region', '--token', '--seed', '--birds', '--faults']],
+    ['simulate', ['--listen', '--region', '--token', '--seed', '--birds', '--faults', '--control']],
     ['api', ['--region', '--body', '--all', '--yes', CONFIG]],
     ['check-config', ['--online', '--strict', '--json', CONFIG]],
     ['test-receiver', ['--resolved', '--dry-run', '--json', CONFIG]],

@@ -130,6 +130,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'simulator/world': [],
   'simulator/story': ['simulator/world'],
   'simulator/answers': ['simulator/world'],
+  'simulator/control': ['simulator/answers', 'simulator/world'],
   templates: [],
 
   domain: [],

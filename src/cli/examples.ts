@@ -4,7 +4,13 @@ import type { Command } from 'commander';
 const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['run', ['run --config.file /etc/nestwatch/nestwatch.yaml', 'run --once --log.format json']],
   ['demo', ['demo', 'demo --for 60s']],
-  ['simulate', ['simulate --listen 127.0.0.1:8080 --birds 50 --seed 7']],
+  [
+    'simulate',
+    [
+      'simulate --listen 127.0.0.1:8080 --birds 50 --seed 7',
+      'simulate --listen 127.0.0.1:8080 --birds 0 --quiet --control 127.0.0.1:8081',
+    ],
+  ],
   ['check-config', ['check-config nestwatch.yaml', 'check-config --online --strict']],
   ['config show', ['config show', 'config show --json | jq .route']],
   ['store backup', ['store backup /backup/nestwatch-$(date +%F).db']],

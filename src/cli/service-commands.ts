@@ -61,7 +61,17 @@ export function addSimulate(line: CommandLine): void {
         wholeNumber,
       )
       .option('--failures <share>', 'share of Flights that fail, from 0 to 1 (default: 0.04)', share)
-      .option('--faults <file>', 'YAML file that describes faults and deviations'),
+      .option('--faults <file>', 'YAML file that describes faults and deviations')
+      .addOption(
+        new Option('--quiet', 'nothing has happened, and nothing happens by itself').conflicts([
+          'flights',
+          'failures',
+        ]),
+      )
+      .option(
+        '--control <host:port>',
+        'a second port on loopback, where it is told what happens; GET / lists how',
+      ),
     async (edge, given) => (await import('./commands/simulate-command.ts')).simulate(edge, given),
   );
 }

@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { NestwatchError } from '../../errors.ts';
-import { parseHostPort } from '../../http/web-address.ts';
+import { type HostPort, isLoopback, parseHostPort } from '../../http/web-address.ts';
 import type { Edge } from '../../process-io.ts';
 import { readBehaviours } from '../../simulator/answers/read-behaviours.ts';
 import { openSimulator } from '../../simulator/answers/simulator-server.ts';
+import { openControl } from '../../simulator/control/control-server.ts';
+import { createMovableClock } from '../../simulator/control/movable-clock.ts';
 import { createScenario } from '../../simulator/story/scenario.ts';
 import type { Behaviours } from '../../simulator/world/behaviours.ts';
 import { forked, seededRandom } from '../../simulator/world/seeded-random.ts';
@@ -21,33 +23,53 @@ interface SimulateOptions {
   /** The part of them that fails. */
   readonly failures?: number;
   readonly faults?: string;
+  readonly quiet?: boolean;
+  readonly control?: string;
 }
 
 /** Serves one simulated region until a signal arrives. Its output can be pasted into a configuration. */
 export async function simulate(edge: Edge, options: SimulateOptions): Promise<number> {
   const listen = parseHostPort(options.listen);
   if (!listen) throw new NestwatchError('usage', '--listen must be host:port, such as 127.0.0.1:4010');
+  const place = options.control === undefined ? undefined : controlPlace(options.control);
+  const clock = createMovableClock(edge.clock);
   const random = seededRandom(options.seed);
   const world = createWorld({
     region: options.region,
-    clock: edge.clock,
+    clock,
     random: forked(random),
     token: options.token,
     behaviours: options.faults === undefined ? {} : behavioursOf(options.faults),
   });
-  const { birds, flights, failures } = options;
+  const { birds, flights, failures, quiet: isQuiet = false } = options;
   createScenario(world, {
-    ...{ random, birds },
+    ...{ random, birds, isQuiet },
     ...(flights !== undefined && { flightsPerHour: flights }),
     ...(failures !== undefined && { failureShare: failures }),
   });
   const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
+  const control =
+    place &&
+    (await openControl({ world, clock }, place.host, place.port).catch(async (error: unknown) => {
+      await server.close();
+      throw error;
+    }));
   // Whoever reads the address may stop the command at once.
   const stopped = untilStopped(edge);
   edge.stdout.write(`base_url: ${server.url}\ntoken: ${options.token}\n`);
+  if (control) edge.stdout.write(`# Tell it what happens: curl ${control.url}/\n`);
   await stopped;
-  await server.close();
+  await Promise.all([server.close(), control?.close()]);
   return 0;
+}
+
+function controlPlace(text: string): HostPort {
+  const place = parseHostPort(text);
+  if (place && isLoopback(place.host.includes(':') ? `[${place.host}]` : place.host)) return place;
+  throw new NestwatchError(
+    'usage',
+    '--control must be an address of this machine alone, such as 127.0.0.1:4011: whoever reaches it changes the simulated service',
+  );
 }
 
 function behavioursOf(file: string): Partial<Behaviours> {

@@ -26,9 +26,10 @@ export function routed<Answer>(
   routes: readonly Route<Answer>[],
   method: string,
   path: string,
+  prefix = API_PREFIX,
 ): Routed<Answer> {
   const allowed: string[] = [];
-  const below = path.startsWith(`${API_PREFIX}/`) ? path.slice(API_PREFIX.length + 1).split('/') : [];
+  const below = path.startsWith(`${prefix}/`) ? path.slice(prefix.length + 1).split('/') : [];
   const segments = below.map(decoded);
   for (const route of routes) {
     const ids = matched(route.segments, segments);

@@ -3,17 +3,18 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { NestwatchError } from '../../errors.ts';
 import type { HttpResponse } from '../../http/transport.ts';
-import { sleep } from '../../time/clock.ts';
+import { formatHostPort } from '../../http/web-address.ts';
+import { type Clock, sleep } from '../../time/clock.ts';
 import type { World } from '../world/world.ts';
-import { createExchange, type Reply } from './faults.ts';
+import { createExchange, type Exchange, type Reply } from './faults.ts';
 import { API_PREFIX } from './routing.ts';
 import { problemAnswer } from './simulated-answer.ts';
 
-/** Ample: the only body that the service accepts holds one id. */
+/** Ample: no body that is accepted holds more than a few fields. */
 const MAX_BODY_BYTES = 65_536;
 
 export interface SimulatorServer {
-  /** The base URL for clients, which ends in `/api-rest`. */
+  /** The base URL for clients; that of a simulated service ends in `/api-rest`. */
   readonly url: string;
   /** Closes every connection. */
   close(): Promise<void>;
@@ -25,8 +26,19 @@ export async function openSimulator(options: {
   readonly host: string;
   readonly port: number;
 }): Promise<SimulatorServer> {
-  const { world, host, port } = options;
-  const exchange = createExchange(world);
+  const { world, ...place } = options;
+  const server = await openServer({ ...place, exchange: createExchange(world), clock: world.clock });
+  return { ...server, url: `${server.url}${API_PREFIX}` };
+}
+
+/** The same for any exchange. */
+export async function openServer(options: {
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  readonly host: string;
+  readonly port: number;
+}): Promise<SimulatorServer> {
+  const { exchange, clock, host, port } = options;
   const closing = new AbortController();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -41,7 +53,7 @@ export async function openSimulator(options: {
       return;
     }
     const reply = exchange({ method: request.method ?? 'GET', path, headers: headersOf(request), body });
-    if (reply.delayMs > 0) await sleep(world.clock, reply.delayMs, closing.signal);
+    if (reply.delayMs > 0) await sleep(clock, reply.delayMs, closing.signal);
     write(response, reply);
   }
 
@@ -62,7 +74,7 @@ export async function openSimulator(options: {
   });
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${API_PREFIX}`,
+    url: `http://${formatHostPort({ host, port: bound })}`,
     close: () =>
       new Promise((resolve) => {
         closing.abort();

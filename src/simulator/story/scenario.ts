@@ -36,6 +36,8 @@ export interface ScenarioOptions {
   readonly lostConnectionsPerDay?: number;
   /** How long before now the activity began. */
   readonly historyMs?: number;
+  /** Nothing has happened, and nothing happens by itself. */
+  readonly isQuiet?: boolean;
 }
 
 interface Scenario {
@@ -65,6 +67,7 @@ export function createScenario(world: World, options: ScenarioOptions): Scenario
   const eventBirds = birds.filter(({ triggerType }) => triggerType === 'event');
   const pickBusy = zipf(random, birds, skew);
   const startUs = world.nowUs() - Math.round(historyMs * 1000);
+  if (options.isQuiet) return { nests, birds };
 
   /** Repeats an action at random intervals (a Poisson process) from the start of the scenario on, for ever. */
   function recurring(meanMs: number, action: () => void): void {

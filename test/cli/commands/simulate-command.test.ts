@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { runCommandLine } from '../../../src/cli/program.ts';
-import { openTransport } from '../../../src/http/transport.ts';
+import { type HttpResponse, openTransport } from '../../../src/http/transport.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { openService } from '../service.ts';
 import { createTestEdge, nestwatch, tempFile } from '../test-io.ts';
@@ -17,7 +17,7 @@ async function simulating(args: readonly string[], use: (url: string) => Promise
   return stdout();
 }
 
-async function ask(url: string, token: string): Promise<{ status: number; body: string }> {
+async function ask(url: string, token: string): Promise<HttpResponse> {
   const transport = openTransport({ connections: 1, timeoutMs: 5000, maxBodyBytes: 1e7 });
   try {
     return await transport.send({ method: 'GET', url, headers: { authorization: token } });
@@ -105,10 +105,62 @@ describe('simulate', () => {
     expect(stderr).toContain(message);
   });
 
+  test('--quiet makes a world in which nothing has happened, and nothing does by itself', async () => {
+    await simulating(['--quiet', '--birds', '3', '--token', 't'], async (url) => {
+      const nests = JSON.parse((await ask(`${url}/nests`, 't')).body) as { id: string }[];
+      const birds = await Promise.all(
+        nests.map(async ({ id }) => JSON.parse((await ask(`${url}/nests/${id}/birds`, 't')).body)),
+      );
+      expect(birds.flat()).toHaveLength(3);
+      for (const { id, nestId } of birds.flat()) {
+        expect((await ask(`${url}/nests/${nestId}/birds/${id}/flights`, 't')).body).toBe('[]');
+      }
+      expect(JSON.parse((await ask(`${url}/notifications`, 't')).body)).toMatchObject({ items: [] });
+    });
+    const args = ['simulate', '--listen', '127.0.0.1:0', '--quiet', '--flights', '3'];
+    expect((await nestwatch(args)).stderr).toContain("'--quiet' cannot be used with option '--flights <n>'");
+  });
+
+  test('--control opens a second port, where the service is told what happens', async () => {
+    const args = ['--quiet', '--birds', '0', '--control', '127.0.0.1:0'];
+    const controlOf = (stdout: string) => /^# .* curl (http:.*)\/$/m.exec(stdout)![1]!;
+    const { edge, stdout, signal, listeners } = createTestEdge({ clock: createVirtualClock() });
+    const running = runCommandLine(edge, ['simulate', '--listen', '127.0.0.1:0', ...args]);
+    while (listeners() === 0) await new Promise((resolve) => setImmediate(resolve));
+    const control = controlOf(stdout());
+    const tell = (path: string, body: string) => fetch(`${control}${path}`, { method: 'POST', body });
+    await tell('/nests', '{"name": "Customer 3"}');
+    await tell('/clock', '{"to": "2026-07-03T00:00:00Z"}');
+    const url = /^base_url: (.*)$/m.exec(stdout())![1]!;
+    const { body, headers } = await ask(`${url}/nests`, 'demo-token');
+    expect(body).toContain('Customer 3');
+    expect(headers.date).toBe('Fri, 03 Jul 2026 00:00:00 GMT');
+    signal('SIGTERM');
+    expect(await running).toBe(0);
+    await expect(fetch(control)).rejects.toThrow();
+  });
+
+  test.each(['0.0.0.0:0', ':0', '192.0.2.1:0', '[::]:0', 'localhost.example.com:0', '4011'])(
+    '--control %s is refused: only this machine may tell it',
+    async (place) => {
+      const args = ['simulate', '--listen', '127.0.0.1:0', '--control', place];
+      expect(await nestwatch(args)).toEqual({
+        exit: 2,
+        stdout: '',
+        stderr: expect.stringMatching(
+          /^nestwatch: --control must be an address of this machine alone, such as /,
+        ),
+      });
+    },
+  );
+
   test('a port in use is one sentence and exit 1', async () => {
     const host = new URL((await openService()).url).host;
     const { exit, stdout, stderr } = await nestwatch(['simulate', '--listen', host]);
     expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
     expect(stderr).toMatch(new RegExp(`^nestwatch: ${host} is in use\n`));
+    const control = await nestwatch(['simulate', '--listen', '127.0.0.1:0', '--control', host]);
+    expect({ exit: control.exit, stdout: control.stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(control.stderr).toBe(stderr);
   });
 });
