@@ -112,6 +112,14 @@ test('a success in time meets it, and one of an earlier Flight does not', async 
   expect(outcomes).toEqual(['met']);
 });
 
+test('the Birds of the very first inventory are judged soon, not a minute later', async () => {
+  const { pass } = begin();
+  await pass(31.5);
+  await world([]);
+  await pass(0.1);
+  expect(await said()).toEqual(['Not landed by 12:30 (UTC). It had not started.']);
+});
+
 test.each([
   ['did not start', [], 'active', 'It did not start.'],
   ['is in the air', [{ startedAtUs: at(12) }], 'active', 'It is in the air since 12:12.'],
