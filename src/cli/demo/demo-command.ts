@@ -9,7 +9,7 @@ import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import type { Happening } from '../../report.ts';
 import { openSimulator, type SimulatorServer } from '../../simulator/answers/simulator-server.ts';
-import { playStory } from '../../simulator/story/story.ts';
+import { OVERDUE_BIRD, playStory } from '../../simulator/story/story.ts';
 import { seededRandom } from '../../simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
@@ -45,10 +45,12 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     const world = createWorld({ region, clock, random: seededRandom(index + 1), token: TOKEN });
     regions.push({ region, world, server: await openSimulator({ world, host: '127.0.0.1', port: 0 }) });
   }
+  const deadlineUs = Math.floor(clock.nowUs() / 60_000_000) * 60_000_000;
   const alerts: Extract<Happening, { what: 'alert' }>[] = [];
   const progress = createDemoProgress();
   const catcher = await openCatcher((mail) => print(`${timeOf(clock)}  mail   ${firstLines(mail)}`));
-  const app = await assembleDemo(edge, demoConfig(regions, catcher.smarthost, catcher.url), (happening) => {
+  const configText = demoConfig(regions, catcher.smarthost, catcher.url, deadlineUs);
+  const app = await assembleDemo(edge, configText, (happening) => {
     progress.hear(happening);
     if (happening.what !== 'alert') return;
     alerts.push(happening);
@@ -68,7 +70,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   const stop = new AbortController();
   const running = app.daemon.run(stop.signal);
   const startedMs = clock.monotonicMs();
-  for (const { world } of regions) playStory(world);
+  for (const { world } of regions) playStory(world, { deadlineUs });
 
   const stopped = untilStopped(edge).then(() => stop.abort());
   let truth = new Map<string, readonly TrueEvent[]>();
@@ -147,7 +149,11 @@ function demoConfig(
   regions: readonly { readonly region: string; readonly server: SimulatorServer }[],
   smarthost: string,
   catcherUrl: string,
+  deadlineUs: number,
 ) {
+  // Every ten minutes, so that the past hour shows when the Bird usually starts.
+  const minute = new Date(deadlineUs / 1000).getUTCMinutes() % 10;
+  const minutes = [0, 1, 2, 3, 4, 5].map((ten) => ten * 10 + minute).join(',');
   return (port: number) => `
 regions:
 ${regions
@@ -171,6 +177,8 @@ receivers:
   - name: lake
     webhook_configs: [{ url: "${catcherUrl}/events", format: cloudevents }]
 forward: [{ receiver: lake }]
+rules:
+  - { kind: FlightOverdue, match: ['bird="${OVERDUE_BIRD}"'], landed_by: "${minutes} * * * *" }
 web: { listen: "127.0.0.1:${port}"${port === 0 ? '' : `, external_url: "http://127.0.0.1:${port}"`} }
 `;
 }

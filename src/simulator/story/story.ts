@@ -1,11 +1,14 @@
 /**
- * Plays the demo's story of one region. In its first 40 seconds:
+ * Plays the demo's story of one region. Somebody published a Bird two minutes ago, and another, which lands every ten
+ * minutes, has missed its last deadline. In the first 45 seconds:
  *
- *   6 s   a Flight fails; 26 s later (at 32 s) the same Bird's next Flight succeeds
+ *   6 s   a Flight of the published Bird fails; 26 s later (at 32 s) the same Bird's next Flight succeeds
  *   7 s   the service retries a lost connection, and gives up at 19 s
  *   8 s   a Bird's trigger fails, again at 13 s, and by 25 s five times in a row: deactivated; reactivated at 38 s
  *  10 s   a Flight succeeds although one of its steps ended with an error that was skipped
+ *  25 s   a Flight lands that took four times as long as usual; another does every 9 s from then on
  *  30 s   a Flight that began three days ago fails
+ *  40 s   the Bird that missed its deadline lands
  *
  * After that such events go on for ever, one every few seconds, most of them good.
  */
@@ -31,7 +34,7 @@ import {
 /** The Birds that play a part. */
 interface Cast {
   readonly nests: readonly NestRecord[];
-  /** Its Flight fails, and its next one succeeds. */
+  /** Was published. Its Flight fails, and its next one succeeds. */
   readonly stumbling: BirdRecord;
   /** Its trigger fails until the Bird is deactivated. */
   readonly deaf: BirdRecord;
@@ -40,22 +43,41 @@ interface Cast {
   /** Its Flight of three days fails. */
   readonly patient: BirdRecord;
   readonly longFlight: FlightRecord;
+  /** Has landed every ten minutes, but not by the last deadline. */
+  readonly overdue: BirdRecord;
+  /** Its Flights take much longer than they did. */
+  readonly slow: BirdRecord;
   readonly others: readonly BirdRecord[];
 }
 
+export const OVERDUE_BIRD = 'Export price list';
+const SLOW_BIRD = 'Render catalogue';
+
+const SECOND_US = 1_000_000;
+const MINUTE_US = 60_000_000;
 const DAY_S = 86_400;
 /** When the endless loop of events begins. */
 const LOOP_AFTER_S = 45;
 
-/** Sets up the world and begins now. Without `random`, the region's name seeds Nests, Birds and chance. */
-export function playStory(
-  world: World,
-  { speed = 1, random = seededRandom(hashOf(world.region)) }: { speed?: number; random?: Random } = {},
-): Cast {
+interface StoryOptions {
+  readonly speed?: number;
+  /** By default the region's name seeds Nests, Birds and chance. */
+  readonly random?: Random;
+  /** The deadline that was missed; the last full minute by default. */
+  readonly deadlineUs?: number;
+}
+
+/** Sets up the world and begins now. */
+export function playStory(world: World, options: StoryOptions = {}): Cast {
+  const { speed = 1, random = seededRandom(hashOf(world.region)) } = options;
+  const { deadlineUs = Math.floor(world.nowUs() / MINUTE_US) * MINUTE_US } = options;
   const stage: Stage = { world, random, speed };
   const cast = setStage(stage);
-  const { stumbling, deaf, forgiving, patient, longFlight, nests, others } = cast;
+  const { stumbling, deaf, forgiving, patient, longFlight, overdue, slow, nests, others } = cast;
   playHistory(stage, [stumbling, deaf, forgiving, ...others]);
+  world.at(world.nowUs() - 2 * MINUTE_US, () => world.publish(stumbling.id));
+  playRegularFlights(stage, overdue, 5, deadlineUs - 52 * MINUTE_US, 10 * MINUTE_US, 60_000);
+  playRegularFlights(stage, slow, 40, world.nowUs() - 50 * MINUTE_US, 70 * SECOND_US, 3_000);
 
   afterSeconds(stage, stumbling, 3, () => flightFails(stage, stumbling, 3));
   afterSeconds(stage, stumbling, 28, () => flightLands(stage, stumbling, 4));
@@ -68,6 +90,8 @@ export function playStory(
     const { message, step } = FAILURES[2]!;
     world.endFlight(longFlight.id, 'failed', { errorMessages: message, failedStep: step });
   });
+  afterSeconds(stage, overdue, 35, () => flightLands(stage, overdue, 5));
+  world.every(lengthMs(stage, 9), () => flightLands(stage, slow, 16));
   for (const [at, bird] of others.entries())
     afterSeconds(stage, bird, 2 + at * 5, () => flightLands(stage, bird, 6));
   world.at(world.nowUs() + lengthMs(stage, LOOP_AFTER_S) * 1000, () => goOn(stage, cast));
@@ -103,7 +127,11 @@ function setStage(stage: Stage): Cast {
   bird(8, 'event', 'suspended');
   bird(9, 'manual', 'unpublished');
   const longFlight = world.startFlight(patient.id, { startedAtUs: world.nowUs() - 3 * DAY_S * 1_000_000 });
-  return { nests, stumbling, deaf, forgiving, patient, longFlight, others };
+  const regular = (name: string) =>
+    world.addBird(nests[2]!.id, { name, triggerType: 'scheduled', flightDurationMs: lengthMs(stage, 8) });
+  const overdue = regular(OVERDUE_BIRD);
+  const slow = regular(SLOW_BIRD);
+  return { nests, stumbling, deaf, forgiving, patient, longFlight, overdue, slow, others };
 }
 
 /** An ordinary hour before the story begins. */
@@ -118,11 +146,27 @@ function playHistory({ world, random }: Stage, birds: readonly BirdRecord[]): vo
   }
 }
 
+/** Flights at equal distances, none of which takes a third longer than another. */
+function playRegularFlights(
+  { world, random }: Stage,
+  bird: BirdRecord,
+  count: number,
+  firstUs: number,
+  everyUs: number,
+  shortestMs: number,
+): void {
+  for (let flight = 0; flight < count; flight += 1) {
+    const startedAtUs = Math.round(firstUs + flight * everyUs + random() * SECOND_US);
+    const fliesForMs = shortestMs * (1 + random() / 3);
+    world.startFlight(bird.id, { startedAtUs, fliesForMs, endsAs: 'succeeded' });
+  }
+}
+
 /** Does one thing now, and schedules the next in a few seconds. */
 function goOn(stage: Stage, cast: Cast): void {
   const { world, random } = stage;
-  const { stumbling, deaf, forgiving, patient, others, nests } = cast;
-  const all = [stumbling, deaf, forgiving, patient, ...others].filter(
+  const { stumbling, deaf, forgiving, patient, overdue, others, nests } = cast;
+  const all = [stumbling, deaf, forgiving, patient, overdue, ...others].filter(
     (bird) => bird.deletedAtUs === undefined && bird.status === 'active',
   );
   if (all.length > 0) {

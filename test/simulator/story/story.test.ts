@@ -35,6 +35,43 @@ describe('the story', () => {
     });
   });
 
+  test('the Bird whose Flight fails was published two minutes before, and flew well until then', async () => {
+    const { clock, world, cast } = staged();
+    await clock.advance(40_000);
+    const { id, nestId } = cast.stumbling;
+    const [published, before] = ask(world, `GET /nests/${nestId}/birds/${id}/logs`).items;
+    expect(published).toMatchObject({ eventType: 'Published', createdAt: '2026-07-02T11:58:00.000000Z' });
+    expect(published!.initiator).toMatch(/@example\.com$/);
+    expect(String(before!.createdAt) < '2026-07-02T11:11').toBe(true);
+    const flights = ask(world, `GET /nests/${nestId}/birds/${id}/flights`).list;
+    expect(flights.map(({ status }) => status)).toEqual([
+      ...['succeeded', 'failed', 'succeeded', 'succeeded', 'succeeded', 'succeeded'],
+    ]);
+    expect(String(flights[2]!.startDate) < String(published!.createdAt)).toBe(true);
+  });
+
+  test('one Bird lands every ten minutes, but not by the last deadline; it lands late', async () => {
+    const { clock, world, cast, told } = staged();
+    const { id, nestId } = cast.overdue;
+    const path = `GET /nests/${nestId}/birds/${id}/flights`;
+    const starts = () => ask(world, path).list.map(({ startDate }) => String(startDate).slice(11, 16));
+    expect(starts()).toEqual(['11:48', '11:38', '11:28', '11:18', '11:08']);
+    await clock.advance(45_000);
+    expect(told(id)).toEqual([[40, 'flight.succeeded']]);
+  });
+
+  test('the Flights of one Bird take four times as long as they did', async () => {
+    const { clock, world, cast } = staged();
+    await clock.advance(45_000);
+    const { id, nestId } = cast.slow;
+    const durations = ask(world, `GET /nests/${nestId}/birds/${id}/flights?Status=succeeded`).list.map(
+      ({ duration }) => Number(duration),
+    );
+    expect(durations.slice(0, 3)).toEqual([16, 16, 16]);
+    expect(durations).toHaveLength(43);
+    expect(Math.max(...durations.slice(3))).toBeLessThanOrEqual(4);
+  });
+
   test('a trigger fails twice, then five times in a row: deactivated, and activated again', async () => {
     const { clock, world, cast, told } = staged();
     await clock.advance(26_000);
