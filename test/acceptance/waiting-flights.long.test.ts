@@ -158,7 +158,7 @@ async function manyWait(birds: number, minutes: number, rules: readonly Rule[]) 
       for (let at = 0; at < birds; at += 1) {
         birdIds.push(world.addBird(nest.id, { name: `Translate ${at}`, triggerType: 'event' }).id);
       }
-      for (const birdId of birdIds) world.writeStep(world.startFlight(birdId).id, 'Wait for review');
+      for (const birdId of birdIds) wroteStep(world, world.startFlight(birdId).id, 'Wait for review');
     },
   });
   await stage.minutesPass(30);
