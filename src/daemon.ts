@@ -134,8 +134,8 @@ export function createDaemon(given: DaemonParts): Daemon {
       if (!part.isAlerting()) part.ring('alerting');
     },
     wakeDelivery() {
-      stages.delivery.wake();
       part.ring('delivery');
+      return stages.delivery.wake();
     },
     regions: () => regions,
     // Replicas recover each other's leases.

@@ -51,7 +51,7 @@ export interface InForce {
   /** Returns the function that commits to this store. */
   readonly commitTo: (store: Store) => Commit;
   readonly wakeAlerting: () => void;
-  readonly wakeDelivery: () => void;
+  readonly wakeDelivery: () => Promise<void>;
   readonly regions: () => readonly WatchedRegion[];
   readonly recovery: LeaseRecovery;
   readonly impairments: () => Promise<readonly Impairment[]>;

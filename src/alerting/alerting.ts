@@ -39,7 +39,7 @@ import { endRemovedRegions } from './end-removed-regions.ts';
 import { endRemovedRules } from './end-removed-rules.ts';
 import { fallBack } from './fallback.ts';
 import { releaseHeldBack } from './flush/gathered-groups.ts';
-import { flushGroups } from './flush-groups.ts';
+import { flushGroups, MOST_GROUPS } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
 import { type Growth, joinGroups } from './join-groups.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
@@ -69,8 +69,8 @@ interface AlertingOptions {
   readonly watchFacts?: () => readonly Fact[];
   /** How often it checks the store for changes that no `wake` announced. Default: one minute. */
   readonly lookEveryMs?: number | undefined;
-  /** Called after a commit that queued deliveries. */
-  readonly queued: () => void;
+  /** Called after a commit that queued deliveries; a promise that it returns is awaited. */
+  readonly queued: () => unknown;
   /** The routes that firing alerts were last moved to, across configurations; absent if other replicas move them too. */
   readonly routed?: Routed | undefined;
 }
@@ -100,6 +100,13 @@ const DUE_BATCH = 200;
 
 /** Batches of alerts that join their groups in one transaction, at most. */
 const MOST_JOINS = 2;
+
+/**
+ * Groups flushed in one transaction after nothing was flushed for `QUIET_MS`. Twice as many are in each of the next ones,
+ * up to `MOST_GROUPS`: the first message of a storm does not wait for hundreds of others.
+ */
+const FIRST_GROUPS = 50;
+const QUIET_MS = 1_000;
 
 /** No wait is longer than this, since the clock may be set in the meantime. */
 const LONGEST_WAIT_MS = 60_000;
@@ -141,6 +148,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
     config.poll.maxAlertAgeMs * 1000 + Math.max(0, -serviceAheadUs(region));
 
   const steps = new StepRunner(options);
+  let mostGroups = FIRST_GROUPS;
+  let flushedMs = Number.NEGATIVE_INFINITY;
   let hasBegun = false;
   /** When all steps last ran. */
   let allStepsMs = Number.NEGATIVE_INFINITY;
@@ -171,6 +180,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
     if (routes === undefined || routes !== options.routed?.by) await reroute();
     if (options.routed) options.routed.by = routes;
     await steps.run('releaseHeldBack', (tx) => releaseHeldBack(tx, config.receivers));
+    // A storm may be under way, and each step would wait for the store behind it.
+    allStepsMs = clock.monotonicMs();
     hasBegun = true;
   }
 
@@ -219,9 +230,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
   }
 
   /**
-   * Lets changed alerts join their groups, and flushes once none is left to join: only then is it known which events of
-   * a group are old and belong in a summary. Both share a transaction, so that a group with `group_wait: 0s` is written
-   * once.
+   * Lets changed alerts join their groups, and flushes. While alerts change faster than they join, it flushes only groups
+   * that wait for none of them (`joinedUntilUs`): before that it is not known which events of a group are old and belong
+   * in a summary. Both share a transaction, so that a group with `group_wait: 0s` is written once.
    */
   async function joinAndFlush(tx: Transaction, growth: Growth, everyGroup: boolean): Promise<Step> {
     const taken = [await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs())];
@@ -229,15 +240,20 @@ export function createAlerting(options: AlertingOptions): Alerting {
       await tx.pause();
       taken.push(await joinGroups(tx, config, maxAgeUs, growth, clock.nowUs()));
     }
-    if (taken.at(-1)!.isAll) {
-      taken.push(await flushGroups(tx, config, recurrences, { everyGroup, growth }, clock.nowUs()));
-      // A flooded group waits only until the next flush. Otherwise it would stay due and keep this step running.
-      growth.clear();
+    const { isAll = false, done, untilUs: joinedUntilUs } = taken.at(-1)!;
+    const steps: Step[] = [...taken];
+    if (isAll || !everyGroup) {
+      if (clock.monotonicMs() - flushedMs >= QUIET_MS) mostGroups = FIRST_GROUPS;
+      const which = { everyGroup, growth, most: mostGroups, joinedUntilUs };
+      const flushed = await flushGroups(tx, config, recurrences, which, clock.nowUs());
+      if (flushed.done > 0) flushedMs = clock.monotonicMs();
+      if (!flushed.isAll) mostGroups = Math.min(2 * mostGroups, MOST_GROUPS);
+      steps.push(isAll ? flushed : { ...flushed, done, isAll });
     }
     return {
-      ...taken.at(-1)!,
-      queued: taken.reduce((sum, { queued }) => sum + queued, 0),
-      happenings: taken.flatMap(({ happenings }) => happenings),
+      ...steps.at(-1)!,
+      queued: steps.reduce((sum, { queued }) => sum + queued, 0),
+      happenings: steps.flatMap(({ happenings }) => happenings),
     };
   }
 

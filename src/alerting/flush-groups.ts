@@ -36,30 +36,41 @@ import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
 import { settleGroup } from './flush/settle-group.ts';
+import type { Growth } from './join-groups.ts';
 import { noteFaults, setGroupAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Limits of one transaction: the groups flushed, and the alerts after which no further group is begun. */
-const BATCH = 400;
+export const MOST_GROUPS = 400;
 const BATCH_ALERTS = 1_000;
 
 /** Which groups are flushed. */
 interface Which {
   /** All groups, due or not, except timed ones (`Sort.isTimed`) that are not due. */
   readonly everyGroup: boolean;
-  /** How many alerts joined each group since groups were last flushed. A flooded group waits. */
-  readonly growth: ReadonlyMap<string, number>;
+  /** How many alerts joined each group since all that were due were last flushed, which clears it. A flooded group waits. */
+  readonly growth: Growth;
+  /** The most groups flushed. Default: `MOST_GROUPS`. */
+  readonly most?: number;
+  /**
+   * All alerts that changed before this instant have joined; Infinity for all (default). If others wait, a group is
+   * flushed only if it was due by then and none of its alerts waits, so it tells all that it was to tell when it was due.
+   */
+  readonly joinedUntilUs?: number;
 }
 
 export async function flushGroups(
   tx: Transaction,
   config: FlushConfig,
   recurrences: Recurrences,
-  { everyGroup, growth }: Which,
+  { everyGroup, growth, most = MOST_GROUPS, joinedUntilUs = Number.POSITIVE_INFINITY }: Which,
   nowUs: number,
 ): Promise<Step> {
-  const [untilUs, limit] = everyGroup ? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] : [nowUs, BATCH];
-  const due = await tx.groups.due(untilUs, limit);
+  const [untilUs, limit] = everyGroup
+    ? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER]
+    : [Math.min(nowUs, joinedUntilUs - 1), MOST_GROUPS];
+  const areWaiting = joinedUntilUs < Number.POSITIVE_INFINITY;
+  const due = await tx.groups.due(untilUs, limit, areWaiting);
   if (due.length === 0) return NOTHING;
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
@@ -70,6 +81,7 @@ export async function flushGroups(
   const shared = { tx, config, muting, pauseAfter, heldBackFrom, unsettledGatherings, serviceLinks, nowUs };
   const batch: Batch = {
     due,
+    mostGroups: everyGroup ? Number.POSITIVE_INFINITY : most,
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
     isLeft: (group) =>
       everyGroup
@@ -83,11 +95,14 @@ export async function flushGroups(
   };
   const { done, tally } = (await flushTogether(tx, batch)) ?? (await flushSingly(tx, batch, nowUs));
   tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
+  // A flooded group waits only until the next flush. Otherwise it would stay due and keep this step running.
+  if (done === due.length && !areWaiting) growth.clear();
   return { done, isAll: everyGroup || (done === due.length && due.length < limit), ...tally };
 }
 
 interface Batch {
   readonly due: readonly Group[];
+  readonly mostGroups: number;
   readonly mostAlerts: number;
   /** Whether a group is skipped for now. */
   isLeft(group: Group): boolean;
@@ -127,17 +142,19 @@ async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promis
   return { done, tally };
 }
 
-/** Flushes the groups in order until together they had enough alerts; returns how many were looked at. */
+/** Flushes the groups in order until they are enough, or had enough alerts together; returns how many were looked at. */
 async function flushEach(
-  { due, mostAlerts, isLeft }: Batch,
+  { due, mostGroups, mostAlerts, isLeft }: Batch,
   flushOne: (group: Group) => Promise<number>,
 ): Promise<number> {
   let done = 0;
+  let groups = 0;
   let alerts = 0;
   for (const group of due) {
-    if (alerts >= mostAlerts) break;
+    if (groups >= mostGroups || alerts >= mostAlerts) break;
     done += 1;
     if (isLeft(group)) continue;
+    groups += 1;
     alerts += await flushOne(group);
   }
   return done;

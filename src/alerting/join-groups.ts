@@ -16,6 +16,11 @@ import { NOTHING, type Step, type Tally } from './step.ts';
 /** Alerts joined in one transaction. */
 const BATCH = 200;
 
+interface Joined extends Step {
+  /** All alerts that changed before this instant have joined; Infinity if all have. */
+  readonly untilUs: number;
+}
+
 /** How many alerts joined each group, by the group's key. */
 export type Growth = Map<string, number>;
 
@@ -30,12 +35,15 @@ export async function joinGroups(
   maxAgeUs: (region: string) => number,
   growth: Growth,
   nowUs: number,
-): Promise<Step> {
+): Promise<Joined> {
   const alerts = await tx.alerts.changed(BATCH);
-  if (alerts.length === 0) return NOTHING;
+  if (alerts.length === 0) return { ...NOTHING, untilUs: Number.POSITIVE_INFINITY };
   // A batch that is not full ends the step: in a storm alerts change with every page, and the groups that are due must
   // not wait for a moment without any.
-  const taken = { done: alerts.length, isAll: alerts.length < BATCH };
+  const isAll = alerts.length < BATCH;
+  // They join in the order in which they first changed. Some of them may have changed again since.
+  const changedUs = Math.min(...alerts.map(({ updatedAtUs }) => updatedAtUs));
+  const taken = { done: alerts.length, isAll, untilUs: isAll ? Number.POSITIVE_INFINITY : changedUs };
   const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, growth, nowUs));
   if (all.ok) return { ...taken, ...all.value };
   // If one of them fails, it alone is set aside.

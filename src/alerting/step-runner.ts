@@ -13,8 +13,8 @@ interface StepRunnerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;
-  /** Called after a commit that queued deliveries. */
-  readonly queued: () => void;
+  /** Called after a commit that queued deliveries; a promise that it returns is awaited. */
+  readonly queued: () => unknown;
 }
 
 /**
@@ -55,7 +55,7 @@ export class StepRunner {
     for (;;) {
       const done = await store.transaction(step);
       for (const happening of done.happenings) report(happening);
-      if (done.queued > 0) queued();
+      if (done.queued > 0) await queued();
       if (done.done === 0 || done.isAll) return;
     }
   }

@@ -36,8 +36,11 @@ import { createLatency } from './latency.ts';
 import { Line, putBack, type Room, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
-  /** Call it when something was queued. */
-  wake(): void;
+  /**
+   * Call it when something was queued. If delivery was idle, resolves once it has claimed: who queues more awaits that, so
+   * that the first message of many is not sent later because they are queued.
+   */
+  wake(): Promise<void>;
   /** Runs until `signal` aborts. Then it claims nothing more, and resolves when what is in flight has ended. */
   run(signal: AbortSignal): Promise<void>;
   /**
@@ -137,6 +140,10 @@ class Outbox implements Delivery {
   /** Claimed although left to others first: none of them has sent it. */
   readonly #claimedAnyway = new WeakSet<ClaimedDelivery>();
   readonly #recovery: LeaseRecovery;
+  /** Whether it runs and no line works. */
+  #isIdle = false;
+  /** Resolve what `wake` returned. */
+  readonly #awaiting: (() => void)[] = [];
   /** Attempts in flight, by delivery id. */
   readonly #underWay = new Map<string, Promise<Settlement>>();
   /** Attempts of this stage that were not accepted. */
@@ -154,6 +161,7 @@ class Outbox implements Delivery {
   readonly wake = () => {
     this.#leftUntilMs.clear();
     this.#bell.ring();
+    return this.#isIdle ? new Promise<void>((claimed) => this.#awaiting.push(claimed)) : Promise.resolve();
   };
 
   async run(signal: AbortSignal): Promise<void> {
@@ -169,16 +177,25 @@ class Outbox implements Delivery {
       }
       const fresh = this.#lineOf(at, this.#options.clock.nowUs, signal);
       lines.set(key, fresh);
+      this.#isIdle = false;
       const done = fresh.work().then((hasWorked) => {
         lines.delete(key);
         working.delete(done);
+        this.#isIdle = lines.size === 0 && !signal.aborted;
         if (!hasWorked) this.#leaveFor(at);
         // `want` may have been called just after the line last claimed.
         if (fresh.isWanted()) this.#bell.ring();
       });
       working.add(done);
     };
-    while (!signal.aborted) await this.#bell.wait(await this.#beginDue(begin), signal);
+    while (!signal.aborted) {
+      const waitMs = await this.#beginDue(begin);
+      this.#isIdle = lines.size === 0;
+      if (this.#isIdle) this.#hasClaimed();
+      await this.#bell.wait(waitMs, signal);
+    }
+    this.#isIdle = false;
+    this.#hasClaimed();
     await Promise.all(working);
   }
 
@@ -193,6 +210,10 @@ class Outbox implements Delivery {
       isWorking = worked.includes(true);
     }
     return this.#failedAttempts - failedBefore;
+  }
+
+  #hasClaimed(): void {
+    for (const resolve of this.#awaiting.splice(0)) resolve();
   }
 
   /** Starts lines for what is due. Resolves to how long nothing else will be due, in milliseconds. */
@@ -264,7 +285,7 @@ class Outbox implements Delivery {
       clock,
       report,
       turn: async (settlements, room) => {
-        const claimed = await this.#turn(at, settlements, room, dueUs());
+        const claimed = await this.#turn(at, settlements, room, dueUs()).finally(() => this.#hasClaimed());
         const isLeft = settlements.some(isUnsettled) && this.#left(at) !== undefined;
         if (isLeft || (signal?.aborted && settlements.length > 0)) leftOver?.();
         return claimed;

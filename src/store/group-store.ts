@@ -10,8 +10,8 @@ export interface GroupStore {
   list(keys: readonly string[]): Promise<Group[]>;
   /** The memberships of these alerts in any groups. */
   membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]>;
-  /** Groups whose `nextFlushAtUs` has come, oldest first. */
-  due(nowUs: number, limit: number): Promise<Group[]>;
+  /** Groups whose `nextFlushAtUs` has come, oldest first; with `areJoined`, only those none of whose alerts changed since. */
+  due(nowUs: number, limit: number, areJoined?: boolean): Promise<Group[]>;
   /** A group's members with their alerts, in order of the alerts' ids. */
   members(groupKey: string): Promise<{ member: GroupMember; alert: Alert }[]>;
   /** Firing alerts that a group of this receiver has notified of as firing, by id, after `afterId`. */

@@ -183,6 +183,29 @@ describe('a flood of alerts without `group_wait`', () => {
     expect(committedAtSends[0]).toBeLessThan(15);
   });
 
+  test('is told while alerts come faster than they join, and each group as a whole', async () => {
+    let committed = 0;
+    const committedAtSends: number[] = [];
+    const desk = await open({
+      route: { groupWaitMs: 0, groupBy: ['nest_id'] },
+      receivers: [hook('ops')],
+      answer() {
+        committedAtSends.push(committed);
+        return 200;
+      },
+    });
+    function* nests() {
+      for (let page = 0; page < 12; page += 1) {
+        yield birds(500, page * 500).map((bird, at) => `Nest ${page}-${at % 50}/${bird}`);
+        committed += 1;
+        desk.clock.stall(5);
+      }
+    }
+    await desk.failInPages(nests());
+    expect(told(desk).map(([, alerts]) => alerts)).toEqual(Array(600).fill(10));
+    expect(committedAtSends[0]).toBeLessThan(8);
+  });
+
   test('that ends is sent at once', async () => {
     const desk = await open({ route: { groupWaitMs: 0 }, receivers: [hook('ops')] });
     await desk.fails(...birds(150));

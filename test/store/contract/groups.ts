@@ -92,6 +92,19 @@ export function describeGroups(subject: () => Subject, run: Run): void {
       expect(await due(10)).toEqual(['now']);
     });
 
+    test('are due apart from those with an alert that is to join anew', async () => {
+      await run((tx) => tx.groups.put([group('waits'), group('goes'), group('empty')]));
+      await run((tx) => tx.alerts.put([alert('a'), alert('b')]));
+      await run((tx) =>
+        tx.groups.putMembers([member('waits', 'a'), member('waits', 'b'), member('goes', 'b')]),
+      );
+      await run((tx) => tx.alerts.markRouted(['b']));
+      const due = () => run((tx) => tx.groups.due(NOW_US, 9, true));
+      expect((await due()).map(({ key }) => key)).toEqual(['empty', 'goes']);
+      await run((tx) => tx.alerts.markRouted(['a']));
+      expect((await due()).map(({ key }) => key)).toEqual(['empty', 'goes', 'waits']);
+    });
+
     const work = () => run((tx) => tx.groups.work(NOW_US, 'DeliveryFailing'));
 
     test('and alerts say when something is due next', async () => {

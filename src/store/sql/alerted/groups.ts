@@ -126,6 +126,9 @@ const OF_GROUP = `SELECT ${MEMBER_COLUMNS}
   FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
   WHERE alert_group.key = $1 ORDER BY alert_id`;
 
+const IS_JOINED = `AND NOT EXISTS (SELECT 1 FROM group_member JOIN changed_alert USING (alert)
+  WHERE group_member.alert_group = alert_group.alert_group)`;
+
 const IS_SMALL = `(SELECT count(*) FROM (
     SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW_MEMBERS} + 1) AS few
   ) <= ${FEW_MEMBERS}`;
@@ -179,9 +182,10 @@ export class SqlGroups implements GroupStore {
     return rows.map(groupOf);
   }
 
-  async due(nowUs: number, limit: number): Promise<Group[]> {
+  async due(nowUs: number, limit: number, areJoined = false): Promise<Group[]> {
     const rows = await this.#sql.rows<GroupRow>(
-      'SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= $1 ORDER BY next_flush_us, key LIMIT $2',
+      `SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= $1 ${areJoined ? IS_JOINED : ''}
+       ORDER BY next_flush_us, key LIMIT $2`,
       nowUs,
       limit,
     );
