@@ -31,15 +31,12 @@ export type Happening =
       readonly birdId?: string;
     }
   | { readonly what: 'cursor'; readonly region: string; readonly feed: Feed; readonly oldestUs: number }
+  /** Events that were read and stored together. */
   | {
-      readonly what: 'event';
+      readonly what: 'events';
       readonly region: string;
       readonly feed: Feed;
-      readonly key: string;
-      readonly type: string;
-      readonly occurredAtUs: number;
-      readonly delayMs: number;
-      readonly historic: boolean;
+      readonly events: readonly KeptEvent[];
     }
   | {
       readonly what: 'flight';
@@ -198,6 +195,14 @@ export type Happening =
       readonly region?: string;
       readonly error: unknown;
     };
+
+export interface KeptEvent {
+  readonly key: string;
+  readonly type: string;
+  readonly occurredAtUs: number;
+  readonly delayMs: number;
+  readonly historic: boolean;
+}
 
 /** A Bird as the metrics show it. */
 export interface ObservedBird {

@@ -13,7 +13,7 @@ const QUIET_MS = 60_000;
 const BLIND_QUIET_MS = 600_000;
 
 /** These are reported only after their transaction was committed. */
-const WRITTEN: ReadonlySet<Happening['what']> = new Set(['event', 'alert', 'notified']);
+const WRITTEN: ReadonlySet<Happening['what']> = new Set(['events', 'alert', 'notified']);
 
 const WHY: ReadonlyMap<string, StoreRefusal['why']> = new Map([
   ['disk_full', 'full'],

@@ -18,7 +18,7 @@ import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconne
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import { LIMITS } from '../limits.ts';
-import type { Happening, Report } from '../report.ts';
+import type { Happening, KeptEvent, Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
@@ -308,17 +308,14 @@ async function reportBatch(
     report({ what: 'flight', region, nestId, birdId, status: 'active', atUs: fact.startedAtUs });
   };
   await inSlices(batch.facts ?? [], EVENT_LOOP, async (some) => some.forEach(reportStart));
+  const keptEvent = (event: Event): KeptEvent => ({
+    key: event.key,
+    type: event.type,
+    occurredAtUs: event.occurredAtUs,
+    delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
+    historic: historic.size > 0 && historic.has(event),
+  });
   const reportEvent = (event: Event) => {
-    report({
-      what: 'event',
-      region,
-      feed: event.feed,
-      key: event.key,
-      type: event.type,
-      occurredAtUs: event.occurredAtUs,
-      delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
-      historic: historic.size > 0 && historic.has(event),
-    });
     if (stream.feed === 'flight') {
       report({
         what: 'flight',
@@ -336,7 +333,11 @@ async function reportBatch(
       report({ what: 'connection_lost', region, state: isRetrying(event) ? 'retrying' : 'given_up' });
     }
   };
-  await inSlices(fresh, EVENT_LOOP, async (some) => some.forEach(reportEvent), lengthOfEvent);
+  const reportEvents = async (some: readonly Event[]) => {
+    report({ what: 'events', region, feed: some[0]!.feed, events: some.map(keptEvent) });
+    some.forEach(reportEvent);
+  };
+  if (fresh.length > 0) await inSlices(fresh, EVENT_LOOP, reportEvents, lengthOfEvent);
   if (quarantined > 0) {
     const reason = batch.quarantined?.[0]?.reason ?? '';
     report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });

@@ -78,7 +78,7 @@ function createAwayWatch(): (one: Happening) => boolean {
       isAway = true;
       return wasAway;
     }
-    if (one.what === 'event' || one.what === 'alert' || one.what === 'notified') isAway = false;
+    if (one.what === 'events' || one.what === 'alert' || one.what === 'notified') isAway = false;
     if (one.what !== 'impaired' || one.reason !== 'store_failing') return false;
     const isSaid = isAway && !one.isOver;
     if (one.isOver) isAway = false;
@@ -93,7 +93,7 @@ type IntakeLines = Pick<
   | 'poll'
   | 'region_health'
   | 'inventory'
-  | 'event'
+  | 'events'
   | 'quarantined'
   | 'recovered'
   | 'missing'
@@ -127,11 +127,13 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
     inventory({ region, birds }) {
       log.debug('The inventory was read', { region, birds: birds.length });
     },
-    event(one) {
-      log.debug('An event was kept', () => {
-        const { what, occurredAtUs, ...data } = one;
-        return { ...data, shortId: shortId(one) };
-      });
+    events({ region, feed, events }) {
+      for (const one of events) {
+        log.debug('An event was kept', () => {
+          const { occurredAtUs, ...data } = one;
+          return { region, feed, ...data, shortId: shortId(one) };
+        });
+      }
     },
     quarantined({ what, ...data }) {
       const { region, feed, reason } = data;

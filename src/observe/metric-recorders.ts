@@ -6,6 +6,7 @@ import { LIMITS } from '../limits.ts';
 import type { Happening } from '../report.ts';
 import type { BirdSeries } from './bird-series.ts';
 import type { Instruments } from './instruments.ts';
+import { METRICS } from './metric-catalogue.ts';
 import { createNestSeries } from './nest-series.ts';
 
 /**
@@ -147,7 +148,7 @@ type IntakeRecorders = Pick<
   | 'request'
   | 'rate_limit'
   | 'poll'
-  | 'event'
+  | 'events'
   | 'duplicates'
   | 'quarantined'
   | 'recovered'
@@ -178,11 +179,25 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
       if (failure) metrics.pollsFailed.inc({ region, feed, reason: failure });
       else metrics.pollLastSuccess.set({ region, feed }, atUs / 1e6);
     },
-    event({ region, feed, key, type, historic, delayMs }) {
-      metrics.events.inc({ region, feed, type: typeLabels[feed](type) });
-      if (historic) return;
+    events({ region, feed, events }) {
       const labels = { region, feed };
-      metrics.eventDelay.observe({ labels, value: seconds(delayMs), exemplarLabels: exemplarOf(key) });
+      const counts = new Map<string, number>();
+      for (const one of events) {
+        const type = typeLabels[feed](one.type);
+        counts.set(type, (counts.get(type) ?? 0) + 1);
+      }
+      for (const [type, count] of counts) metrics.events.inc({ ...labels, type }, count);
+      // A bucket shows the last exemplar that it was given, so only that one is worth its time.
+      const given = new Set<number | undefined>();
+      for (let at = events.length - 1; at >= 0; at -= 1) {
+        const { key, historic, delayMs } = events[at]!;
+        if (historic) continue;
+        const value = seconds(delayMs);
+        const bucket = METRICS.eventDelay.buckets.find((most) => value <= most);
+        const exemplarLabels = given.has(bucket) ? {} : exemplarOf(key);
+        given.add(bucket);
+        metrics.eventDelay.observe({ labels, value, exemplarLabels });
+      }
     },
     duplicates({ region, feed, count }) {
       metrics.duplicates.inc({ region, feed }, count);

@@ -18,7 +18,7 @@ export interface Push {
 
 /** The reports that change pages. Polls and requests are not among them, since they happen constantly. */
 const NEWS: ReadonlySet<Happening['what']> = new Set([
-  'event',
+  'events',
   'flight',
   'alert',
   'notified',

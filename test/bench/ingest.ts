@@ -15,6 +15,9 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams } from '../../src/intake/logs/log-stream.ts';
 import { createPageSize } from '../../src/intake/logs/page-size.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import type { Report } from '../../src/report.ts';
 import { itemsOf } from '../../src/service/answer.ts';
 import type { Answer, PageQuery } from '../../src/service/client.ts';
 import { type BirdLogEntry, type Page, pageIn, readBirdLogEntry } from '../../src/service/resources.ts';
@@ -61,6 +64,21 @@ export function inFile(path: string): OpenStore {
   return (clock) => openSqliteStore({ path, clock });
 }
 
+/** Metrics and log of the default level, as a daemon has them. */
+function reportAsDaemon(clock: Clock): Report {
+  const metrics = createMetrics({
+    ...{ version: 'bench', revision: 'bench', nodeVersion: process.version, clock },
+    ...{ regions: ['eu'], operations: [], receivers: [], rules: [], processMetrics: false },
+    collect: () => Promise.reject(new Error('nobody scrapes')),
+    longestTurnMs: () => 0,
+  });
+  const log = createLog({ level: 'info', format: 'json', stream: process.stderr, clock });
+  return (happening) => {
+    metrics.report(happening);
+    log.report(happening);
+  };
+}
+
 interface IngestWork {
   readonly streamCount?: number;
   readonly pageSize?: number;
@@ -99,12 +117,13 @@ export async function ingest(
       ...(beside && { threshold: 1 }),
     },
   ] as const;
+  const report = reportAsDaemon(clock);
   const commit = createCommit({
     store,
     rules,
     forward: [],
     clock,
-    report: () => {},
+    report,
     changed: () => beside?.wake(),
   });
   const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
@@ -120,7 +139,7 @@ export async function ingest(
       store,
       commit,
       clock,
-      report: () => {},
+      report,
       pages: createPageSize(pageSize, clock),
       overlapUs: () => 120_000_000,
       late: () => {},

@@ -119,7 +119,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
       log.report(happening);
       hear(happening);
       if (happening.what === 'request') requests += 1;
-      if (happening.what === 'event') events += 1;
+      if (happening.what === 'events') events += happening.events.length;
       const isTrouble = 'failure' in happening && happening.failure !== undefined;
       if (isTrouble || happening.what === 'trouble') {
         const { failure, error } = happening as { failure?: string; error?: unknown };

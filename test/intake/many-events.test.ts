@@ -58,8 +58,8 @@ async function openCounting() {
     rules: DEFAULT_RULES,
     forward: [{ matchers: [], receiver: 'lake' }],
     clock,
-    report({ what }) {
-      if (what === 'event') reported += 1;
+    report(one) {
+      if (one.what === 'events') reported += one.events.length;
       mostReported = Math.max(mostReported, reported);
     },
     changed: () => {},

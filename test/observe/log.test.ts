@@ -72,16 +72,12 @@ describe('a line', () => {
   test('of an event has its short id, as messages and pages do', () => {
     const { report, lines } = logTo();
     const key = 'eu/flight/77/failed';
-    const event = {
-      region: 'eu',
-      feed: 'flight',
-      key,
-      type: 'flight.failed',
-      delayMs: 0,
-      historic: false,
-    } as const;
-    report({ what: 'event', ...event, occurredAtUs: 1_782_993_600_000_000 });
-    expect(lines()).toMatchObject([{ key, short_id: shortId({ key, occurredAtUs: 1_782_993_600_000_000 }) }]);
+    const occurredAtUs = 1_782_993_600_000_000;
+    const event = { key, type: 'flight.failed', occurredAtUs, delayMs: 0, historic: false };
+    const other = { ...event, key: 'eu/flight/78/failed' };
+    report({ what: 'events', region: 'eu', feed: 'flight', events: [event, other] });
+    expect(lines()).toMatchObject([{ key, short_id: shortId({ key, occurredAtUs }) }, { key: other.key }]);
+    expect(lines()[0]).toMatchObject({ region: 'eu', feed: 'flight', type: 'flight.failed', delay_ms: 0 });
   });
 
   test('below the level is not written', () => {

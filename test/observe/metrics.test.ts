@@ -168,33 +168,23 @@ describe('reading', () => {
   test('the delay of an event is measured only from when the watch began', async () => {
     const { report, value } = world();
     const event = {
-      what: 'event',
-      region: 'eu',
-      feed: 'flight',
       key: 'e1',
       type: 'flight.failed',
       occurredAtUs: 0,
     } as const;
-    report({ ...event, delayMs: 3_600_000, historic: true });
-    report({ ...event, delayMs: 4_000, historic: false });
+    const past = { ...event, delayMs: 3_600_000, historic: true };
+    const present = { ...event, delayMs: 4_000, historic: false };
+    report({ what: 'events', region: 'eu', feed: 'flight', events: [past, present] });
     expect(await value('nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}')).toBe(2);
     expect(await value('nestwatch_event_delay_seconds_sum{region="eu",feed="flight"}')).toBe(4);
   });
 
   test('new types of the service get a series, until there are too many or they are not words', async () => {
     const { report, value, series } = world({ regions: ['eu'] });
-    const event = {
-      what: 'event',
-      region: 'eu',
-      feed: 'notification',
-      key: 'e1',
-      occurredAtUs: 0,
-      delayMs: 0,
-      historic: false,
-    } as const;
-    report({ ...event, type: 'notification.UserInvited' });
-    report({ ...event, type: 'notification."} 1\nfake_metric 1' });
-    for (let index = 0; index < 500; index += 1) report({ ...event, type: `notification.T${index}` });
+    const event = { key: 'e1', occurredAtUs: 0, delayMs: 0, historic: false };
+    const types = ['UserInvited', '"} 1\nfake_metric 1', ...Array.from({ length: 500 }, (_, at) => `T${at}`)];
+    const events = types.map((type) => ({ ...event, type: `notification.${type}` }));
+    report({ what: 'events', region: 'eu', feed: 'notification', events });
     const labels = 'region="eu",feed="notification"';
     expect(await value(`nestwatch_events_total{${labels},type="notification.UserInvited"}`)).toBe(1);
     expect(await value(`nestwatch_events_total{${labels},type="other"}`)).toBe(482);
@@ -482,16 +472,9 @@ describe('OpenMetrics', () => {
     const key = 'eu/flight/77/failed';
     const flight = { region: 'eu', nestId: '682', birdId: '1', status: 'failed', atUs: 1 } as const;
     report({ what: 'flight', ...flight, durationMs: 2_000, error: 'No', eventKey: key });
-    report({
-      what: 'event',
-      region: 'eu',
-      feed: 'flight',
-      key,
-      type: 'flight.failed',
-      occurredAtUs: 0,
-      delayMs: 4_000,
-      historic: false,
-    });
+    const event = { key, type: 'flight.failed', occurredAtUs: 0, delayMs: 4_000, historic: false };
+    const earlier = { ...event, key: 'earlier' };
+    report({ what: 'events', region: 'eu', feed: 'flight', events: [earlier, event] });
     const body = await text('openmetrics');
     const exemplars = body.split('\n').filter((line) => line.includes(` # {event_key="${key}"} `));
     expect(exemplars.map((line) => line.split('{')[0])).toEqual([
@@ -512,16 +495,8 @@ describe('OpenMetrics', () => {
   test('a key that is too long for it is omitted', async () => {
     const { report, text } = world();
     const key = 'x'.repeat(300);
-    report({
-      what: 'event',
-      region: 'eu',
-      feed: 'flight',
-      key,
-      type: 'flight.failed',
-      occurredAtUs: 0,
-      delayMs: 1,
-      historic: false,
-    });
+    const event = { key, type: 'flight.failed', occurredAtUs: 0, delayMs: 1, historic: false };
+    report({ what: 'events', region: 'eu', feed: 'flight', events: [event] });
     expect(await text('openmetrics')).not.toContain('event_key');
   });
 });

@@ -286,7 +286,7 @@ export function createDemoProgress(): DemoProgress {
     `${region}/${feed}/${feed === 'notification' ? '' : birdId}`;
   return {
     hear(happening) {
-      if (happening.what === 'event') stored.add(happening.key);
+      if (happening.what === 'events') for (const { key } of happening.events) stored.add(key);
       if (happening.what !== 'poll' || happening.failure !== undefined) return;
       const { region, feed, birdId, atUs, durationMs } = happening;
       readUs.set(streamOf(region, feed, birdId), atUs - durationMs * 1000);

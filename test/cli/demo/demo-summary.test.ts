@@ -28,7 +28,8 @@ function polled(atUs: number, failure?: 'timeout'): Happening {
 
 function stored(key: string): Happening {
   const times = { occurredAtUs: 0, delayMs: 0, historic: false };
-  return { what: 'event', region: 'eu', feed: 'flight', type: 'flight.failed', key, ...times };
+  const event = { type: 'flight.failed', key, ...times };
+  return { what: 'events', region: 'eu', feed: 'flight', events: [event] };
 }
 
 const SECOND_US = 1_000_000;

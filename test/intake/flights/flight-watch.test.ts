@@ -282,7 +282,7 @@ describe('a failed Flight', () => {
       await stage.watch.poll();
       const before = stage.asked.length;
       stage.answers.trouble = { list: new NestwatchError(code, 'no answer') };
-      const events = () => stage.happenings.filter(({ what }) => what === 'event').length;
+      const events = () => stage.happenings.filter(({ what }) => what === 'events').length;
       await stage.pass(59);
       await expect(stage.watch.poll()).rejects.toThrow('no answer');
       expect(events()).toBe(0);
@@ -304,7 +304,7 @@ describe('a failed Flight', () => {
     stage.answers.trouble = { list: new NestwatchError('not_found', 'no such Bird') };
     await expect(stage.watch.poll()).rejects.toThrow('no such Bird');
     expect(stage.happenings).toContainEqual(
-      expect.objectContaining({ what: 'event', type: 'flight.failed' }),
+      expect.objectContaining({ events: [expect.objectContaining({ type: 'flight.failed' })] }),
     );
     expect(stage.watch.openCount()).toBe(0);
     await stage.emptyStore();
@@ -383,7 +383,8 @@ describe('a failed Flight', () => {
     stage.show('no start at all', null, { status: 'succeeded' });
     await stage.watch.poll();
     expect(stage.asked.filter((one) => one === 'log')).toHaveLength(1);
-    const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    const kept = stage.happenings.flatMap((one) => (one.what === 'events' ? one.events : []));
+    const history = kept.map((one) => one.historic);
     expect(history).toEqual([true, true, true, true]);
   });
 
@@ -395,7 +396,8 @@ describe('a failed Flight', () => {
     stage.ends('before', { status: 'failed', errorMessages: 'No quota', durationSeconds: 600 });
     stage.ends('since', { status: 'failed', errorMessages: 'No quota', durationSeconds: 930 });
     expect(await stage.poll()).toEqual(['flight.failed before', 'flight.failed since']);
-    const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    const kept = stage.happenings.flatMap((one) => (one.what === 'events' ? one.events : []));
+    const history = kept.map((one) => one.historic);
     expect(history).toEqual([true, false]);
   });
 
@@ -414,7 +416,8 @@ describe('a failed Flight', () => {
     // An hourly rescan also asks for older ones.
     stage.show('old', null, { status: 'failed', errorMessages: 'No quota' });
     await stage.watch.poll();
-    const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    const kept = stage.happenings.flatMap((one) => (one.what === 'events' ? one.events : []));
+    const history = kept.map((one) => one.historic);
     expect(history).toEqual([false, false, false, true]);
   });
 
@@ -423,7 +426,9 @@ describe('a failed Flight', () => {
     stage.answers.log = [line(3, 20)];
     stage.show('a', 300, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
     await stage.watch.poll();
-    expect(stage.happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+    expect(stage.happenings).toContainEqual(
+      expect.objectContaining({ events: [expect.objectContaining({ historic: false })] }),
+    );
   });
 
   test('without any start is news by its log alone, which is read even if the rate leaves no room', async () => {
@@ -432,7 +437,9 @@ describe('a failed Flight', () => {
     stage.answers.log = [line(3, 20)];
     stage.show('a', null, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
     await stage.watch.poll();
-    expect(stage.happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+    expect(stage.happenings).toContainEqual(
+      expect.objectContaining({ events: [expect.objectContaining({ historic: false })] }),
+    );
   });
 });
 
@@ -809,7 +816,9 @@ describe('a Flight that started before what a first start reads', () => {
     stage.show('over', started, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
     stage.show('undated', started, { status: 'failed', errorMessages: 'No quota' });
     expect(await stage.poll()).toEqual(['flight.failed missed']);
-    expect(stage.happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+    expect(stage.happenings).toContainEqual(
+      expect.objectContaining({ events: [expect.objectContaining({ historic: false })] }),
+    );
     expect(stage.facts.filter(({ fact }) => fact === 'flight_started')).toHaveLength(1);
   });
 
