@@ -17,6 +17,8 @@ interface FeedsOptions extends IntakeParts {
   readonly inventory: Inventory;
   /** On the service's clock. What happened to the Bird (or, for '', to the region) before it is history. */
   readonly watchedSinceUs: (birdId: string) => number;
+  /** For how long open Flights that no list shows are not requested again; absent for no time. */
+  readonly openPauseMs?: () => number;
 }
 
 export interface Feeds {

@@ -9,6 +9,8 @@ import { flightsName, INVENTORY, logName } from './stream-name.ts';
 interface HintsOptions extends Pick<IntakeParts, 'region' | 'clock' | 'report'> {
   readonly schedule: Pick<Schedule, 'hint' | 'isAimKept'>;
   readonly inventory: Pick<Inventory, 'pollBird'>;
+  /** On the service's clock. What occurred before it is history: the inventory was read after it. */
+  readonly watchedSinceUs: (birdId: string) => number;
 }
 
 export interface Hints {
@@ -29,7 +31,14 @@ const STATUS_LOGS = new Set([
   'bird_log.Published',
 ]);
 
-export function createHints({ region, schedule, inventory, clock, report }: HintsOptions): Hints {
+export function createHints({
+  region,
+  schedule,
+  inventory,
+  watchedSinceUs,
+  clock,
+  report,
+}: HintsOptions): Hints {
   /** A reading of the inventory was requested and has not begun. */
   let isInventoryAwaited = false;
 
@@ -40,9 +49,11 @@ export function createHints({ region, schedule, inventory, clock, report }: Hint
       // One failure often follows another. But if requests are scarce, they are better spent elsewhere.
       const followsFailures = schedule.isAimKept();
       for (const event of fresh) {
-        if (!event.birdId) continue;
-        if (event.feed === 'notification' || (followsFailures && event.type === 'flight.failed')) {
-          schedule.hint(logName(event.birdId), nowMs);
+        if (!event.birdId || event.occurredAtUs < watchedSinceUs(event.birdId)) continue;
+        const isFailure = event.type === 'flight.failed';
+        // Its Bird's log tells who changed the Bird before the failure.
+        if (event.feed === 'notification' || isFailure) schedule.hint(logName(event.birdId), nowMs);
+        if (event.feed === 'notification' || (isFailure && followsFailures)) {
           schedule.hint(flightsName(event.birdId), nowMs);
         }
         if (event.feed === 'notification' || STATUS_LOGS.has(event.type)) suspects.add(event.birdId);

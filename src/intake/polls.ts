@@ -11,6 +11,7 @@ import type { HealthWatch } from './health-watch.ts';
 import type { Hints } from './hints.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { IntakeParts } from './parts.ts';
+import { newsWorth } from './schedule/news-worth.ts';
 import type { Polled, Schedule } from './schedule/schedule.ts';
 import type { ServiceClock } from './service-clock.ts';
 import { birdIdOf, feedOf, INVENTORY } from './stream-name.ts';
@@ -136,7 +137,7 @@ export class Polls {
       polled = {
         delayMs: againMs ?? polled.delayMs,
         requests,
-        newEntries: fresh.length,
+        newEntries: newsWorth(fresh),
         complete,
         historyMs,
       };

@@ -83,7 +83,8 @@ export class RegionIntake {
     const birdsAdded = () => this.#polls.birdsAdded();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed, birdsAdded });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
-    const feeds = createFeeds({ ...parts, watchedSinceUs });
+    const openPauseMs = () => (this.#schedule.isAimKept() ? 0 : poll.intervalMs);
+    const feeds = createFeeds({ ...parts, watchedSinceUs, openPauseMs });
     this.pageSize = feeds.pageSize;
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     const nestOf = (birdId: string) => this.inventory.nestOf(birdId);
@@ -93,7 +94,7 @@ export class RegionIntake {
     this.#polls = new Polls({
       ...parts,
       streams: this.#streams,
-      hints: createHints(parts),
+      hints: createHints({ ...parts, watchedSinceUs }),
       health: this.#health,
       serviceClock: this.#serviceClock,
       bell: this.#bell,

@@ -95,8 +95,13 @@ export function sayNoAlert(noAlert: NoAlert, instant: (us: number) => string = d
   switch (noAlert.why) {
     case 'nest_excluded':
       return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
-    case 'no_kind':
-      return `No kind of alert is raised by ${noAlert.type}.`;
+    case 'no_kind': {
+      const none = `No kind of alert is raised by ${noAlert.type}.`;
+      const isOfLog = noAlert.type.startsWith('bird_log.');
+      return isOfLog
+        ? `${none} Such entries are read each \`poll.max_interval\` if requests are scarce.`
+        : none;
+    }
     case 'no_rule':
       return `No rule for ${noAlert.kinds} matches it.`;
     case 'past': {

@@ -7,7 +7,7 @@
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { Happening } from '../../src/report.ts';
-import { createScenario } from '../../src/simulator/story/scenario.ts';
+import { createScenario, type ScenarioOptions } from '../../src/simulator/story/scenario.ts';
 import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
@@ -23,6 +23,10 @@ export interface DelayDaemonOptions {
   readonly flightsPerHour: number;
   readonly failureShare: number;
   readonly minutes: number;
+  /** 1 if absent. */
+  readonly seed?: number;
+  /** How Birds are edited, their triggers fail, and Flights are spread over them; absent for the scenario's defaults. */
+  readonly life?: Pick<ScenarioOptions, 'editsPerHour' | 'eventErrorsPerHour' | 'skew'>;
   /** After this time the daemon ends and another life begins at once, on the same store. */
   readonly restartAfterMinutes?: number;
 }
@@ -36,12 +40,20 @@ const GRACE_MS = 6 * 60_000;
 export interface Told {
   readonly entries: number;
   readonly meanS: number;
+  readonly p95S: number;
   readonly p99S: number;
+  /** All of them, in order. */
+  readonly delaysS: readonly number[];
 }
 
+/** Which events count; absent for all events about Birds. */
+export type IsMeant = (event: TrueEvent) => boolean;
+
 export interface Outcome {
-  readonly ours: (fromS: number, toS: number) => Told;
-  readonly uniform: (fromS: number, toS: number) => Told;
+  readonly ours: (fromS: number, toS: number, isMeant?: IsMeant) => Told;
+  readonly uniform: (fromS: number, toS: number, isMeant?: IsMeant) => Told;
+  /** By a reader that polls nothing but Flights. */
+  readonly uniformFlights: (fromS: number, toS: number, isMeant?: IsMeant) => Told;
   /** Polls of the Birds' Flights by fifths of activity, the busiest first. */
   readonly pollsByFifth: (toS: number) => number[];
   /** The number of requests up to then, and of those that were refused. */
@@ -53,11 +65,11 @@ export interface Outcome {
 
 export async function runDelayDaemon(options: DelayDaemonOptions): Promise<Outcome> {
   const clock = createVirtualClock(TEST_START_US);
-  const random = seededRandom(1);
+  const random = seededRandom(options.seed ?? 1);
   const { requestsPerSecond, birds, flightsPerHour, failureShare, minutes } = options;
   const behaviours = { requestsPerSecond, latencyMs: LATENCY_MS };
   const world = createWorld({ region: REGION, clock, random: forked(random), token: 'token', behaviours });
-  const scenario = createScenario(world, { random, birds, flightsPerHour, failureShare });
+  const scenario = createScenario(world, { random, birds, flightsPerHour, failureShare, ...options.life });
   const store = await openSqliteStore({ path: ':memory:', clock });
   const happenings: { readonly atS: number; readonly happening: Happening }[] = [];
   const channels: OpenChannels = {
@@ -87,10 +99,13 @@ export async function runDelayDaemon(options: DelayDaemonOptions): Promise<Outco
 
   const { events } = world.truth();
   const seenAtUs = await observed(store);
-  const uniformAtUs = uniformReader(world, scenario.nests.length, requestsPerSecond);
+  const reader = (feeds: readonly string[]) =>
+    uniformReader(world, scenario.nests.length, requestsPerSecond, feeds);
   await store.close();
-  const inTime = (of: (event: TrueEvent) => number) => (fromS: number, toS: number) =>
-    delaysOf(events, of, fromS, Math.min(toS, minutes * 60));
+  const inTime =
+    (of: (event: TrueEvent) => number) =>
+    (fromS: number, toS: number, isMeant: IsMeant = ({ feed }) => feed !== 'notification') =>
+      delaysOf(events.filter(isMeant), of, fromS, Math.min(toS, minutes * 60));
   const upTo = (toS: number) => happenings.filter(({ atS }) => atS < toS).map(({ happening }) => happening);
   const polls = (of: readonly Happening[], feed: string) =>
     of.flatMap((one) => (one.what === 'poll' && one.feed === feed ? [one.birdId] : []));
@@ -106,7 +121,8 @@ export async function runDelayDaemon(options: DelayDaemonOptions): Promise<Outco
     (birds * (costOfLook.flight + costOfLook.log)) / intervalS + 1 / 30 + (1 + scenario.nests.length) / 300;
   return {
     ours: inTime((event) => seenAtUs.get(event.key) ?? Number.POSITIVE_INFINITY),
-    uniform: inTime(uniformAtUs),
+    uniform: inTime(reader(['flight', 'bird_log'])),
+    uniformFlights: inTime(reader(['flight'])),
     pollsByFifth: (toS) =>
       byFifth(
         scenario.birds.map(({ id }) => id),
@@ -131,19 +147,16 @@ async function observed(store: Store): Promise<Map<string, number>> {
   return seen;
 }
 
-/**
- * When an event would be seen by somebody who reads the Nests and their Birds, and then each Bird's Flights and log
- * in turn.
- */
-function uniformReader(world: World, nests: number, perSecond: number): (event: TrueEvent) => number {
-  const birds = [...world.birds.keys()];
-  const places = new Map(
-    birds.flatMap((id, at) => [
-      [`flight/${id}`, 2 * at],
-      [`bird_log/${id}`, 2 * at + 1],
-    ]),
-  );
-  const round = 2 * birds.length;
+/** When an event would be seen by somebody who reads the Nests and their Birds, and then each Bird's feeds in turn. */
+function uniformReader(
+  world: World,
+  nests: number,
+  perSecond: number,
+  feeds: readonly string[],
+): (event: TrueEvent) => number {
+  const streams = [...world.birds.keys()].flatMap((id) => feeds.map((feed) => `${feed}/${id}`));
+  const places = new Map(streams.map((stream, at) => [stream, at]));
+  const round = streams.length;
   return ({ feed, birdId, visibleAtUs }) => {
     const firstS = (1 + nests + (places.get(`${feed}/${birdId}`) ?? 0)) / perSecond;
     const atS = (visibleAtUs - TEST_START_US) / 1e6;
@@ -152,7 +165,6 @@ function uniformReader(world: World, nests: number, perSecond: number): (event: 
   };
 }
 
-/** Only of events about Birds: all readers read notifications in the same way. */
 function delaysOf(
   events: readonly TrueEvent[],
   seenAtUs: (event: TrueEvent) => number,
@@ -162,12 +174,17 @@ function delaysOf(
   const delays: number[] = [];
   for (const event of events) {
     const atS = (event.visibleAtUs - TEST_START_US) / 1e6;
-    if (event.feed === 'notification' || atS < fromS || atS >= toS) continue;
+    if (atS < fromS || atS >= toS) continue;
     delays.push((seenAtUs(event) - event.visibleAtUs) / 1e6);
   }
-  delays.sort((a, b) => a - b);
-  const meanS = delays.reduce((sum, delay) => sum + delay, 0) / delays.length;
-  return { entries: delays.length, meanS, p99S: delays[Math.floor(0.99 * delays.length)] ?? 0 };
+  return toldOf(delays);
+}
+
+function toldOf(delays: readonly number[]): Told {
+  const delaysS = delays.toSorted((a, b) => a - b);
+  const [p95S, p99S] = [0.95, 0.99].map((part) => delaysS[Math.floor(part * delaysS.length)] ?? 0);
+  const meanS = delaysS.reduce((sum, delay) => sum + delay, 0) / delaysS.length;
+  return { entries: delaysS.length, meanS, p95S: p95S!, p99S: p99S!, delaysS };
 }
 
 function byFifth(birdIds: readonly string[], polled: readonly (string | undefined)[]): number[] {
@@ -218,4 +235,42 @@ export async function printDelayDaemon(): Promise<void> {
   );
 }
 
-if (import.meta.main) await printDelayDaemon();
+const TIGHT_SEEDS = 8;
+
+/**
+ * The first minutes at a tight limit, in worlds whose Birds are often edited: what reading their logs costs the failed
+ * Flights, and how long entries of the logs wait.
+ */
+export async function printTightLimit(): Promise<void> {
+  const life = { editsPerHour: 60, eventErrorsPerHour: 10 };
+  const options = { birds: 150, flightsPerHour: 1800, failureShare: 0.3, minutes: 5, requestsPerSecond: 4 };
+  const sorts: readonly [string, IsMeant][] = [
+    ['failed Flights', ({ type }) => type === 'flight.failed'],
+    ['all Flights', ({ feed }) => feed === 'flight'],
+    ['failed triggers', ({ type }) => type === 'bird_log.EventError'],
+    ['other log entries', ({ feed, type }) => feed === 'bird_log' && type !== 'bird_log.EventError'],
+  ];
+  const outcomes: Outcome[] = [];
+  for (let seed = 1; seed <= TIGHT_SEEDS; seed += 1) {
+    outcomes.push(await runDelayDaemon({ ...options, seed, life }));
+  }
+  console.log('  The first 5 min at 4 requests/s, with 60 edits and 10 failed triggers an hour, in 8 worlds');
+  console.log(
+    '                       entries   uniform: mean     p95   only of Flights   ours: mean     p95',
+  );
+  for (const [name, isMeant] of sorts) {
+    const all = (reader: 'ours' | 'uniform' | 'uniformFlights') =>
+      toldOf(outcomes.flatMap((outcome) => outcome[reader](0, 300, isMeant).delaysS));
+    const [uniform, flights, ours] = [all('uniform'), all('uniformFlights'), all('ours')];
+    const [a, b, c, d, e, f] = [uniform, flights, ours].flatMap(({ meanS, p95S }) =>
+      [meanS, p95S].map((value) => (Number.isFinite(value) ? value.toFixed(1) : '-').padStart(7)),
+    );
+    const entries = String(ours.entries).padStart(7);
+    console.log(`    ${name.padEnd(18)} ${entries}         ${a} ${b}   ${c} ${d}      ${e} ${f}`);
+  }
+}
+
+if (import.meta.main) {
+  await printDelayDaemon();
+  await printTightLimit();
+}

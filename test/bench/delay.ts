@@ -4,7 +4,7 @@
  * is possible; what the daemon itself reaches; and what one choice costs. Run it alone: `node test/bench/delay.ts`.
  */
 import { Schedule } from '../../src/intake/schedule/schedule.ts';
-import { printDelayDaemon } from './delay-daemon.ts';
+import { printDelayDaemon, printTightLimit } from './delay-daemon.ts';
 import { type Delays, heldBoundMs, Measured, squareRootBoundMs } from './delay-measure.ts';
 import {
   type Limits,
@@ -193,6 +193,7 @@ export async function printDelay(): Promise<void> {
   console.log('\nOne choice among 20,000 streams, with giving the stream back');
   console.log(`  ${benchChoice().toFixed(1)} µs (aim: below 20)\n`);
   await printDelayDaemon();
+  await printTightLimit();
 }
 
 if (import.meta.main) await printDelay();

@@ -22,6 +22,7 @@ beforeEach(() => {
         if (birdId === 'gone') throw new NestwatchError('not_found', 'no such Bird');
       },
     },
+    watchedSinceUs: (birdId) => (birdId === 'new' ? 1 : 0),
     clock: createVirtualClock(),
     report: (happening) => {
       throw happening;
@@ -61,10 +62,15 @@ describe('news of a Bird', () => {
     expect(read).toEqual(['4', '5']);
   });
 
-  test('about a failed Flight brings nothing forward if the rate is too low for every interval', async () => {
+  test('about a failed Flight brings only the log forward if the rate is too low for every interval', async () => {
     hasRoom = false;
     await hints.follow([event('flight', 'flight.failed', '1'), notified('5')]);
-    expect(hinted).toEqual(['logs/5', 'flights/5']);
+    expect(hinted).toEqual(['logs/1', 'logs/5', 'flights/5']);
+  });
+
+  test('from before its watch, which the inventory and the lists show anyway, brings nothing forward', async () => {
+    await hints.follow([event('flight', 'flight.failed', 'new'), deactivated('new')]);
+    expect([hinted, read]).toEqual([[], []]);
   });
 
   test('has it read once, however much there is, and is no problem if it is deleted', async () => {

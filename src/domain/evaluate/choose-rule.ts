@@ -36,6 +36,14 @@ export function concernsAlerts(event: Event): boolean {
   return (kindsOfEvent(event)?.length ?? 0) > 0;
 }
 
+/** Whether an event can raise an alert, rather than end or change one at most. */
+export function mayRaise(event: Event): boolean {
+  return (kindsOfEvent(event) ?? []).some(
+    ({ raisedBy, topic }) =>
+      raisedBy.includes('event') && topic({ fact: 'event', event, historic: false }) !== undefined,
+  );
+}
+
 function kindsOfEvent({ type, feed }: Event): readonly Kind<AlertKind>[] | undefined {
   return BY_EVENT.get(type) ?? BY_EVENT.get(feed);
 }

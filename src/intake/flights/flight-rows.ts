@@ -21,6 +21,8 @@ export interface FlightRows {
   readToUs: number;
   /** When the last Flight of a Bird at rest started; 0 if that was not looked for, or is not certain. */
   lastStartUs: number;
+  /** Whether open Flights that the lists lack were not requested. */
+  lacksOpen: boolean;
 }
 
 /** The starts of the Flights in one answer, by id; 0 if unknown. */
@@ -38,6 +40,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     givenUp,
     readToUs: Number.POSITIVE_INFINITY,
     lastStartUs: 0,
+    lacksOpen: false,
   };
 }
 

@@ -54,6 +54,8 @@ import { isOfRegion, OpenFlights } from './open-flights.ts';
 interface FlightWatchOptions extends FlightFinderOptions, Omit<IntakeParts, 'region' | 'poll'> {
   /** The largest page size to request. */
   readonly pageSize: () => number;
+  /** For how long open Flights that no list shows are not requested again; absent for no time. */
+  readonly openPauseMs?: (() => number) | undefined;
 }
 
 /** The outcome of a poll. */
@@ -94,6 +96,8 @@ interface RegionFlights {
   readonly cursorUs: Column<number>;
   readonly lastPolledUs: Column<number>;
   readonly readUs: Column<number>;
+  /** When open Flights that no list shows were last requested. */
+  readonly openAskedMs: Column<number>;
   /**
    * When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it was never seen
    * published since the start.
@@ -124,6 +128,7 @@ export function createFlightWatches(
     cursorUs: columns.add(0),
     lastPolledUs: columns.add(0),
     readUs: columns.add(0),
+    openAskedMs: columns.add(Number.NEGATIVE_INFINITY),
     unpublishedMs: columns.add(Number.NEGATIVE_INFINITY),
     aheadUs: 0,
   };
@@ -168,8 +173,8 @@ export class FlightWatch {
   }
 
   /**
-   * When the last successful poll began, on our clock or on the service's, whichever is behind; 0 before the first.
-   * The service's clock counts because it dates the starts of Flights.
+   * When the last successful poll began that saw all open Flights, on our clock or on the service's, whichever is
+   * behind; 0 before the first. The service's clock counts because it dates the starts of Flights.
    */
   readUs(): number {
     return this.#flights.readUs.get(this.row);
@@ -268,7 +273,7 @@ export class FlightWatch {
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
     const aheadUs = poll.serviceNowUs - poll.observedAtUs;
-    readUs.set(this.row, beganUs + Math.min(0, aheadUs));
+    if (!rows.lacksOpen) readUs.set(this.row, beganUs + Math.min(0, aheadUs));
     return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
@@ -388,7 +393,28 @@ export class FlightWatch {
         await windows.read(this.birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
       }
     }
+    if (!active && this.#isOpenPaused(known, rows)) {
+      rows.lacksOpen = true;
+      return [];
+    }
     return openFlights.read(this.birdId, known, active, rows);
+  }
+
+  /**
+   * Whether open Flights that the rows lack are not requested now. Where requests are scarce, a busy Bird is polled far
+   * more often than each interval, and a Flight that has been active for long hardly ends in between.
+   */
+  #isOpenPaused(known: KnownFlights, { flights }: FlightRows): boolean {
+    const lacking = known.values().filter(({ open, flightId }) => open && !flights.has(flightId));
+    const statuses = new Set(lacking.map(({ status }) => status));
+    if (statuses.size === 0) return false;
+    const { openAskedMs, options } = this.#flights;
+    const nowMs = options.clock.monotonicMs();
+    // One that has failed waits for its reason.
+    const isPaused = nowMs < openAskedMs.get(this.row) + (options.openPauseMs?.() ?? 0);
+    if (isPaused && !statuses.has('failed')) return true;
+    openAskedMs.set(this.row, nowMs);
+    return false;
   }
 
   /** Reads all that a first poll has to read. Resolves to whether certainly nothing is missing. */

@@ -20,15 +20,21 @@ interface FeedLoad {
  */
 const FAIR_WAIT = 1.5;
 
+export interface FairLimit {
+  readonly limitMs: number;
+  /** Whether so few entries are expected that by the law it would be polled even more rarely. */
+  readonly isQuiet: boolean;
+}
+
 /**
- * The limit of each feed in milliseconds, at most `mostMs`, if the feeds get `requestsPerMs`. If these requests are
- * too few for `mostMs`, each feed gets `mostMs`.
+ * The limit of each feed, at most `mostMs`, if the feeds get `requestsPerMs`. If these requests are too few for
+ * `mostMs`, each feed gets `mostMs`.
  */
-export function fairLimitsMs(
+export function fairLimits(
   feeds: readonly FeedLoad[],
   requestsPerMs: number,
   mostMs: number,
-): readonly number[] {
+): readonly FairLimit[] {
   let leftPerMs = requestsPerMs;
   const atMost = new Set<FeedLoad>();
   for (;;) {
@@ -41,12 +47,15 @@ export function fairLimitsMs(
     // Feeds whose limit would be too long get more than the law gives them, which leaves less to the others.
     const slow = shared.filter((feed) => inTurnMs(feed) > mostMs);
     if (slow.length === 0) {
-      return feeds.map((feed) => (atMost.has(feed) ? mostMs : Math.min(mostMs, FAIR_WAIT * inTurnMs(feed))));
+      return feeds.map((feed) => {
+        const isQuiet = atMost.has(feed);
+        return { isQuiet, limitMs: isQuiet ? mostMs : Math.min(mostMs, FAIR_WAIT * inTurnMs(feed)) };
+      });
     }
     for (const feed of slow) {
       atMost.add(feed);
       leftPerMs -= (feed.streams * feed.cost) / mostMs;
     }
-    if (leftPerMs <= 0) return feeds.map(() => mostMs);
+    if (leftPerMs <= 0) return feeds.map(() => ({ isQuiet: false, limitMs: mostMs }));
   }
 }

@@ -5,6 +5,7 @@
 import type { Store } from '../../store/store.ts';
 import { flightsName, logName } from '../stream-name.ts';
 import { MEMORY_MS } from './arrival-rate.ts';
+import { QUIET_ENTRY } from './news-worth.ts';
 import type { Seen } from './schedule.ts';
 
 /**
@@ -29,8 +30,10 @@ export async function recallSeen(
       region,
       newestUs - coveredMs * 1000,
     )) {
-      const name = feed === 'flight' ? flightsName(birdId) : logName(birdId);
-      if (birdId !== '') seen.set(name, { entries: events, coveredMs });
+      if (birdId === '') continue;
+      if (feed === 'flight') seen.set(flightsName(birdId), { entries: events, coveredMs });
+      // What these entries may have raised is not counted: the next EventError shows again how its trigger is.
+      else seen.set(logName(birdId), { entries: events * QUIET_ENTRY, coveredMs });
     }
     return seen;
   });

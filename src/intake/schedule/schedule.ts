@@ -20,7 +20,8 @@
  *    it would if all were polled in turn counts several times as much, so that quiet streams do not pay for busy ones;
  * 6. a regular stream beyond its shares, since no other stream wants the turn.
  *
- * λ is the expected rate of the stream's entries (`arrival-rate.ts`). A fresh stream of an unknown rate counts as more
+ * λ is the expected rate of the stream's entries (`arrival-rate.ts`), each counted by what it may raise
+ * (`news-worth.ts`). So the log of a Bird whose trigger works is hardly read more often than it must. A fresh stream of an unknown rate counts as more
  * than an average one of its feed, because its first poll also teaches its rate. It waits since its entries became
  * news. A hinted stream counts as if an entry arrived within a minute. Both compete with the others, so neither many
  * new Birds nor many hints can starve other streams.
@@ -32,7 +33,7 @@
  */
 
 import { type Column, type Columns, createColumns } from '../columns.ts';
-import { fairLimitsMs } from './fair-limits.ts';
+import { fairLimits } from './fair-limits.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
 
@@ -141,14 +142,6 @@ interface Turn {
   readonly payer: Account | undefined;
 }
 
-/** How long streams may or must wait now. */
-interface Waits {
-  /** The least between two polls of a stream: the intended interval if the rate allows it for all. */
-  readonly leastMs: number;
-  /** From which wait on a poll is late. If all streams are polled in turn, hardly any is. */
-  readonly lateMs: number;
-}
-
 /** What a look at all streams of Birds has found. */
 interface Look {
   /** The timed stream that is due first. */
@@ -167,6 +160,8 @@ interface FeedLook {
   readonly streams: number;
   /** The longest wait that is allowed for its streams. */
   readonly limitMs: number;
+  /** From which wait on a poll is late. If all streams are polled in turn, hardly any is. */
+  readonly lateMs: number;
   readonly freshWorth: number;
   oldest: Row | undefined;
   oldestMs: number;
@@ -470,7 +465,7 @@ export class Schedule {
    */
   #look(nowMs: number, except: string | undefined): Look {
     const { minIntervalMs } = this.#options;
-    const waits = this.#waits();
+    const leastWaitMs = this.#leastWaitMs();
     this.#beginLook(except);
     const found: Look = {
       ...{ timed: undefined, pressing: undefined, best: undefined },
@@ -498,27 +493,24 @@ export class Schedule {
       look.waited[Math.min(PARTS - 1, Math.floor((waitMs / look.limitMs) * PARTS))]! += 1;
       const isFresh = state === 'fresh';
       found.hasFresh ||= isFresh;
-      const hintedMs = this.#isHinted.get(row) ? minIntervalMs : waits.leastMs;
-      const leastMs = isFresh ? 0 : Math.min(hintedMs, waits.leastMs);
+      const hintedMs = this.#isHinted.get(row) ? minIntervalMs : leastWaitMs;
+      const leastMs = isFresh ? 0 : Math.min(hintedMs, leastWaitMs);
       if (nowMs < lastMs + leastMs) {
         found.nextMs = Math.min(found.nextMs, lastMs + leastMs);
         continue;
       }
-      const value = (this.#worth.get(row) || look.freshWorth) * countedSquare(waitMs, waits.lateMs);
+      const value = (this.#worth.get(row) || look.freshWorth) * countedSquare(waitMs, look.lateMs);
       if (value > most) [found.best, most] = [row, value];
     }
     const looks = [...this.#feeds.values()].flatMap(({ look }) => look ?? []);
-    found.pressing = pressingOf(looks, nowMs, waits.leastMs);
+    found.pressing = pressingOf(looks, nowMs, leastWaitMs);
     return found;
   }
 
-  #waits(): Waits {
-    const { minIntervalMs, maxIntervalMs, allowedPerSecond } = this.#options;
-    const leastMs = this.isAimKept() ? this.#aimMs : Math.min(minIntervalMs, LONGEST_WAIT * maxIntervalMs);
-    return {
-      leastMs,
-      lateMs: Math.max(this.#aimMs, (LATE_FROM * this.#roundCost() * 1000) / allowedPerSecond()),
-    };
+  /** The least time between two polls of a stream: the intended interval if the rate allows it for all. */
+  #leastWaitMs(): number {
+    const { minIntervalMs, maxIntervalMs } = this.#options;
+    return this.isAimKept() ? this.#aimMs : Math.min(minIntervalMs, LONGEST_WAIT * maxIntervalMs);
   }
 
   /** Begins a look at all feeds but `except`: works out the longest wait allowed for the streams of each. */
@@ -531,20 +523,22 @@ export class Schedule {
       ...{ streams, cost: roundCost / streams },
       ratePerMs: this.#values.averageRate(name),
     }));
-    const limitsMs =
+    const roundMs = (this.#roundCost() * 1000) / allowedPerSecond();
+    const limits =
       load > 1
-        ? feeds.map(() => (maxIntervalMs * load) / STRETCHED_USE)
-        : fairLimitsMs(loads, requestsPerMs, maxIntervalMs * LIMIT_MARGIN).map((ms) =>
-            Math.max(this.#aimMs, ms),
-          );
+        ? feeds.map(() => ({ isQuiet: false, limitMs: (maxIntervalMs * load) / STRETCHED_USE }))
+        : fairLimits(loads, requestsPerMs, maxIntervalMs * LIMIT_MARGIN);
     for (const feed of this.#feeds.values()) {
       const { name, streams } = feed;
-      const at = feeds.indexOf(feed);
+      const limit = limits[feeds.indexOf(feed)];
       feed.look =
-        at < 0 || name === except
+        limit === undefined || name === except
           ? undefined
           : {
-              ...{ streams, limitMs: limitsMs[at]!, freshWorth: this.#values.freshWorth(name) },
+              ...{ streams, freshWorth: this.#values.freshWorth(name) },
+              limitMs: Math.max(this.#aimMs, limit.limitMs),
+              // A quiet feed is polled as rarely as it may, so its streams are not late before.
+              lateMs: Math.max(this.#aimMs, limit.isQuiet ? limit.limitMs : LATE_FROM * roundMs),
               ...{ oldest: undefined, oldestMs: Number.POSITIVE_INFINITY, waited: new Int32Array(PARTS) },
             };
     }

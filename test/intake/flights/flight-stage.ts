@@ -64,6 +64,8 @@ export interface Answers {
   hasSlack: boolean;
   health: 'up' | 'down';
   pausedMs: number;
+  /** For how long open Flights that no list shows are not requested again. */
+  openPauseMs: number;
 }
 
 export type FlightStage = Awaited<ReturnType<typeof openFlightStage>>;
@@ -94,6 +96,7 @@ export async function openFlightStage() {
     hasSlack: true,
     health: 'up',
     pausedMs: 0,
+    openPauseMs: 0,
   };
   /** The requests so far: `list` with the requested status, `get` and `log`. */
   const asked: string[] = [];
@@ -225,6 +228,7 @@ export async function openFlightStage() {
       status: () => 'active',
       retentionMs: 30 * 86_400_000,
       pageSize: () => 100,
+      openPauseMs: () => answers.openPauseMs,
       overlapUs: () => OVERLAP_US,
       late: (us) => void lateUs.push(us),
       firstFromUs: () => TEST_START_US - HOUR_US,

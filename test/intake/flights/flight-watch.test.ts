@@ -502,6 +502,35 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
+  test('where requests are scarce requests them after a pause only, and until then has not read all Flights', async () => {
+    for (const id of ['a', 'b']) stage.show(id, 20);
+    await stage.watch.poll();
+    stage.answers.unlisted = new Set(['a']);
+    stage.answers.openPauseMs = 30_000;
+    const readUs: number[] = [];
+    stage.takeAsked();
+    for (let at = 0; at < 4; at += 1) {
+      await stage.watch.poll();
+      readUs.push(stage.watch.readUs());
+      await stage.pass(12);
+    }
+    expect(stage.asked).toEqual(['list', 'get', 'list', 'list', 'list', 'get']);
+    expect([readUs[1], readUs[2]]).toEqual([readUs[0], readUs[0]]);
+    expect(readUs[3]! - readUs[0]!).toBe(36_000_000);
+  });
+
+  test('requests one that waits for its reason without a pause', async () => {
+    stage.answers.openPauseMs = 30_000;
+    await stage.pass(60);
+    stage.show('a', 20);
+    stage.show('waits', 20, { status: 'failed', durationSeconds: 9 });
+    await stage.watch.poll();
+    stage.answers.unlisted = new Set(['a', 'waits']);
+    stage.takeAsked();
+    for (let at = 0; at < 2; at += 1) await stage.watch.poll();
+    expect(stage.asked.filter((one) => one === 'get')).toHaveLength(4);
+  });
+
   test('requests all at once if it is the first, even if the rate leaves no room', async () => {
     stage.answers.hasSlack = false;
     stage.show('old', 2 * 86_400);

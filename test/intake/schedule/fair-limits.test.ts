@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
-import { fairLimitsMs } from '../../../src/intake/schedule/fair-limits.ts';
+import { fairLimits } from '../../../src/intake/schedule/fair-limits.ts';
 
 const MINUTE = 60_000;
+const fairLimitsMs = (...args: Parameters<typeof fairLimits>) =>
+  fairLimits(...args).map(({ limitMs }) => limitMs);
 const feed = (streams: number, ratePerMs: number, cost = 1) => ({ streams, cost, ratePerMs });
 
 test('one feed may wait 1.5 times as long as if all of it were polled in turn, whatever its rate', () => {
@@ -20,6 +22,12 @@ test('a feed with a quarter of the entries may wait twice as long, and both toge
 test('what the longest wait takes for a feed with almost no entries is left to no other', () => {
   const [busy, quiet] = fairLimitsMs([feed(150, 1e-3), feed(150, 1e-9)], 0.0019, 5 * MINUTE);
   expect(quiet).toBe(5 * MINUTE);
+  const isQuiet = (rate: number) =>
+    fairLimits([feed(150, 1e-3), feed(150, rate)], 0.0019, 5 * MINUTE).map((one) => one.isQuiet);
+  expect([isQuiet(1e-9), isQuiet(1e-3)]).toEqual([
+    [false, true],
+    [false, false],
+  ]);
   expect(busy).toBeCloseTo((1.5 * 150) / (0.0019 - 150 / (5 * MINUTE)), 3);
 });
 

@@ -265,6 +265,32 @@ describe('a hint', () => {
   });
 });
 
+test('a feed whose entries count little waits up to the longest interval, and after one that counts less long', () => {
+  const schedule = scheduleOf({ allowedPerSecond: () => 4 });
+  const birds = Array.from({ length: 150 }, (_, at) => `${at}`);
+  for (const bird of birds) {
+    schedule.add({ name: `flights/${bird}`, feed: 'flight' }, 0);
+    schedule.add({ name: `logs/${bird}`, feed: 'bird_log' }, 0);
+  }
+  const polledMs = new Map<string, number>();
+  const failedMs = 20 * MINUTE;
+  const polls = serve(schedule, { untilMs: HOUR, perSecond: 4 }, (name, nowMs) => {
+    const sinceMs = polledMs.get(name) ?? 0;
+    polledMs.set(name, nowMs);
+    const perHour = name.startsWith('flights') ? 12 : 1 / 20;
+    const hasFailed = name === 'logs/7' && sinceMs < failedMs && nowMs >= failedMs;
+    return { ...QUIET, newEntries: hasFailed ? 1 : (perHour * (nowMs - sinceMs)) / HOUR };
+  });
+  const gapsIn = (name: string) => gapsOf(timesOf(polls, name));
+  const mean = (gaps: readonly number[]) => gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length;
+  for (const bird of birds) expect(Math.max(...gapsIn(`logs/${bird}`))).toBeLessThanOrEqual(5 * MINUTE);
+  expect(mean(gapsIn('logs/3'))).toBeGreaterThan(4 * MINUTE);
+  // In turn with the logs it would be 75 s.
+  expect(mean(gapsIn('flights/3'))).toBeLessThan(46 * SECOND);
+  const after = timesOf(polls, 'logs/7').filter((atMs) => atMs >= failedMs);
+  expect(after[1]! - after[0]!).toBeLessThan(0.8 * mean(gapsIn('logs/3')));
+});
+
 describe('a regular stream', () => {
   test('is polled at its own interval, which may change', () => {
     const schedule = scheduleOf();
