@@ -40,7 +40,7 @@ export function amountOf(what: string, all: number, some: number): number {
  * A story that only the long run includes: it takes long, and a change that breaks it is rare, or breaks other tests
  * as well. Prints that it is skipped.
  */
-export function longStory(name: string, story: () => Promise<void>): void {
+export function longStory(name: string, story: () => void | Promise<void>): void {
   const isLong = inject('cases') === 'all';
   // vitest refuses a file without tests, so the story is there, but skipped.
   test.runIf(isLong)(name, story);

@@ -374,72 +374,75 @@ function mailed(alertname: string, status: 'firing' | 'resolved', sinceUs: numbe
 }
 
 describe('what impairs the watch is reported everywhere until it is fixed:', () => {
-  test.each(STORIES)('$reason', async ({ reason, stage: options, breaks, mends, ...story }) => {
-    const { alert = IMPAIRMENTS[reason].alert } = story;
-    await open(options);
-    let brokenAtUs = stage.clock.nowUs();
-    if (breaks) {
-      await stage.minutesPass(10);
-      const before = await look();
-      expect(before.headline).toBe('All quiet');
-      expect(before.health).toMatchObject({ quiet: true, impairments: [] });
-      expect(before.command).toMatchObject({
-        stderr: '',
-        exit: 0,
-        stdout: expect.stringContaining('All quiet.'),
-      });
-      expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
-      expect(stage.mails).toEqual([]);
-      brokenAtUs = stage.clock.nowUs();
-      await breaks(stage);
-    }
-    const untilUs = stage.clock.nowUs() + (story.mailedMinutes ?? 1) * 60e6;
-    await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
-
-    const during = await look();
-    expect(during.reasons).toContain(reason);
-    expect(during.readyReasons).toEqual(during.reasons);
-    expect(during.health.quiet).toBe(false);
-    expect(during.headline).toMatch(story.headline);
-    expect(during.title).toContain(during.headline);
-    const { summary } = during.health.impairments.find((one) => one.reason === reason)!;
-    expect(during.page).toContain(summary.slice(0, 30).replace(/['"&<].*/, ''));
-    expect(during.command.exit).toBe(1);
-    expect(during.command.stdout).toContain(` ${reason}, since `);
-    expect(during.metric(reason)).toBe(1);
-    expect(during.isBeating).toBe(!story.stopsHeartbeat);
-    await stage.clock.advance(Math.max(0, untilUs - stage.clock.nowUs()) / 1000);
-    if (alert) {
-      const [first] = mailed(alert, 'firing', brokenAtUs);
-      expect(first?.receivedAtUs).toBeLessThanOrEqual(untilUs);
-      if (alert === 'WatchImpaired') {
-        expect(first).toMatchObject({
-          labels: { reason },
-          annotations: { summary: expect.stringMatching(story.headline) },
+  test.each(casesOf('impairments: reasons', STORIES, spread(STORIES, 6)))(
+    '$reason',
+    async ({ reason, stage: options, breaks, mends, ...story }) => {
+      const { alert = IMPAIRMENTS[reason].alert } = story;
+      await open(options);
+      let brokenAtUs = stage.clock.nowUs();
+      if (breaks) {
+        await stage.minutesPass(10);
+        const before = await look();
+        expect(before.headline).toBe('All quiet');
+        expect(before.health).toMatchObject({ quiet: true, impairments: [] });
+        expect(before.command).toMatchObject({
+          stderr: '',
+          exit: 0,
+          stdout: expect.stringContaining('All quiet.'),
         });
-        expect(first!.annotations.description).toContain(`${summary}\n`);
+        expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
+        expect(stage.mails).toEqual([]);
+        brokenAtUs = stage.clock.nowUs();
+        await breaks(stage);
       }
-    } else expect(mailed('WatchImpaired', 'firing', brokenAtUs)).toEqual([]);
+      const untilUs = stage.clock.nowUs() + (story.mailedMinutes ?? 1) * 60e6;
+      await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
 
-    const mendedAtUs = stage.clock.nowUs();
-    await mends(stage);
-    await stage.minutesPass(story.overMinutes ?? 1);
-    const after = await look();
-    expect(after.reasons).not.toContain(reason);
-    expect(after.metric(reason)).toBe(0);
-    expect(after.command.stdout).not.toContain(reason);
-    expect(after.isBeating).toBe(true);
-    expect(after.headline).not.toMatch(story.headline);
-    if (alert && !story.isEndLate) {
-      await stage.minutesPass(1);
-      expect(mailed(alert, 'resolved', mendedAtUs)).toHaveLength(1);
-    }
-    // Each once, and nothing else of this kind.
-    const all = [brokenAtUs, mendedAtUs].map((us) =>
-      mailed('WatchImpaired', us === brokenAtUs ? 'firing' : 'resolved', us),
-    );
-    expect(all.map((list) => list.length)).toEqual(alert === 'WatchImpaired' ? [1, 1] : [0, 0]);
-  });
+      const during = await look();
+      expect(during.reasons).toContain(reason);
+      expect(during.readyReasons).toEqual(during.reasons);
+      expect(during.health.quiet).toBe(false);
+      expect(during.headline).toMatch(story.headline);
+      expect(during.title).toContain(during.headline);
+      const { summary } = during.health.impairments.find((one) => one.reason === reason)!;
+      expect(during.page).toContain(summary.slice(0, 30).replace(/['"&<].*/, ''));
+      expect(during.command.exit).toBe(1);
+      expect(during.command.stdout).toContain(` ${reason}, since `);
+      expect(during.metric(reason)).toBe(1);
+      expect(during.isBeating).toBe(!story.stopsHeartbeat);
+      await stage.clock.advance(Math.max(0, untilUs - stage.clock.nowUs()) / 1000);
+      if (alert) {
+        const [first] = mailed(alert, 'firing', brokenAtUs);
+        expect(first?.receivedAtUs).toBeLessThanOrEqual(untilUs);
+        if (alert === 'WatchImpaired') {
+          expect(first).toMatchObject({
+            labels: { reason },
+            annotations: { summary: expect.stringMatching(story.headline) },
+          });
+          expect(first!.annotations.description).toContain(`${summary}\n`);
+        }
+      } else expect(mailed('WatchImpaired', 'firing', brokenAtUs)).toEqual([]);
+
+      const mendedAtUs = stage.clock.nowUs();
+      await mends(stage);
+      await stage.minutesPass(story.overMinutes ?? 1);
+      const after = await look();
+      expect(after.reasons).not.toContain(reason);
+      expect(after.metric(reason)).toBe(0);
+      expect(after.command.stdout).not.toContain(reason);
+      expect(after.isBeating).toBe(true);
+      expect(after.headline).not.toMatch(story.headline);
+      if (alert && !story.isEndLate) {
+        await stage.minutesPass(1);
+        expect(mailed(alert, 'resolved', mendedAtUs)).toHaveLength(1);
+      }
+      // Each once, and nothing else of this kind.
+      const all = [brokenAtUs, mendedAtUs].map((us) =>
+        mailed('WatchImpaired', us === brokenAtUs ? 'firing' : 'resolved', us),
+      );
+      expect(all.map((list) => list.length)).toEqual(alert === 'WatchImpaired' ? [1, 1] : [0, 0]);
+    },
+  );
 
   test('there is a story for each reason', () => {
     // `replicas/watch-of-replicas.test.ts` tests the one that needs several replicas.

@@ -5,6 +5,7 @@ import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
 import type { Route } from '../../src/domain/routing/route.ts';
 import { secret } from '../../src/secret.ts';
+import { casesOf, longStory } from '../cases.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
@@ -317,7 +318,7 @@ describe('max_alerts', () => {
     ]);
   });
 
-  test('limits a notification in parts as a whole', async () => {
+  longStory('limits a notification in parts as a whole', async () => {
     const desk = await open({
       receivers: [{ name: 'ops', integrations: [...hook('ops').integrations, limited(600)] }],
     });
@@ -742,7 +743,7 @@ describe("a receiver's cap", () => {
     expect(new Set(events).size).toBe(22);
   });
 
-  test('never lets more than that through in any hour, and loses nothing over a restart', async () => {
+  longStory('never lets more than that through in any hour, and loses nothing over a restart', async () => {
     const desk = await open({ receivers, route });
     for (let round = 0; round < 12; round += 1) {
       await desk.fails(...birds(4, round * 4));
@@ -879,45 +880,51 @@ describe('a fallback', () => {
     expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
   });
 
-  test('is notified once of what its receiver has for integrations with `send_resolved` and without', async () => {
-    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
-    const desk = await open({
-      receivers: [
-        { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
-        hook('backup'),
-      ],
-      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
-    });
-    await desk.fails('A', 'B');
-    await desk.pass(5);
-    expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
-    await desk.succeeds('B');
-    await desk.fails('A', 'A');
-    await desk.pass(15);
-    const about = desk.lines().filter((line) => !line.includes('ops'));
-    expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
-  });
+  longStory(
+    'is notified once of what its receiver has for integrations with `send_resolved` and without',
+    async () => {
+      const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+      const desk = await open({
+        receivers: [
+          { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
+          hook('backup'),
+        ],
+        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+      });
+      await desk.fails('A', 'B');
+      await desk.pass(5);
+      expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
+      await desk.succeeds('B');
+      await desk.fails('A', 'A');
+      await desk.pass(15);
+      const about = desk.lines().filter((line) => !line.includes('ops'));
+      expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
+    },
+  );
 
-  test('gets the rest if it first got what was meant for integrations without `send_resolved`', async () => {
-    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
-    const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
-    const desk = await open({
-      receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
-      answer: (receiver, minute) =>
-        receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
-    });
-    await desk.fails('A', 'B');
-    await desk.pass(20);
-    await desk.succeeds('B');
-    await desk.fails('A');
-    await desk.pass(120);
-    const ofFlights = (received: readonly string[]) =>
-      received.filter((line) => !/ops|other/.test(line.slice(8)));
-    const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
-    expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
-  });
+  longStory(
+    'gets the rest if it first got what was meant for integrations without `send_resolved`',
+    async () => {
+      const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+      const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
+      const desk = await open({
+        receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
+        answer: (receiver, minute) =>
+          receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
+      });
+      await desk.fails('A', 'B');
+      await desk.pass(20);
+      await desk.succeeds('B');
+      await desk.fails('A');
+      await desk.pass(120);
+      const ofFlights = (received: readonly string[]) =>
+        received.filter((line) => !/ops|other/.test(line.slice(8)));
+      const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
+      expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
+    },
+  );
 
-  test('gets every part of a large notification', async () => {
+  longStory('gets every part of a large notification', async () => {
     const desk = await open({
       receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
       answer: (receiver) => (receiver === 'ops' ? 503 : 200),
@@ -974,31 +981,34 @@ describe('a fallback', () => {
     expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
   });
 
-  test('for people gets a large notification as people do: once, with the first alerts and a count of the rest', async () => {
-    const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
-    for (const [own, parts] of [
-      [hook('ops').integrations[0]!, 2],
-      [inBatches, 7],
-    ] as const) {
-      const desk = await open({
-        receivers: [
-          { name: 'ops', integrations: [own], fallback: 'backup' },
-          { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
-        ],
-        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
-      });
-      await desk.fails(...birds(700));
-      await desk.pass(5.5);
-      expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
-        { firingTotal: 700, truncatedAlerts: 600 },
-      ]);
-      expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
-      expect(desk.mails[0]!.notification).not.toHaveProperty('part');
-      const received = desk.received.filter(({ receiver }) => receiver === 'backup');
-      expect(received.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
-      expect(received.flatMap(({ body }) => body.alerts)).toHaveLength(700);
-    }
-  });
+  longStory(
+    'for people gets a large notification as people do: once, with the first alerts and a count of the rest',
+    async () => {
+      const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
+      for (const [own, parts] of [
+        [hook('ops').integrations[0]!, 2],
+        [inBatches, 7],
+      ] as const) {
+        const desk = await open({
+          receivers: [
+            { name: 'ops', integrations: [own], fallback: 'backup' },
+            { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
+          ],
+          answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+        });
+        await desk.fails(...birds(700));
+        await desk.pass(5.5);
+        expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+          { firingTotal: 700, truncatedAlerts: 600 },
+        ]);
+        expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+        expect(desk.mails[0]!.notification).not.toHaveProperty('part');
+        const received = desk.received.filter(({ receiver }) => receiver === 'backup');
+        expect(received.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
+        expect(received.flatMap(({ body }) => body.alerts)).toHaveLength(700);
+      }
+    },
+  );
 
   describe('that was notified of what fires', () => {
     const people = (name: string): Receiver => ({
@@ -1042,25 +1052,29 @@ describe('a fallback', () => {
       ]);
     });
 
-    test.each([
+    const ends = [
       ['before its receiver accepts again', 60],
       ['of which its receiver accepts nothing', 600],
       ['just as its receiver accepts again', 24],
-    ])('is notified once of an end %s', async (_, upAt) => {
-      const desk = await open({
-        receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
-        answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
-      });
-      await desk.fails('A');
-      await desk.pass(20);
-      await desk.succeeds('A');
-      await desk.pass(200);
-      expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
-        'backup firing: A firing +1',
-        'backup resolved: A resolved +0',
-      ]);
-      expect(endsOf(desk)).toEqual(['firing', 'resolved']);
-    });
+    ] as const;
+    test.each(casesOf('notify: ends', ends, ends.slice(2)))(
+      'is notified once of an end %s',
+      async (_, upAt) => {
+        const desk = await open({
+          receivers: [hook('ops', { fallback: 'backup' }), people('backup')],
+          answer: (receiver, minute) => (receiver === 'ops' && minute < upAt ? 503 : 200),
+        });
+        await desk.fails('A');
+        await desk.pass(20);
+        await desk.succeeds('A');
+        await desk.pass(200);
+        expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+          'backup firing: A firing +1',
+          'backup resolved: A resolved +0',
+        ]);
+        expect(endsOf(desk)).toEqual(['firing', 'resolved']);
+      },
+    );
 
     test.each([
       ['before', 20, ['firing: A firing +1', 'resolved: A resolved +0']],
@@ -1096,29 +1110,32 @@ describe('a fallback', () => {
       ]);
     });
 
-    test('is notified of the end in whatever way its receiver is: held back, moved, or no more', async () => {
-      const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
-        [{ maxNotificationsPerHour: 1 }, {}],
-        [{}, { groupBy: ['bird'] }],
-        [{}, { receiver: 'other' }],
-      ];
-      for (const [settings, later] of ways) {
-        const desk = await open({
-          receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
-          answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
-        });
-        await desk.fails('A');
-        await desk.pass(10);
-        await desk.restart(later);
-        await desk.pass(10);
-        await desk.succeeds('A');
-        await desk.pass(120);
-        expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
-          'backup firing: A firing +1',
-          'backup resolved: A resolved +0',
-        ]);
-      }
-    });
+    longStory(
+      'is notified of the end in whatever way its receiver is: held back, moved, or no more',
+      async () => {
+        const ways: readonly [Partial<Receiver>, Partial<Route>][] = [
+          [{ maxNotificationsPerHour: 1 }, {}],
+          [{}, { groupBy: ['bird'] }],
+          [{}, { receiver: 'other' }],
+        ];
+        for (const [settings, later] of ways) {
+          const desk = await open({
+            receivers: [hook('ops', { fallback: 'backup', ...settings }), people('backup'), hook('other')],
+            answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+          });
+          await desk.fails('A');
+          await desk.pass(10);
+          await desk.restart(later);
+          await desk.pass(10);
+          await desk.succeeds('A');
+          await desk.pass(120);
+          expect(ofFlights(desk.lines('backup')).map((line) => line.replace(/@\d+/, ''))).toEqual([
+            'backup firing: A firing +1',
+            'backup resolved: A resolved +0',
+          ]);
+        }
+      },
+    );
   });
 
   test('is not notified of what is accepted in time', async () => {
@@ -1135,7 +1152,7 @@ describe('a fallback', () => {
 describe('DeliveryFailing', () => {
   const down = (receiver: string, minute: number) => (receiver === 'ops' && minute < 60 ? 503 : 200);
 
-  test('without a fallback goes to everybody else, and also to the receiver itself', async () => {
+  longStory('without a fallback goes to everybody else, and also to the receiver itself', async () => {
     const lake = { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] };
     const desk = await open({ receivers: [hook('ops'), hook('boss'), hook('duty'), lake], answer: down });
     await desk.fails('A');
@@ -1151,39 +1168,45 @@ describe('DeliveryFailing', () => {
     ]);
   });
 
-  test('notifies all of the end who were notified that it fires, also if the receiver has a fallback by then', async () => {
-    const receivers = [hook('ops'), hook('backup'), hook('boss')];
-    const desk = await open({ receivers, answer: down });
-    await desk.fails('A');
-    await desk.pass(30);
-    receivers[0] = hook('ops', { fallback: 'backup' });
-    await desk.restart();
-    await desk.pass(90);
-    for (const name of ['backup', 'boss']) {
-      const told = desk.lines(name).filter((line) => line.includes('ops'));
-      expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
-        'firing: ops firing +0',
-        'resolved: ops resolved +0',
-      ]);
-    }
-  });
+  longStory(
+    'notifies all of the end who were notified that it fires, also if the receiver has a fallback by then',
+    async () => {
+      const receivers = [hook('ops'), hook('backup'), hook('boss')];
+      const desk = await open({ receivers, answer: down });
+      await desk.fails('A');
+      await desk.pass(30);
+      receivers[0] = hook('ops', { fallback: 'backup' });
+      await desk.restart();
+      await desk.pass(90);
+      for (const name of ['backup', 'boss']) {
+        const told = desk.lines(name).filter((line) => line.includes('ops'));
+        expect(told.map((line) => line.replace(/^\w+@\d+ /, ''))).toEqual([
+          'firing: ops firing +0',
+          'resolved: ops resolved +0',
+        ]);
+      }
+    },
+  );
 
-  test('does not fire for a short trouble, nor for one that a restart only seems to begin anew', async () => {
-    const desk = await open({
-      receivers: [hook('ops'), hook('boss')],
-      answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
-    });
-    await desk.fails('A');
-    await desk.pass(30);
-    expect(desk.lines('boss')).toEqual([]);
+  longStory(
+    'does not fire for a short trouble, nor for one that a restart only seems to begin anew',
+    async () => {
+      const desk = await open({
+        receivers: [hook('ops'), hook('boss')],
+        answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+      });
+      await desk.fails('A');
+      await desk.pass(30);
+      expect(desk.lines('boss')).toEqual([]);
 
-    const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
-    await restarted.fails('A');
-    await restarted.pass(4);
-    await restarted.restart();
-    await restarted.pass(3);
-    expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
-  });
+      const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
+      await restarted.fails('A');
+      await restarted.pass(4);
+      await restarted.restart();
+      await restarted.pass(3);
+      expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
+    },
+  );
 
   test('ends when the failing integration is no longer one of its integrations', async () => {
     const [own, gone] = ['ops', 'gone'].flatMap((name) => hook(name).integrations);
@@ -1201,7 +1224,7 @@ describe('DeliveryFailing', () => {
     expect(await failing()).toBe('resolved');
   });
 
-  test('lasts when an integration of another kind is added before the failing one', async () => {
+  longStory('lasts when an integration of another kind is added before the failing one', async () => {
     const [own] = hook('ops').integrations;
     const receivers: Receiver[] = [hook('ops'), hook('boss')];
     const desk = await open({ receivers, answer: down });
@@ -1213,7 +1236,7 @@ describe('DeliveryFailing', () => {
     expect(desk.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
   });
 
-  test('ends when the receiver is no longer configured', async () => {
+  longStory('ends when the receiver is no longer configured', async () => {
     const receivers = [hook('ops'), hook('boss')];
     const desk = await open({
       receivers,

@@ -10,9 +10,10 @@ import { type AddressInfo, createServer as createTcpServer, type Server as TcpSe
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { unescape as unescaped } from 'node:querystring';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { longStory } from '../cases.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { MAIN } from '../program.ts';
 import { nestwatch } from './test-io.ts';
@@ -209,7 +210,7 @@ IN_PEM.push('receivers.email_configs.dkim.private_key');
 const NEVER_SENT = ['receivers.webhook_configs.secret', 'receivers.webhook_configs.secret_previous'];
 NEVER_SENT.push('web.auth.users.password_hash', 'web.auth.tokens.token', 'heartbeat.url');
 
-test('a secret that the other side repeats is in no log, page, answer, metric or file', async () => {
+longStory('a secret that the other side repeats is in no log, page, answer, metric or file', async () => {
   const eu = await listen(service);
   const hook = await listen(refusal);
   const { port: proxyPort } = new URL(await listen(refusal));
@@ -417,4 +418,4 @@ web: { tls: { cert_file: mine.pem, key: ${pem} } }
     }),
   );
   expect(found).toEqual([]);
-}, 300_000);
+});

@@ -190,7 +190,7 @@ describe('the process', () => {
     expect((await once(child, 'exit'))[0]).toBe(4);
   });
 
-  test('init writes a valid configuration once, and never over an existing file', async () => {
+  longStory('init writes a valid configuration once, and never over an existing file', async () => {
     const cwd = tempFolder();
     const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
     expect(await run(['init'], { cwd })).toMatchObject({ exit: 0, stdout: '' });
@@ -221,7 +221,7 @@ describe('the process', () => {
     expect(readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8')).toBe(written);
   });
 
-  test('without a configuration it says where it looked', async () => {
+  longStory('without a configuration it says where it looked', async () => {
     const { exit, stderr } = await run(['check-config']);
     expect(exit).toBe(2);
     expect(stderr).toMatch(
@@ -285,7 +285,7 @@ describe('the process', () => {
     },
   );
 
-  test.each(endings('process: signals before it has started', 1))(
+  test.each(endings('process: signals before it has started', 0))(
     '%s before it has started ends it in order',
     async (signal) => {
       const { child, configure } = await startBeforeConfig(['run']);
@@ -298,7 +298,7 @@ describe('the process', () => {
     },
   );
 
-  test('a command without an output to finish ends at a signal at once', async () => {
+  longStory('a command without an output to finish ends at a signal at once', async () => {
     const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
     child.kill('SIGHUP');
     expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);

@@ -4,7 +4,7 @@ import { type Polled, Schedule, type ScheduleOptions } from '../../../src/intake
 import { heldBoundMs, Measured, squareRootBoundMs } from '../../bench/delay-measure.ts';
 import { schedulePolicy, uniformPolicy } from '../../bench/delay-policies.ts';
 import { createDelayWorld, SHAPES } from '../../bench/delay-world.ts';
-import { longStory } from '../../cases.ts';
+import { amountOf, longStory } from '../../cases.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -249,7 +249,7 @@ describe('a hint', () => {
     expect(timesOf(polls, '99')).toHaveLength(1);
   });
 
-  test('about every stream, again and again, does not keep others from their longest interval', () => {
+  longStory('about every stream, again and again, does not keep others from their longest interval', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
     const hot = Array.from({ length: 60 }, (_, at) => `hot${at}`);
     const quiet = Array.from({ length: 240 }, (_, at) => `quiet${at}`);
@@ -641,7 +641,7 @@ describe('a long backlog of a regular stream', () => {
     expect(Math.max(...gaps)).toBeLessThan(5 * SECOND);
   });
 
-  test('keeps no Bird from its longest interval', () => {
+  longStory('keeps no Bird from its longest interval', () => {
     const { left, polls, names } = pagesLeft(1_200, 20, 30 * MINUTE);
     expect(left).toBe(0);
     const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
@@ -656,7 +656,7 @@ describe('a long backlog of a regular stream', () => {
 });
 
 describe('the longest interval', () => {
-  test('is kept for streams without any entries, beside busy ones', () => {
+  longStory('is kept for streams without any entries, beside busy ones', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
     const names = Array.from({ length: 500 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -739,14 +739,14 @@ describe('the longest interval', () => {
         }
       }),
       {
-        numRuns: 60,
+        numRuns: amountOf('schedule: runs of the longest interval', 60, 10),
         // One stream, whose turns are nearly as long as its aim.
         examples: [[{ streams: 1, minS: 1, aimS: 45, maxS: 60, load: 0.7625, hot: [0] }]],
       },
     );
   });
 
-  test('if the rate cannot keep it, the schedule says so with the rate that could', () => {
+  longStory('if the rate cannot keep it, the schedule says so with the rate that could', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
@@ -832,7 +832,7 @@ describe('the longest interval', () => {
     });
   });
 
-  test('where it cannot be kept, a part of the rate still goes to where entries are expected', () => {
+  longStory('where it cannot be kept, a part of the rate still goes to where entries are expected', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);

@@ -5,7 +5,7 @@ import { codeOf } from '../../../src/errors.ts';
 import type { Lease } from '../../../src/store/ownership-store.ts';
 import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import { amountOf } from '../../cases.ts';
+import { amountOf, longStory } from '../../cases.ts';
 import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
 import {
   alert,
@@ -280,7 +280,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
       }
     });
 
-    test('whatever several read, increase and write back at once, nothing of it is lost', async () => {
+    longStory('whatever several read, increase and write back at once, nothing of it is lost', async () => {
       const stores = [a, b, await open()];
       const { stream } = await a.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
       await fc.assert(
@@ -301,7 +301,7 @@ describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
             expect(await b.transaction((tx) => totals(tx, stream))).toEqual(expected);
           },
         ),
-        { numRuns: amountOf('replicas on one PostgreSQL: runs of changes at once', 40, 2) },
+        { numRuns: 15 },
       );
     });
   });

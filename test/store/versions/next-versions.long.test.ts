@@ -11,7 +11,7 @@ import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { STEPS, type Step } from '../../../src/store/versions/steps.ts';
 import { VERSION } from '../../../src/version.ts';
-import { amountOf, longStory, spread } from '../../cases.ts';
+import { longStory } from '../../cases.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { findServer, openDatabase, type PostgresDatabase, placeAt } from '../postgres/postgres-server.ts';
 import { expectContent } from './kept-content.ts';
@@ -65,7 +65,7 @@ describe('a file', () => {
     await copy.close();
   });
 
-  test('is whole and of the newest version, however often the process is killed', async () => {
+  longStory('is whole and of the newest version, however often the process is killed', async () => {
     // Until the copy is being made, until it is made, and until more and more of the change is written.
     const reached = [
       () => existsSync(`${path}.version-${NOW}.partial`),
@@ -74,8 +74,7 @@ describe('a file', () => {
     ];
     const walBytes = () => statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0;
     let killed = 0;
-    const kills = amountOf('kills while the tables of a file are changed', KILLS, 2);
-    for (const isReached of spread(reached, kills)) {
+    for (const isReached of reached) {
       const next = migrate(path);
       const ended = next.ended.then(() => true);
       await expect
@@ -87,7 +86,7 @@ describe('a file', () => {
       const [row] = inFile('SELECT count(*) AS alerts FROM alert');
       expect(row).toEqual({ alerts: 4 });
     }
-    expect(killed).toBe(kills);
+    expect(killed).toBe(KILLS);
     expect(await migrate(path).ended).toEqual([0, null]);
     const store = await open(NEXT_STEPS);
     await expectContent(store);
@@ -197,7 +196,7 @@ describe.skipIf(bin === undefined)('a schema', () => {
     await store.close();
   });
 
-  test('is refused by an older version that cannot use it, which says why', async () => {
+  longStory('is refused by an older version that cannot use it, which says why', async () => {
     await (await open(NEXT_STEPS)).close();
     await expect(open()).rejects.toMatchObject({
       code: 'store_newer',

@@ -119,7 +119,7 @@ test.each(casesOf('opening: engines', ENGINES, [ENGINES[0]]))(
   },
 );
 
-test('on SQLite, another process changes the tables, and then the daemon goes on', async () => {
+longStory('on SQLite, another process changes the tables, and then the daemon goes on', async () => {
   const { path, daemon, ended, ask, log } = await start('next');
   await expect.poll(() => ask('/-/ready')).toMatchObject({ body: expect.stringMatching(/Region eu|^Ready/) });
   daemon.kill('SIGTERM');
