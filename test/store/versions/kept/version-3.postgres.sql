@@ -87,7 +87,8 @@ CASE
     WHEN (outcome = 'failed'::text) THEN 2
     ELSE 0
 END) STORED NOT NULL,
-    deadline_us bigint DEFAULT 0 NOT NULL
+    deadline_us bigint DEFAULT 0 NOT NULL,
+    counted_us bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE nestwatch.changed_alert (
     "position" bigint NOT NULL,
@@ -160,6 +161,15 @@ CREATE TABLE nestwatch.episode (
     resolved_us bigint NOT NULL,
     body text NOT NULL COLLATE pg_catalog."C"
 );
+CREATE TABLE nestwatch.error_seen (
+    region text NOT NULL COLLATE pg_catalog."C",
+    hash text NOT NULL COLLATE pg_catalog."C",
+    first_us bigint NOT NULL,
+    last_us bigint NOT NULL,
+    flights bigint NOT NULL,
+    flight_id text NOT NULL COLLATE pg_catalog."C",
+    bird_id text NOT NULL COLLATE pg_catalog."C"
+);
 CREATE TABLE nestwatch.event (
     event bigint NOT NULL,
     stream bigint NOT NULL,
@@ -208,7 +218,10 @@ CREATE TABLE nestwatch.flight (
     open integer NOT NULL,
     ends integer NOT NULL,
     ended_us bigint NOT NULL,
-    judge_us bigint DEFAULT 0 NOT NULL
+    judge_us bigint DEFAULT 0 NOT NULL,
+    log_due_us bigint DEFAULT 0 NOT NULL,
+    wrote_us bigint DEFAULT 0 NOT NULL,
+    tail text DEFAULT ''::text NOT NULL COLLATE pg_catalog."C"
 );
 CREATE TABLE nestwatch.former_alert (
     alert bigint NOT NULL,
@@ -301,7 +314,8 @@ CREATE TABLE nestwatch.receiver_pace (
 );
 CREATE TABLE nestwatch.region (
     region text NOT NULL COLLATE pg_catalog."C",
-    since_us bigint NOT NULL
+    since_us bigint NOT NULL,
+    errors_since_us bigint DEFAULT 0 NOT NULL
 );
 CREATE TABLE nestwatch.region_rate (
     region text NOT NULL COLLATE pg_catalog."C",
@@ -427,43 +441,46 @@ flightfailed
 translate blog
 896
 the tms refused the job
+pluginapplication
 zürich 東京 ''eu''
 891
 eu
 warning
 flight of translate blog failed in zürich 東京 ''eu'' (eu)
-the tms refused the job', '{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"updatedAtUs":1782993721604310,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782993720000000},"dueAtUs":1783080121604310,"id":"FlightFailed/93f7e433/eu/bird/896","scope":"eu/bird/896","subject":"bird/896","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782993720000000]}}');
+the tms refused the job', '{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"updatedAtUs":1782993721604310,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782993720000000},"dueAtUs":1783080121604310,"id":"FlightFailed/93f7e433/eu/bird/896","scope":"eu/bird/896","subject":"bird/896","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782993720000000]}}');
 INSERT INTO nestwatch.alert VALUES (4, 'FlightFailed/93f7e433/eu/bird/899', 'eu', 'eu/bird/899', 'FlightFailed', 'warning', '891', 'firing', 0, 1782998220000000, 0, 1783084621891056, 2, '899', 'The TMS refused the job', 'zürich 東京 ''eu''', 'sync terms', 'flightfailed
 flightfailed
 sync terms
 899
 the tms refused the job
+pluginapplication
 zürich 東京 ''eu''
 891
 eu
 warning
 flight of sync terms failed in zürich 東京 ''eu'' (eu)
-the tms refused the job', '{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"899","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"899","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"summary":"Flight of Sync terms failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782998220000000,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782998220000000},"dueAtUs":1783084621891056,"id":"FlightFailed/93f7e433/eu/bird/899","scope":"eu/bird/899","subject":"bird/899","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782998220000000]}}');
-INSERT INTO nestwatch.alert VALUES (5, 'DeliveryFailing/63469274/all/lake/webhook', 'all', 'all/delivery', 'DeliveryFailing', 'critical', '', 'pending', 0, 0, 0, 1782998521891056, 0, '', '', '', '', 'deliveryfailing
-deliveryfailing
-webhook
-lake
-all
-critical', '{"alertname":"DeliveryFailing","integration":"webhook","receiver":"lake","region":"all","severity":"critical"}', '', 0, '{"state":"pending","labels":{"alertname":"DeliveryFailing","integration":"webhook","receiver":"lake","region":"all","severity":"critical"},"annotations":{},"startsAtUs":0,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":0,"lastSeq":0,"memory":{"receiver":"lake","integration":"webhook","through":"webhook","sinceUs":1782998221891056,"reason":"HTTP 503"},"dueAtUs":1782998521891056,"id":"DeliveryFailing/63469274/all/lake/webhook","scope":"all/delivery","subject":"lake/webhook","firstRule":"63469274","alertname":"DeliveryFailing","rule":"63469274"}');
-INSERT INTO nestwatch.alert VALUES (6, 'FlightFailed/93f7e433/us/bird/924', 'us', 'us/bird/924', 'FlightFailed', 'warning', '918', 'firing', 0, 1782998220000000, 0, 1783084621891056, 2, '924', 'The TMS refused the job', 'zürich 東京 ''us''', 'sync terms', 'flightfailed
+the tms refused the job', '{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"899","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"899","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"summary":"Flight of Sync terms failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782998220000000,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782998220000000},"dueAtUs":1783084621891056,"id":"FlightFailed/93f7e433/eu/bird/899","scope":"eu/bird/899","subject":"bird/899","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782998220000000]}}');
+INSERT INTO nestwatch.alert VALUES (5, 'FlightFailed/93f7e433/us/bird/924', 'us', 'us/bird/924', 'FlightFailed', 'warning', '918', 'firing', 0, 1782998220000000, 0, 1783084621891056, 2, '924', 'The TMS refused the job', 'zürich 東京 ''us''', 'sync terms', 'flightfailed
 flightfailed
 sync terms
 924
 the tms refused the job
+pluginapplication
 zürich 東京 ''us''
 918
 us
 warning
 flight of sync terms failed in zürich 東京 ''us'' (us)
-the tms refused the job', '{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"924","error":"The TMS refused the job","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"924","error":"The TMS refused the job","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"summary":"Flight of Sync terms failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job"},"startsAtUs":1782998220000000,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782998220000000},"dueAtUs":1783084621891056,"id":"FlightFailed/93f7e433/us/bird/924","scope":"us/bird/924","subject":"bird/924","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782998220000000]}}');
+the tms refused the job', '{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"924","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"}', '', 0, '{"state":"firing","labels":{"alertname":"FlightFailed","bird":"Sync terms","bird_id":"924","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"summary":"Flight of Sync terms failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job"},"startsAtUs":1782998220000000,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":1,"lastSeq":1,"memory":{"waiting":[],"failedStartUs":1782998220000000},"dueAtUs":1783084621891056,"id":"FlightFailed/93f7e433/us/bird/924","scope":"us/bird/924","subject":"bird/924","firstRule":"93f7e433","alertname":"FlightFailed","rule":"93f7e433","flapping":{"changesUs":[1782998220000000]}}');
+INSERT INTO nestwatch.alert VALUES (6, 'DeliveryFailing/63469274/all/lake/webhook', 'all', 'all/delivery', 'DeliveryFailing', 'critical', '', 'pending', 0, 0, 0, 1782998521891056, 0, '', '', '', '', 'deliveryfailing
+deliveryfailing
+webhook
+lake
+all
+critical', '{"alertname":"DeliveryFailing","integration":"webhook","receiver":"lake","region":"all","severity":"critical"}', '', 0, '{"state":"pending","labels":{"alertname":"DeliveryFailing","integration":"webhook","receiver":"lake","region":"all","severity":"critical"},"annotations":{},"startsAtUs":0,"endsAtUs":0,"updatedAtUs":1782998221891056,"eventsTotal":0,"lastSeq":0,"memory":{"receiver":"lake","integration":"webhook","through":"webhook","sinceUs":1782998221891056,"reason":"HTTP 503"},"dueAtUs":1782998521891056,"id":"DeliveryFailing/63469274/all/lake/webhook","scope":"all/delivery","subject":"lake/webhook","firstRule":"63469274","alertname":"DeliveryFailing","rule":"63469274"}');
 INSERT INTO nestwatch.alert_event VALUES (1, 1, 1);
 INSERT INTO nestwatch.alert_event VALUES (4, 1, 4);
-INSERT INTO nestwatch.alert_event VALUES (6, 1, 5);
+INSERT INTO nestwatch.alert_event VALUES (5, 1, 5);
 INSERT INTO nestwatch.alert_group VALUES (1, '{}:{alertname="FlightFailed", nest="Zürich 東京 \"eu\"", region="eu"}', 'ops', 1782998411604310, '{"sort":"route","key":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"eu\\\"\", region=\"eu\"}","route":"0","receiver":"ops","labels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"eu\"","region":"eu"},"nextFlushAtUs":1782998411604310,"notifiedAtUs":1782993731604310,"thread":"hk0o09cr9c-b606b4e79638aed1","notifications":1,"repeats":0}');
 INSERT INTO nestwatch.alert_group VALUES (2, '{}:{alertname="FlightFailed", nest="Zürich 東京 \"us\"", region="us"}', 'ops', 1782998411891056, '{"sort":"route","key":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"us\\\"\", region=\"us\"}","route":"0","receiver":"ops","labels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"us\"","region":"us"},"nextFlushAtUs":1782998411891056,"notifiedAtUs":0,"thread":"hk0q2vm8og-831fd8dbeaef1777","notifications":0,"repeats":0}');
 INSERT INTO nestwatch.audit VALUES (1, '{"verifiedUs":1782993480000000,"dayAuditedUs":1782993630000000,"wholeAuditedUs":1782993630000000,"deletedUs":0,"gaps":[]}');
@@ -476,10 +493,10 @@ INSERT INTO nestwatch.audit VALUES (7, '{"verifiedUs":1782993483000000,"dayAudit
 INSERT INTO nestwatch.audit VALUES (8, '{"verifiedUs":1782993483000000,"dayAuditedUs":0,"wholeAuditedUs":0,"deletedUs":0,"gaps":[]}');
 INSERT INTO nestwatch.audit VALUES (9, '{"verifiedUs":1782993482000000,"dayAuditedUs":1782993630000000,"wholeAuditedUs":1782993630000000,"deletedUs":0,"gaps":[]}');
 INSERT INTO nestwatch.audit VALUES (10, '{"verifiedUs":1782993482000000,"dayAuditedUs":1782993630000000,"wholeAuditedUs":1782993630000000,"deletedUs":0,"gaps":[]}');
-INSERT INTO nestwatch.bird VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1, DEFAULT, 0);
-INSERT INTO nestwatch.bird VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0);
-INSERT INTO nestwatch.bird VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0, DEFAULT, 0);
-INSERT INTO nestwatch.bird VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000860000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0);
+INSERT INTO nestwatch.bird VALUES ('eu', '896', '891', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000805000000, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 'failed', 1782993720000000, 1, DEFAULT, 0, 0);
+INSERT INTO nestwatch.bird VALUES ('eu', '899', '891', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000805000000, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0, 0);
+INSERT INTO nestwatch.bird VALUES ('us', '923', '918', 'Translate blog', 'translate blog', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000805000000, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 'succeeded', 1782994020000000, 0, DEFAULT, 0, 0);
+INSERT INTO nestwatch.bird VALUES ('us', '924', '918', 'Sync terms', 'sync terms', 'active', 'manual', 1, 0, 1782993600000000, 1, 0, 1783000805000000, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 'failed', 1782998220000000, 1, DEFAULT, 0, 0);
 INSERT INTO nestwatch.delivery VALUES (1, 'forward-54e79f595e2319e2-1', 1, 'forward-54e79f595e2319e2', 'lake', 'webhook', 1, '', 1, 'delivered', 1, 1782993721604310, 1782993721604310, 0, 1782993721604310, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (2, 'forward-6b981250f0b2379a-1', 2, 'forward-6b981250f0b2379a', 'lake', 'webhook', 1, '', 1, 'delivered', 1, 1782993721604310, 1782993721604310, 0, 1782993721604310, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (3, 'hk0o09cr9c-b606b4e79638aed1-0-0', 3, 'hk0o09cr9c-b606b4e79638aed1-0', 'ops', 'email', 0, '0 {}:{alertname="FlightFailed", nest="Zürich 東京 \"eu\"", region="eu"}', 1, 'delivered', 1, 1782993731604310, 1782993731604310, 0, 1782993731604310, '', 0, 0, '', '', '', NULL, 0);
@@ -491,8 +508,8 @@ INSERT INTO nestwatch.delivery VALUES (8, 'hk0o09cr9c-c4bb539d28e0c6a0-1-d790cf4
 INSERT INTO nestwatch.delivery VALUES (9, 'forward-038ac01b069e910a-1', 6, 'forward-038ac01b069e910a', 'lake', 'webhook', 1, '', 1, 'delivered', 1, 1782994031604310, 1782994031604310, 0, 1782994031604310, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (10, 'digest-67edfb42eb4f5900-0', 7, 'digest-67edfb42eb4f5900', 'ops', 'email', 0, '0 digest:hourly', 1, 'delivered', 1, 1782997200000000, 1782997200000000, 0, 1782997200000000, '', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery VALUES (11, 'digest-67edfb42eb4f5900-1', 7, 'digest-67edfb42eb4f5900', 'ops', 'webhook', 1, '1 digest:hourly', 1, 'delivered', 1, 1782997200000000, 1782997200000000, 0, 1782997200000000, '', 0, 0, '', '', '', NULL, 0);
-INSERT INTO nestwatch.delivery VALUES (12, 'forward-ad2daa9148ccc845-1', 8, 'forward-ad2daa9148ccc845', 'lake', 'webhook', 1, '', 1, 'retry', 8, 1782998221891056, 1782998423770852, 0, 0, 'HTTP 503', 0, 0, '', '', '', NULL, 0);
-INSERT INTO nestwatch.delivery VALUES (13, 'forward-96940555ce480232-1', 9, 'forward-96940555ce480232', 'lake', 'webhook', 1, '', 1, 'retry', 9, 1782998221891056, 1782998554106733, 0, 0, 'HTTP 503', 0, 0, '', '', '', NULL, 0);
+INSERT INTO nestwatch.delivery VALUES (12, 'forward-ad2daa9148ccc845-1', 8, 'forward-ad2daa9148ccc845', 'lake', 'webhook', 1, '', 1, 'retry', 9, 1782998221891056, 1782998554179871, 0, 0, 'HTTP 503', 0, 0, '', '', '', NULL, 0);
+INSERT INTO nestwatch.delivery VALUES (13, 'forward-96940555ce480232-1', 9, 'forward-96940555ce480232', 'lake', 'webhook', 1, '', 1, 'retry', 8, 1782998221891056, 1782998423835334, 0, 0, 'HTTP 503', 0, 0, '', '', '', NULL, 0);
 INSERT INTO nestwatch.delivery_count VALUES ('lake', 'delivered', 0, 3);
 INSERT INTO nestwatch.delivery_count VALUES ('lake', 'leased', 0, 0);
 INSERT INTO nestwatch.delivery_count VALUES ('lake', 'pending', 0, 0);
@@ -501,7 +518,9 @@ INSERT INTO nestwatch.delivery_count VALUES ('ops', 'delivered', 0, 8);
 INSERT INTO nestwatch.delivery_count VALUES ('ops', 'leased', 0, 0);
 INSERT INTO nestwatch.delivery_count VALUES ('ops', 'pending', 0, 0);
 INSERT INTO nestwatch.digest VALUES ('hourly', '{"name":"hourly","lastUs":1782997200000000,"lastEvent":3}');
-INSERT INTO nestwatch.episode VALUES ('FlightFailed/93f7e433/us/bird/923', 1782993720000000, 1782994031604310, '{"alertId":"FlightFailed/93f7e433/us/bird/923","alertname":"FlightFailed","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"startsAtUs":1782993720000000,"endsAtUs":1782994020000000,"events":1,"ending":"over"}');
+INSERT INTO nestwatch.episode VALUES ('FlightFailed/93f7e433/us/bird/923', 1782993720000000, 1782994031604310, '{"alertId":"FlightFailed/93f7e433/us/bird/923","alertname":"FlightFailed","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"startsAtUs":1782993720000000,"endsAtUs":1782994020000000,"events":1,"ending":"over"}');
+INSERT INTO nestwatch.error_seen VALUES ('eu', '4818c9624be64539', 1782993720000000, 1782998220000000, 2, '08d714aa-08ab-4ecc-83c4-12642296e94c', '899');
+INSERT INTO nestwatch.error_seen VALUES ('us', '4818c9624be64539', 1782993720000000, 1782998220000000, 2, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', '924');
 INSERT INTO nestwatch.event VALUES (1, 5, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae/failed', 'flight.failed', 1782993721604310, 'The TMS refused the job', '["891","Zürich 東京 \"eu\"","896","Translate blog",{"flight_id":"7678501b-2bcc-4181-9395-ee6850fa39ae","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}]');
 INSERT INTO nestwatch.event VALUES (2, 6, 1782993720000000, '84d655cd-1351-42be-8586-e9fe0496e7c2/failed', 'flight.failed', 1782993721604310, 'The TMS refused the job', '["918","Zürich 東京 \"us\"","923","Translate blog",{"flight_id":"84d655cd-1351-42be-8586-e9fe0496e7c2","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}]');
 INSERT INTO nestwatch.event VALUES (3, 6, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01/succeeded', 'flight.succeeded', 1782994031604310, '', '["918","Zürich 東京 \"us\"","923","Translate blog",{"flight_id":"bdaa9b75-689b-4605-a15b-b27c94113a01","status":"succeeded","started_at":"2026-07-02T12:07:00.000000Z","started_at_us":1782994020000000,"duration_seconds":0}]');
@@ -516,12 +535,12 @@ INSERT INTO nestwatch.feed_read VALUES ('us', 'bird_log', 1782998371891056);
 INSERT INTO nestwatch.feed_read VALUES ('us', 'flight', 1782998381604310);
 INSERT INTO nestwatch.feed_read VALUES ('us', 'inventory', 1782998100000000);
 INSERT INTO nestwatch.feed_read VALUES ('us', 'notification', 1782998370920448);
-INSERT INTO nestwatch.flight VALUES (5, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 0, 1, 1782993720000000, 0);
-INSERT INTO nestwatch.flight VALUES (6, 1782993720000000, '84d655cd-1351-42be-8586-e9fe0496e7c2', 'failed', 0, 1, 1782993720000000, 0);
-INSERT INTO nestwatch.flight VALUES (6, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 0, 1, 1782994020000000, 0);
-INSERT INTO nestwatch.flight VALUES (7, 1782994020000000, '76e17aaa-5137-44ae-b864-8b2620174edc', 'active', 1, 0, 0, 1782998520000000);
-INSERT INTO nestwatch.flight VALUES (7, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 0, 1, 1782998220000000, 0);
-INSERT INTO nestwatch.flight VALUES (8, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 0, 1, 1782998220000000, 0);
+INSERT INTO nestwatch.flight VALUES (5, 1782993720000000, '7678501b-2bcc-4181-9395-ee6850fa39ae', 'failed', 0, 1, 1782993720000000, 0, 0, 0, '');
+INSERT INTO nestwatch.flight VALUES (6, 1782993720000000, '84d655cd-1351-42be-8586-e9fe0496e7c2', 'failed', 0, 1, 1782993720000000, 0, 0, 0, '');
+INSERT INTO nestwatch.flight VALUES (6, 1782994020000000, 'bdaa9b75-689b-4605-a15b-b27c94113a01', 'succeeded', 0, 1, 1782994020000000, 0, 0, 0, '');
+INSERT INTO nestwatch.flight VALUES (7, 1782994020000000, '76e17aaa-5137-44ae-b864-8b2620174edc', 'active', 1, 0, 0, 1782998520000000, 0, 0, '');
+INSERT INTO nestwatch.flight VALUES (7, 1782998220000000, '08d714aa-08ab-4ecc-83c4-12642296e94c', 'failed', 0, 1, 1782998220000000, 0, 0, 0, '');
+INSERT INTO nestwatch.flight VALUES (8, 1782998220000000, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', 'failed', 0, 1, 1782998220000000, 0, 0, 0, '');
 INSERT INTO nestwatch.former_alert VALUES (2, 'FlightFailed/93f7e433/us/bird/923');
 INSERT INTO nestwatch.forwarded_batch VALUES (1, 'lake', 1);
 INSERT INTO nestwatch.forwarded_batch VALUES (2, 'lake', 2);
@@ -530,7 +549,7 @@ INSERT INTO nestwatch.forwarded_batch VALUES (4, 'lake', 8);
 INSERT INTO nestwatch.forwarded_batch VALUES (5, 'lake', 9);
 INSERT INTO nestwatch.group_member VALUES (1, 1, 'route', 1, 'firing');
 INSERT INTO nestwatch.group_member VALUES (1, 4, 'route', 0, 'none');
-INSERT INTO nestwatch.group_member VALUES (2, 6, 'route', 0, 'none');
+INSERT INTO nestwatch.group_member VALUES (2, 5, 'route', 0, 'none');
 INSERT INTO nestwatch.nest VALUES ('eu', '891', 'Zürich 東京 "eu"', 'zürich 東京 ''eu''', 1, 0);
 INSERT INTO nestwatch.nest VALUES ('us', '918', 'Zürich 東京 "us"', 'zürich 東京 ''us''', 1, 0);
 INSERT INTO nestwatch.nest_hour VALUES ('eu', '891', 495276, 0, 1);
@@ -539,11 +558,11 @@ INSERT INTO nestwatch.nest_hour VALUES ('us', '918', 495276, 1, 1);
 INSERT INTO nestwatch.nest_hour VALUES ('us', '918', 495277, 0, 1);
 INSERT INTO nestwatch.notification VALUES (1, '{"kind":"forward","id":"forward-54e79f595e2319e2","receiver":"lake","createdAtUs":1782993721604310,"events":[{"key":"eu/flight/7678501b-2bcc-4181-9395-ee6850fa39ae/failed","region":"eu","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"891","nest":"Zürich 東京 \"eu\"","birdId":"896","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"7678501b-2bcc-4181-9395-ee6850fa39ae","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"identities":["webhook:8c3a6b277ba6624b"]}');
 INSERT INTO nestwatch.notification VALUES (2, '{"kind":"forward","id":"forward-6b981250f0b2379a","receiver":"lake","createdAtUs":1782993721604310,"events":[{"key":"us/flight/84d655cd-1351-42be-8586-e9fe0496e7c2/failed","region":"us","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"918","nest":"Zürich 東京 \"us\"","birdId":"923","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"84d655cd-1351-42be-8586-e9fe0496e7c2","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"identities":["webhook:8c3a6b277ba6624b"]}');
-INSERT INTO nestwatch.notification VALUES (3, '{"kind":"group","id":"hk0o09cr9c-b606b4e79638aed1-0","receiver":"ops","createdAtUs":1782993731604310,"reason":"first","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"eu\\\"\", region=\"eu\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"eu\"","region":"eu"},"status":"firing","alerts":[{"id":"FlightFailed/93f7e433/eu/bird/896","status":"firing","isNew":true,"labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"fingerprint":"f99108c758609c2b","events":[{"key":"eu/flight/7678501b-2bcc-4181-9395-ee6850fa39ae/failed","region":"eu","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"891","nest":"Zürich 東京 \"eu\"","birdId":"896","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"7678501b-2bcc-4181-9395-ee6850fa39ae","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"eventsTotal":1,"eventsOmitted":0,"history":["failed"]}],"truncatedAlerts":0,"firingTotal":1,"newTotal":1,"resolvedTotal":0,"thread":"hk0o09cr9c-b606b4e79638aed1","threadPosition":0,"flushId":"hk0o09cr9c-b606b4e79638aed1-0","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
-INSERT INTO nestwatch.notification VALUES (4, '{"kind":"group","id":"hk0o09cr9c-c4bb539d28e0c6a0-0","receiver":"ops","createdAtUs":1782993731604310,"reason":"first","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"us\\\"\", region=\"us\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"us\"","region":"us"},"status":"firing","alerts":[{"id":"FlightFailed/93f7e433/us/bird/923","status":"firing","isNew":true,"labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"fingerprint":"7f6d5ad7d39154da","events":[{"key":"us/flight/84d655cd-1351-42be-8586-e9fe0496e7c2/failed","region":"us","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"918","nest":"Zürich 東京 \"us\"","birdId":"923","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"84d655cd-1351-42be-8586-e9fe0496e7c2","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"eventsTotal":1,"eventsOmitted":0,"history":["failed"]}],"truncatedAlerts":0,"firingTotal":1,"newTotal":1,"resolvedTotal":0,"thread":"hk0o09cr9c-c4bb539d28e0c6a0","threadPosition":0,"flushId":"hk0o09cr9c-c4bb539d28e0c6a0-0","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
-INSERT INTO nestwatch.notification VALUES (5, '{"kind":"group","id":"hk0o09cr9c-c4bb539d28e0c6a0-1-d790cf4f0a8f8a35","receiver":"ops","createdAtUs":1782994031604310,"reason":"resolved","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"us\\\"\", region=\"us\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"us\"","region":"us"},"status":"resolved","alerts":[{"id":"FlightFailed/93f7e433/us/bird/923","status":"resolved","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job","resolved_by":"a Flight that started on 2 Jul 2026, 12:07 UTC succeeded"},"startsAtUs":1782993720000000,"endsAtUs":1782994020000000,"ending":"over","fingerprint":"7f6d5ad7d39154da","events":[],"eventsTotal":1,"eventsOmitted":0,"history":["failed","succeeded"],"lastEvent":{"key":"us/flight/84d655cd-1351-42be-8586-e9fe0496e7c2/failed","occurredAtUs":1782993720000000}}],"truncatedAlerts":0,"firingTotal":0,"newTotal":0,"resolvedTotal":1,"thread":"hk0o09cr9c-c4bb539d28e0c6a0","threadPosition":1,"flushId":"hk0o09cr9c-c4bb539d28e0c6a0-1-d790cf4f0a8f8a35","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
+INSERT INTO nestwatch.notification VALUES (3, '{"kind":"group","id":"hk0o09cr9c-b606b4e79638aed1-0","receiver":"ops","createdAtUs":1782993731604310,"reason":"first","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"eu\\\"\", region=\"eu\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"eu\"","region":"eu"},"status":"firing","alerts":[{"id":"FlightFailed/93f7e433/eu/bird/896","status":"firing","isNew":true,"labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"annotations":{"who_acts":"likely to pass: the connected app did not respond","summary":"Flight of Translate blog failed in Zürich 東京 \"eu\" (EU)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"fingerprint":"ac4d3267f5ab6e1d","events":[{"key":"eu/flight/7678501b-2bcc-4181-9395-ee6850fa39ae/failed","region":"eu","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"891","nest":"Zürich 東京 \"eu\"","birdId":"896","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"7678501b-2bcc-4181-9395-ee6850fa39ae","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"eventsTotal":1,"eventsOmitted":0,"history":["failed"]}],"truncatedAlerts":0,"firingTotal":1,"newTotal":1,"resolvedTotal":0,"thread":"hk0o09cr9c-b606b4e79638aed1","threadPosition":0,"flushId":"hk0o09cr9c-b606b4e79638aed1-0","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
+INSERT INTO nestwatch.notification VALUES (4, '{"kind":"group","id":"hk0o09cr9c-c4bb539d28e0c6a0-0","receiver":"ops","createdAtUs":1782993731604310,"reason":"first","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"us\\\"\", region=\"us\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"us\"","region":"us"},"status":"firing","alerts":[{"id":"FlightFailed/93f7e433/us/bird/923","status":"firing","isNew":true,"labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"who_acts":"likely to pass: the connected app did not respond","summary":"Flight of Translate blog failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job"},"startsAtUs":1782993720000000,"endsAtUs":0,"fingerprint":"7fbab5e031ea2116","events":[{"key":"us/flight/84d655cd-1351-42be-8586-e9fe0496e7c2/failed","region":"us","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T12:02:00.000000Z","occurredAtUs":1782993720000000,"observedAtUs":1782993721604310,"nestId":"918","nest":"Zürich 東京 \"us\"","birdId":"923","bird":"Translate blog","message":"The TMS refused the job","attributes":{"flight_id":"84d655cd-1351-42be-8586-e9fe0496e7c2","status":"failed","started_at":"2026-07-02T12:02:00.000000Z","started_at_us":1782993720000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"eventsTotal":1,"eventsOmitted":0,"history":["failed"]}],"truncatedAlerts":0,"firingTotal":1,"newTotal":1,"resolvedTotal":0,"thread":"hk0o09cr9c-c4bb539d28e0c6a0","threadPosition":0,"flushId":"hk0o09cr9c-c4bb539d28e0c6a0-0","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
+INSERT INTO nestwatch.notification VALUES (5, '{"kind":"group","id":"hk0o09cr9c-c4bb539d28e0c6a0-1-d790cf4f0a8f8a35","receiver":"ops","createdAtUs":1782994031604310,"reason":"resolved","groupKey":"{}:{alertname=\"FlightFailed\", nest=\"Zürich 東京 \\\"us\\\"\", region=\"us\"}","groupSort":"route","groupLabels":{"alertname":"FlightFailed","nest":"Zürich 東京 \"us\"","region":"us"},"status":"resolved","alerts":[{"id":"FlightFailed/93f7e433/us/bird/923","status":"resolved","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"923","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"us\"","nest_id":"918","region":"us","severity":"warning"},"annotations":{"summary":"Flight of Translate blog failed in Zürich 東京 \"us\" (US)","description":"The TMS refused the job","resolved_by":"a Flight that started on 2 Jul 2026, 12:07 UTC succeeded"},"startsAtUs":1782993720000000,"endsAtUs":1782994020000000,"ending":"over","fingerprint":"7fbab5e031ea2116","events":[],"eventsTotal":1,"eventsOmitted":0,"history":["failed","succeeded"],"lastEvent":{"key":"us/flight/84d655cd-1351-42be-8586-e9fe0496e7c2/failed","occurredAtUs":1782993720000000}}],"truncatedAlerts":0,"firingTotal":0,"newTotal":0,"resolvedTotal":1,"thread":"hk0o09cr9c-c4bb539d28e0c6a0","threadPosition":1,"flushId":"hk0o09cr9c-c4bb539d28e0c6a0-1-d790cf4f0a8f8a35","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
 INSERT INTO nestwatch.notification VALUES (6, '{"kind":"forward","id":"forward-038ac01b069e910a","receiver":"lake","createdAtUs":1782994031604310,"events":[{"key":"us/flight/bdaa9b75-689b-4605-a15b-b27c94113a01/succeeded","region":"us","feed":"flight","type":"flight.succeeded","occurredAt":"2026-07-02T12:07:00.000000Z","occurredAtUs":1782994020000000,"observedAtUs":1782994031604310,"nestId":"918","nest":"Zürich 東京 \"us\"","birdId":"923","bird":"Translate blog","message":"","attributes":{"flight_id":"bdaa9b75-689b-4605-a15b-b27c94113a01","status":"succeeded","started_at":"2026-07-02T12:07:00.000000Z","started_at_us":1782994020000000,"duration_seconds":0}}],"identities":["webhook:8c3a6b277ba6624b"]}');
-INSERT INTO nestwatch.notification VALUES (7, '{"kind":"digest","id":"digest-67edfb42eb4f5900","receiver":"ops","createdAtUs":1782997200000000,"digest":{"name":"hourly","fromUs":1782993600000000,"toUs":1782997200000000,"flights":{"failed":2,"succeeded":1,"cancelled":0,"nests":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"","failed":1,"succeeded":0},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"","failed":1,"succeeded":1}],"nestsFailing":2,"birds":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"Translate blog","failed":1,"succeeded":0},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"Translate blog","failed":1,"succeeded":1}],"birdsFailing":2,"causes":[{"error":"The TMS refused the job","failed":2,"birds":2,"examples":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"Translate blog"},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"Translate blog"}]}],"causesTotal":1,"slowest":[]},"open":[{"alertname":"FlightFailed","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"startsAtUs":1782993720000000}],"openTotal":1,"recovered":{"alerts":1,"meanUs":300000000},"connectionsLost":[],"connectionsLostTotal":0,"deactivated":[],"deactivatedTotal":0,"silenced":[],"silencedTotal":0,"suppressed":[],"dead":0,"watch":[{"region":"eu","verifiedUntilUs":1782993602000000,"impaired":[]},{"region":"us","verifiedUntilUs":1782993602000000,"impaired":[]}]},"timezone":"UTC","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
+INSERT INTO nestwatch.notification VALUES (7, '{"kind":"digest","id":"digest-67edfb42eb4f5900","receiver":"ops","createdAtUs":1782997200000000,"digest":{"name":"hourly","fromUs":1782993600000000,"toUs":1782997200000000,"flights":{"failed":2,"succeeded":1,"cancelled":0,"nests":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"","failed":1,"succeeded":0},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"","failed":1,"succeeded":1}],"nestsFailing":2,"birds":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"Translate blog","failed":1,"succeeded":0},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"Translate blog","failed":1,"succeeded":1}],"birdsFailing":2,"causes":[{"error":"The TMS refused the job","failed":2,"birds":2,"examples":[{"region":"eu","nest":"Zürich 東京 \"eu\"","bird":"Translate blog"},{"region":"us","nest":"Zürich 東京 \"us\"","bird":"Translate blog"}]}],"causesTotal":1,"slowest":[]},"open":[{"alertname":"FlightFailed","labels":{"alertname":"FlightFailed","bird":"Translate blog","bird_id":"896","error":"The TMS refused the job","error_type":"PluginApplication","nest":"Zürich 東京 \"eu\"","nest_id":"891","region":"eu","severity":"warning"},"startsAtUs":1782993720000000}],"openTotal":1,"recovered":{"alerts":1,"meanUs":300000000},"connectionsLost":[],"connectionsLostTotal":0,"deactivated":[],"deactivatedTotal":0,"silenced":[],"silencedTotal":0,"deadlines":[],"deadlinesTotal":0,"unusual":[],"unusualTotal":0,"suppressed":[],"dead":0,"watch":[{"region":"eu","verifiedUntilUs":1782993602000000,"impaired":[]},{"region":"us","verifiedUntilUs":1782993602000000,"impaired":[]}]},"timezone":"UTC","identities":["email:983802faa5006064","webhook:00833583ddad39dd"]}');
 INSERT INTO nestwatch.notification VALUES (8, '{"kind":"forward","id":"forward-ad2daa9148ccc845","receiver":"lake","createdAtUs":1782998221891056,"events":[{"key":"eu/flight/08d714aa-08ab-4ecc-83c4-12642296e94c/failed","region":"eu","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T13:17:00.000000Z","occurredAtUs":1782998220000000,"observedAtUs":1782998221891056,"nestId":"891","nest":"Zürich 東京 \"eu\"","birdId":"899","bird":"Sync terms","message":"The TMS refused the job","attributes":{"flight_id":"08d714aa-08ab-4ecc-83c4-12642296e94c","status":"failed","started_at":"2026-07-02T13:17:00.000000Z","started_at_us":1782998220000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"identities":["webhook:8c3a6b277ba6624b"]}');
 INSERT INTO nestwatch.notification VALUES (9, '{"kind":"forward","id":"forward-96940555ce480232","receiver":"lake","createdAtUs":1782998221891056,"events":[{"key":"us/flight/f46b0a7f-8273-42ae-8499-4d8f14508e01/failed","region":"us","feed":"flight","type":"flight.failed","occurredAt":"2026-07-02T13:17:00.000000Z","occurredAtUs":1782998220000000,"observedAtUs":1782998221891056,"nestId":"918","nest":"Zürich 東京 \"us\"","birdId":"924","bird":"Sync terms","message":"The TMS refused the job","attributes":{"flight_id":"f46b0a7f-8273-42ae-8499-4d8f14508e01","status":"failed","started_at":"2026-07-02T13:17:00.000000Z","started_at_us":1782998220000000,"duration_seconds":0,"step_id":"2","scope":"Translate","error_type":"PluginApplication"}}],"identities":["webhook:8c3a6b277ba6624b"]}');
 INSERT INTO nestwatch.notified_alert VALUES (1, 3);
@@ -551,16 +570,16 @@ INSERT INTO nestwatch.notified_alert VALUES (2, 4);
 INSERT INTO nestwatch.notified_alert VALUES (2, 5);
 INSERT INTO nestwatch.notified_event VALUES (1, 3);
 INSERT INTO nestwatch.notified_event VALUES (2, 4);
-INSERT INTO nestwatch.region VALUES ('eu', 1782993600000000);
-INSERT INTO nestwatch.region VALUES ('us', 1782993600000000);
+INSERT INTO nestwatch.region VALUES ('eu', 1782993600000000, 0);
+INSERT INTO nestwatch.region VALUES ('us', 1782993600000000, 0);
 INSERT INTO nestwatch.region_rate VALUES ('eu', 7.006217097307277, 1782998250000000);
 INSERT INTO nestwatch.region_rate VALUES ('us', 7.006217097307277, 1782998250000000);
 INSERT INTO nestwatch.region_start VALUES ('eu', 1782993600000000);
 INSERT INTO nestwatch.region_start VALUES ('us', 1782993600000000);
-INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-28 22:03:31.55666+00', 1, '85c49bd1d9f27b23');
-INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-28 22:03:31.55666+00', 2, 'c586668c5a6f65cd');
-INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-28 22:03:31.55666+00', 2, '902afe10aba9d5bd');
-INSERT INTO nestwatch.server VALUES (true, '7713346413469633958 00000001', 0);
+INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-29 01:20:51.531181+00', 1, '85c49bd1d9f27b23');
+INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-29 01:20:51.531181+00', 2, 'c586668c5a6f65cd');
+INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-29 01:20:51.531181+00', 2, '5f8d20dff705e5d2');
+INSERT INTO nestwatch.server VALUES (true, '7713397267697560018 00000001', 0);
 INSERT INTO nestwatch.silence VALUES ('5f0c0000-0000-4000-8000-000000000001', 1783084620000000, NULL, NULL, '{"id":"5f0c0000-0000-4000-8000-000000000001","matchers":[{"name":"bird","op":"=","value":"Sync terms"}],"startsAtUs":1782998220000000,"endsAtUs":1783084620000000,"createdBy":"ann@example.com","comment":"known","recurrence":null,"alertId":null,"alertStartsAtUs":null,"updatedAtUs":1782998220000000}');
 INSERT INTO nestwatch.stream VALUES (1, 'eu', 'notification', '', 0, 0);
 INSERT INTO nestwatch.stream VALUES (2, 'us', 'notification', '', 0, 0);
@@ -616,6 +635,8 @@ ALTER TABLE ONLY nestwatch.duty
     ADD CONSTRAINT duty_pkey PRIMARY KEY (duty);
 ALTER TABLE ONLY nestwatch.episode
     ADD CONSTRAINT episode_pkey PRIMARY KEY (alert_id, starts_us);
+ALTER TABLE ONLY nestwatch.error_seen
+    ADD CONSTRAINT error_seen_pkey PRIMARY KEY (region, hash);
 ALTER TABLE ONLY nestwatch.event
     ADD CONSTRAINT event_pkey PRIMARY KEY (event);
 ALTER TABLE ONLY nestwatch.failing_integration
@@ -686,6 +707,7 @@ CREATE INDEX alert_due ON nestwatch.alert USING btree (due_us) WHERE (due_us IS 
 CREATE INDEX alert_event_event ON nestwatch.alert_event USING btree (event);
 CREATE INDEX alert_firing ON nestwatch.alert USING btree (alertname, severity, region, nest_id) WHERE (state = 'firing'::text);
 CREATE INDEX alert_group_due ON nestwatch.alert_group USING btree (next_flush_us);
+CREATE INDEX alert_of_cause ON nestwatch.alert USING btree (region, cause, alertname, bird_id) WHERE (state = 'firing'::text);
 CREATE INDEX alert_region ON nestwatch.alert USING btree (region, scope);
 CREATE INDEX alert_state ON nestwatch.alert USING btree (state, starts_us);
 CREATE INDEX bird_by_trouble ON nestwatch.bird USING btree (trouble, last_us, region, bird_id) WHERE (present = 1);
@@ -700,12 +722,15 @@ CREATE INDEX delivery_settled ON nestwatch.delivery USING btree (settled_us) WHE
 CREATE INDEX delivery_undelivered ON nestwatch.delivery USING btree (state, seq) WHERE (state <> 'delivered'::text);
 CREATE INDEX delivery_waiting ON nestwatch.delivery USING btree (receiver, "position", next_attempt_us, seq) WHERE ((turn = 1) AND (state = ANY (ARRAY['pending'::text, 'retry'::text, 'ambiguous'::text])));
 CREATE INDEX episode_by_age ON nestwatch.episode USING btree (resolved_us, alert_id);
+CREATE INDEX error_seen_by_age ON nestwatch.error_seen USING btree (last_us);
 CREATE INDEX event_by_age ON nestwatch.event USING btree (occurred_us, stream, event);
+CREATE INDEX event_of_change ON nestwatch.event USING btree (stream, occurred_us) WHERE (type = ANY (ARRAY['bird_log.Published'::text, 'bird_log.Activated'::text]));
 CREATE UNIQUE INDEX event_of_stream ON nestwatch.event USING btree (stream, occurred_us, id);
 CREATE INDEX flight_by_id ON nestwatch.flight USING btree (id);
 CREATE INDEX flight_ended ON nestwatch.flight USING btree (started_us, stream, id) WHERE (open = 0);
 CREATE INDEX flight_failed ON nestwatch.flight USING btree (stream, started_us, ended_us) WHERE ((open = 0) AND (status = 'failed'::text));
 CREATE INDEX flight_in_air ON nestwatch.flight USING btree (started_us, judge_us) WHERE (open = 1);
+CREATE INDEX flight_log ON nestwatch.flight USING btree (stream) WHERE ((open = 1) AND (log_due_us > 0));
 CREATE INDEX flight_open ON nestwatch.flight USING btree (stream) WHERE (open = 1);
 CREATE INDEX group_member_alert ON nestwatch.group_member USING btree (alert);
 CREATE INDEX nest_gone ON nestwatch.nest USING btree (gone_us) WHERE (present = 0);
