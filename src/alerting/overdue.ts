@@ -131,8 +131,9 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const facts = [...flights.facts, ...birds.facts];
     const done = flightsDue.length + birdsDue.length;
     if (done === 0) {
-      // With nothing to judge at all, the first inventory is awaited.
-      const nextUs = (await tx.overdue.nextUs(leastMs)) ?? nowUs + UNREAD_US.least;
+      // With nothing to judge at all, the first inventory is awaited, ever more patiently.
+      const awaitedUs = nowUs + Math.max(nowUs - beganUs, UNREAD_US.least);
+      const nextUs = (await tx.overdue.nextUs(leastMs)) ?? awaitedUs;
       nextLookMs = nowMs + Math.min(Math.max((nextUs - nowUs) / 1000, LEAST_MS), lookMs);
       for (const fact of await goneFlights(tx, nowUs)) facts.push(fact);
     }

@@ -46,7 +46,7 @@ test('says how it stood at the deadline, how late it is by now, and when it land
   await desk.pass(130);
   expect(lastMail()).toEqual([
     'Reminder: Still overdue: Translate blog',
-    'Still not landed, 2 h 11 min late.',
+    'Still not landed, 2 h 10 min late.',
     first,
   ]);
   await happens(missed({ deadlineUs: minute(60), fromUs: minute(0), readAtUs: minute(61) }));

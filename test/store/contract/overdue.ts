@@ -150,6 +150,7 @@ export function describeOverdue(run: Run): void {
 
     test('one Bird is found, and those with a deadline that was judged', async () => {
       const found = await run(async (tx) => {
+        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
         await tx.inventory.putBirds([bird('1'), bird('2'), bird('3', { present: false })]);
         await tx.overdue.judgeBirds(
           ['1', '2', '3'].map((birdId) => ({
