@@ -53,7 +53,7 @@ test('says how it stood at the deadline, how late it is by now, and when it land
   await happens(missed({ deadlineUs: minute(120), fromUs: minute(60), readAtUs: minute(121) }));
   await desk.pass(132);
   expect(lastMail().slice(1)).toEqual([
-    'Still not landed, 2 h 21 min late; 3 deadlines missed in a row.',
+    'Still not landed, 2 h 20 min late; 3 deadlines missed in a row.',
     'Not landed by 16:00 (Amsterdam). It did not start.',
   ]);
   await desk.store.transaction((tx) =>

@@ -9,7 +9,7 @@ import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import type { Happening } from '../../report.ts';
 import { openSimulator, type SimulatorServer } from '../../simulator/answers/simulator-server.ts';
-import { OVERDUE_BIRD, playStory } from '../../simulator/story/story.ts';
+import { OVERDUE_BIRD, playStory, SLOW_BIRD } from '../../simulator/story/story.ts';
 import { seededRandom } from '../../simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
@@ -179,6 +179,7 @@ receivers:
 forward: [{ receiver: lake }]
 rules:
   - { kind: FlightOverdue, match: ['bird="${OVERDUE_BIRD}"'], landed_by: "${minutes} * * * *" }
+  - { kind: FlightSlow, match: ['bird="${SLOW_BIRD}"'], at_least: 5s }
 web: { listen: "127.0.0.1:${port}"${port === 0 ? '' : `, external_url: "http://127.0.0.1:${port}"`} }
 `;
 }

@@ -51,7 +51,7 @@ interface Cast {
 }
 
 export const OVERDUE_BIRD = 'Export price list';
-const SLOW_BIRD = 'Render catalogue';
+export const SLOW_BIRD = 'Render catalogue';
 
 const SECOND_US = 1_000_000;
 const MINUTE_US = 60_000_000;
