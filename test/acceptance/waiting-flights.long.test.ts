@@ -70,7 +70,7 @@ test('a Flight that waits for a person is told with its step, and when it goes o
   expect(resolved.annotations.resolved_by).toBe('went on at 3 Jul 2026, 12:04 UTC, after 23 h 3 min');
 });
 
-test('a restart brings no second message, and the next reading comes when it would have', async () => {
+longStory('a restart brings no second message, and the next reading comes when it would have', async () => {
   const { world, birdId } = await oneBird([REVIEWS]);
   world.startFlight(birdId);
   await stage.minutesPass(4 * HOUR);

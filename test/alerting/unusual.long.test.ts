@@ -14,6 +14,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { unusualFlights } from '../../src/store/unusual-flights.ts';
 import { formatInstant } from '../../src/time/instant.ts';
+import { longStory } from '../cases.ts';
 import { regionHealth, rule } from '../domain/world.ts';
 import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
@@ -179,7 +180,7 @@ describe('FlightSlow', () => {
     expect(await said()).toEqual([expect.stringContaining('(last 20 Flights; slower since')]);
   });
 
-  test('ends after a week, and what was slow is usual until a Flight is quick again', async () => {
+  longStory('ends after a week, and what was slow is usual until a Flight is quick again', async () => {
     const asked = rule('FlightSlow');
     begin(asked);
     await flyInARow(40, 60);
@@ -249,7 +250,7 @@ describe('FlightsUnusual', () => {
     expect(await ended()).toContain('it started 0 Flights on Friday');
   });
 
-  test('a Bird of five a day is never judged', async () => {
+  longStory('a Bird of five a day is never judged', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(5, 5, 5, 5);
     await fly(spread(30, THURSDAY_US, 12 * HOUR_US));
@@ -257,7 +258,7 @@ describe('FlightsUnusual', () => {
     expect(await said()).toEqual([]);
   });
 
-  test('a day on which the region was down is neither judged nor usual', async () => {
+  longStory('a day on which the region was down is neither judged nor usual', async () => {
     begin(rule('FlightsUnusual'));
     await thursdays(200, 200, 200);
     await fly(spread(3, THURSDAY_US, 10 * HOUR_US));
