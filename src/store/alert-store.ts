@@ -66,11 +66,13 @@ export interface AlertStore {
   scopes(region: string): Promise<string[]>;
   /** Firing alerts of this kind and severity in the region, at most `limit`. */
   ofKind(alertname: string, severity: string, region: string, limit: number): Promise<Alert[]>;
-  /** How many Birds of the region have a firing alert of this kind with the cause, and one alert of each of `limit` of them. */
-  ofCause(
-    alertname: string,
+  /**
+   * How many Birds of the region have a firing FlightFailed with this error, among `MOST_FAILING` of these alerts, and one
+   * alert of each of `limit` of them.
+   */
+  failingWith(
     region: string,
-    cause: string,
+    error: string,
     limit: number,
   ): Promise<{ readonly birds: number; readonly first: Alert[] }>;
   /** Alerts whose `dueAtUs` has come, oldest first. */

@@ -6,7 +6,6 @@ import type { Novelty } from '../domain/alert/fact.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { LOST, MOST_FLIGHTS, MOST_NAMED, type Past } from '../domain/context/findings.ts';
 import { noveltyOf, type SeenError } from '../domain/context/novelty.ts';
-import { flightFailed } from '../domain/kinds/flight-failed.ts';
 import type { Transaction } from './store.ts';
 
 /** Changes of a Bird that are counted. */
@@ -31,9 +30,7 @@ export function readPast(tx: Transaction): Past {
       tx.birds.changes(region, birdId, fromUs, untilUs, MOST_CHANGES),
     ends: (region, birdId) => tx.flights.ends(region, birdId, MOST_FLIGHTS),
     failing: (region, error) =>
-      once(`error ${region} ${error}`, () =>
-        tx.alerts.ofCause(flightFailed.name, region, error, MOST_NAMED + 1),
-      ),
+      once(`error ${region} ${error}`, () => tx.alerts.failingWith(region, error, MOST_NAMED + 1)),
     lostConnections: (region) =>
       once(`connections ${region}`, () => tx.alerts.ofKind(LOST.alertname, LOST.severity, region, MOST_LOST)),
   };

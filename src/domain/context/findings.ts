@@ -44,7 +44,7 @@ export interface Past {
   changes(region: string, birdId: string, fromUs: number, untilUs: number): Promise<readonly Event[]>;
   /** How the Bird's last Flights that failed or succeeded ended, the one that started last first: at most `MOST_FLIGHTS`, and one with 0 if any has no start. */
   ends(region: string, birdId: string): Promise<readonly { startedAtUs: number; failed: boolean }[]>;
-  /** Birds of the region that fail with the error, and an alert of `MOST_NAMED` of them and one more. */
+  /** Birds of the region that fail with the error, among `MOST_FAILING` alerts, and an alert of `MOST_NAMED` of them and one more. */
   failing(
     region: string,
     error: string,
@@ -55,6 +55,9 @@ export interface Past {
 
 /** Flights that are searched for the last success. */
 export const MOST_FLIGHTS = 200;
+
+/** Alerts with one error that are looked at: a storm may have 20,000. */
+export const MOST_FAILING = 1_000;
 
 /** Alerts of other Birds that are named. */
 export const MOST_NAMED = 3;
@@ -156,17 +159,18 @@ const FIND: Readonly<Record<FindingSort, Find>> = {
   async also_failing({ labels: { region = '', error = '', bird_id: birdId = '', nest = '' } }, _, past) {
     if (error === '') return 'the failure has no message';
     const { birds, first } = await past.failing(region, error);
-    const others = first.filter((one) => one.labels.bird_id !== birdId).slice(0, MOST_NAMED);
-    if (others.length === 0) return 'no other Bird of the region fails with this error';
-    const names = others.map(({ labels: other }) => {
+    const named = first.filter((one) => one.labels.bird_id !== birdId).slice(0, MOST_NAMED);
+    if (named.length === 0) return 'no other Bird of the region fails with this error';
+    const names = named.map(({ labels: other }) => {
       const name = plainText(other.bird ?? `Bird ${other.bird_id}`, NAME_CODE_POINTS);
       return other.nest === undefined || other.nest === nest
         ? name
         : `${name} (${plainText(other.nest, NAME_CODE_POINTS)})`;
     });
     const more = birds - 1 - names.length;
-    const all = more > 0 ? `${names.join(', ')} and ${howMany(more, 'more Bird')}` : names.join(', ');
-    return { text: `also failing with this error: ${all}` };
+    const atLeast = birds >= MOST_FAILING ? 'at least ' : '';
+    const others = more > 0 ? ` and ${atLeast}${howMany(more, 'more Bird')}` : '';
+    return { text: `also failing with this error: ${names.join(', ')}${others}` };
   },
 
   async connection({ labels: { region = '', nest_id: nestId = '' } }, first, past) {

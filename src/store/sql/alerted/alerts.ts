@@ -1,5 +1,6 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { regionOfScope } from '../../../domain/alert/fact.ts';
+import { MOST_FAILING } from '../../../domain/context/findings.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { AlertStore } from '../../alert-store.ts';
 import {
@@ -98,8 +99,9 @@ const labelsOf = (engine: Sql['engine'], condition: string) =>
      WHERE state = 'firing' AND ${condition} AND alert > $1 ORDER BY alert LIMIT $2) AS page USING (alert)
    ORDER BY alert`;
 
-const OF_CAUSE = `FROM alert /* INDEXED BY alert_of_cause */
-  WHERE state = 'firing' AND region = $1 AND cause = $2 AND alertname = $3`;
+const WITH_ERROR = `FROM alert /* INDEXED BY alert_of_error */
+  WHERE state = 'firing' AND alertname = 'FlightFailed' AND region = $1
+    AND substr(cause, 1, 200) = substr($2::text, 1, 200) AND cause = $2`;
 
 /** An id begins with the name and a slash; 0 is the character after that. */
 const LAST_EPISODES = {
@@ -183,20 +185,23 @@ export function createAlerts(
         region,
         limit,
       ),
-    async ofCause(alertname, region, cause, limit) {
-      const about = [region, cause, alertname];
-      const count = await sql.first<{ birds: number }>(
-        `SELECT count(DISTINCT bird_id) AS birds ${OF_CAUSE}`,
-        ...about,
+    async failingWith(region, error, limit) {
+      const found = await sql.rows<{ bird_id: string }>(
+        `SELECT DISTINCT bird_id FROM (SELECT bird_id ${WITH_ERROR} LIMIT $3) AS looked_at ORDER BY bird_id`,
+        region,
+        error,
+        MOST_FAILING,
       );
+      const birds = found.map((row) => row.bird_id);
       // One alert of each Bird: with `for_each: flight`, a Bird may have many.
       const first = await alerts(
         `SELECT body FROM alert WHERE alert IN (
-           SELECT min(alert) ${OF_CAUSE} GROUP BY bird_id ORDER BY bird_id LIMIT $4) ORDER BY bird_id`,
-        ...about,
-        limit,
+           SELECT min(alert) ${WITH_ERROR} AND bird_id = ANY($3::text[]) GROUP BY bird_id) ORDER BY bird_id`,
+        region,
+        error,
+        birds.slice(0, limit),
       );
-      return { birds: count?.birds ?? 0, first };
+      return { birds: birds.length, first };
     },
     due: (nowUs, limit) =>
       alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),

@@ -576,10 +576,10 @@ INSERT INTO nestwatch.region_rate VALUES ('eu', 7.006217097307277, 1782998250000
 INSERT INTO nestwatch.region_rate VALUES ('us', 7.006217097307277, 1782998250000000);
 INSERT INTO nestwatch.region_start VALUES ('eu', 1782993600000000);
 INSERT INTO nestwatch.region_start VALUES ('us', 1782993600000000);
-INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-29 01:20:51.531181+00', 1, '85c49bd1d9f27b23');
-INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-29 01:20:51.531181+00', 2, 'c586668c5a6f65cd');
-INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-29 01:20:51.531181+00', 2, '5f8d20dff705e5d2');
-INSERT INTO nestwatch.server VALUES (true, '7713397267697560018 00000001', 0);
+INSERT INTO nestwatch.schema_step VALUES (1, '0.1.0', '2026-11-29 01:58:45.880825+00', 1, '85c49bd1d9f27b23');
+INSERT INTO nestwatch.schema_step VALUES (2, '0.1.0', '2026-11-29 01:58:45.880825+00', 2, 'c586668c5a6f65cd');
+INSERT INTO nestwatch.schema_step VALUES (3, '0.1.0', '2026-11-29 01:58:45.880825+00', 2, '292c12cdc0961e35');
+INSERT INTO nestwatch.server VALUES (true, '7713407035727960888 00000001', 0);
 INSERT INTO nestwatch.silence VALUES ('5f0c0000-0000-4000-8000-000000000001', 1783084620000000, NULL, NULL, '{"id":"5f0c0000-0000-4000-8000-000000000001","matchers":[{"name":"bird","op":"=","value":"Sync terms"}],"startsAtUs":1782998220000000,"endsAtUs":1783084620000000,"createdBy":"ann@example.com","comment":"known","recurrence":null,"alertId":null,"alertStartsAtUs":null,"updatedAtUs":1782998220000000}');
 INSERT INTO nestwatch.stream VALUES (1, 'eu', 'notification', '', 0, 0);
 INSERT INTO nestwatch.stream VALUES (2, 'us', 'notification', '', 0, 0);
@@ -707,7 +707,7 @@ CREATE INDEX alert_due ON nestwatch.alert USING btree (due_us) WHERE (due_us IS 
 CREATE INDEX alert_event_event ON nestwatch.alert_event USING btree (event);
 CREATE INDEX alert_firing ON nestwatch.alert USING btree (alertname, severity, region, nest_id) WHERE (state = 'firing'::text);
 CREATE INDEX alert_group_due ON nestwatch.alert_group USING btree (next_flush_us);
-CREATE INDEX alert_of_cause ON nestwatch.alert USING btree (region, cause, alertname, bird_id) WHERE (state = 'firing'::text);
+CREATE INDEX alert_of_error ON nestwatch.alert USING btree (region, substr(cause, 1, 200)) WHERE ((state = 'firing'::text) AND (alertname = 'FlightFailed'::text));
 CREATE INDEX alert_region ON nestwatch.alert USING btree (region, scope);
 CREATE INDEX alert_state ON nestwatch.alert USING btree (state, starts_us);
 CREATE INDEX bird_by_trouble ON nestwatch.bird USING btree (trouble, last_us, region, bird_id) WHERE (present = 1);

@@ -418,7 +418,8 @@ CREATE TABLE error_seen (
   ) STRICT, WITHOUT ROWID;
 CREATE INDEX error_seen_by_age ON error_seen (last_us);
 CREATE INDEX event_of_change ON event (stream, occurred_us) WHERE type IN ('bird_log.Published', 'bird_log.Activated');
-CREATE INDEX alert_of_cause ON alert (region, cause, alertname, bird_id) WHERE state = 'firing';
+CREATE INDEX alert_of_error ON alert (region, substr(cause, 1, 200))
+    WHERE state = 'firing' AND alertname = 'FlightFailed';
 CREATE TABLE schema_step (
   step INTEGER PRIMARY KEY, version TEXT NOT NULL, done_at TIMESTAMPTZ NOT NULL, oldest INTEGER NOT NULL, digest TEXT);
 INSERT INTO region (region, since_us, errors_since_us) VALUES ('eu', 1782993600000000, 0);
@@ -574,8 +575,8 @@ INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (4, 'la
 INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES (5, 'lake', 9);
 INSERT INTO error_seen (region, hash, first_us, last_us, flights, flight_id, bird_id) VALUES ('eu', '4818c9624be64539', 1782993720000000, 1782998220000000, 2, '08d714aa-08ab-4ecc-83c4-12642296e94c', '899');
 INSERT INTO error_seen (region, hash, first_us, last_us, flights, flight_id, bird_id) VALUES ('us', '4818c9624be64539', 1782993720000000, 1782998220000000, 2, 'f46b0a7f-8273-42ae-8499-4d8f14508e01', '924');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 01:20:47', 1, 'ea6dfd1e08e7f71e');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 01:20:47', 2, 'ef3c816837c87664');
-INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 01:20:47', 2, '8cda7261087f8c4e');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (1, '0.1.0', '2026-11-29 01:58:41', 1, 'ea6dfd1e08e7f71e');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (2, '0.1.0', '2026-11-29 01:58:41', 2, 'ef3c816837c87664');
+INSERT INTO schema_step (step, version, done_at, oldest, digest) VALUES (3, '0.1.0', '2026-11-29 01:58:41', 2, 'febbebf1c053d80d');
 PRAGMA application_id = 1853060215;
 PRAGMA user_version = 3;
