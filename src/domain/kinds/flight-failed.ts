@@ -179,7 +179,7 @@ export const flightFailed = defineKind({
       alert,
       {
         startsAtUs: events[0]!.occurredAtUs,
-        labels: tidyLabels({ novelty: String(novelty), ...labels }),
+        labels: novelty === '' ? labels : tidyLabels({ novelty: String(novelty), ...labels }),
         annotations: {
           ...(seenBefore !== '' && { seen_before: seenBefore }),
           ...annotate({ rule, labels }, what, event.message),

@@ -186,22 +186,19 @@ export function createAlerts(
         limit,
       ),
     async failingWith(region, error, limit) {
-      const found = await sql.rows<{ bird_id: string }>(
-        `SELECT DISTINCT bird_id FROM (SELECT bird_id ${WITH_ERROR} LIMIT $3) AS looked_at ORDER BY bird_id`,
+      // One alert of each Bird: with `for_each: flight`, a Bird may have many.
+      const ofEach = await sql.rows<{ alert: number }>(
+        `SELECT min(alert) AS alert FROM (SELECT alert, bird_id ${WITH_ERROR} LIMIT $3) AS looked_at
+         GROUP BY bird_id ORDER BY bird_id`,
         region,
         error,
         MOST_FAILING,
       );
-      const birds = found.map((row) => row.bird_id);
-      // One alert of each Bird: with `for_each: flight`, a Bird may have many.
       const first = await alerts(
-        `SELECT body FROM alert WHERE alert IN (
-           SELECT min(alert) ${WITH_ERROR} AND bird_id = ANY($3::text[]) GROUP BY bird_id) ORDER BY bird_id`,
-        region,
-        error,
-        birds.slice(0, limit),
+        'SELECT body FROM alert WHERE alert = ANY($1::bigint[]) ORDER BY bird_id',
+        ofEach.slice(0, limit).map((row) => row.alert),
       );
-      return { birds: birds.length, first };
+      return { birds: ofEach.length, first };
     },
     due: (nowUs, limit) =>
       alerts('SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2', nowUs, limit),
