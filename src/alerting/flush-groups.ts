@@ -24,6 +24,7 @@ import type { Group } from '../domain/grouping/group.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { loadMuting } from '../store/load-muting.ts';
+import { readPast } from '../store/read-context.ts';
 import type { Transaction } from '../store/store.ts';
 import { pausing } from '../time/pause-after.ts';
 import { decideFlush } from './flush/decide-flush.ts';
@@ -74,11 +75,22 @@ export async function flushGroups(
   if (due.length === 0) return NOTHING;
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const serviceLinks = createServiceLinks(config.regions);
+  const past = readPast(tx);
   const pauseAfter = pausing(tx);
   const heldBackFrom = await receiversHeldBackFrom(tx, config.receivers);
   const unsettledGatherings = createUnsettledGatherings(tx, config.receivers);
   const broken = new Set(await tx.faults.names('group'));
-  const shared = { tx, config, muting, pauseAfter, heldBackFrom, unsettledGatherings, serviceLinks, nowUs };
+  const shared = {
+    tx,
+    config,
+    muting,
+    pauseAfter,
+    heldBackFrom,
+    unsettledGatherings,
+    serviceLinks,
+    past,
+    nowUs,
+  };
   const batch: Batch = {
     due,
     mostGroups: everyGroup ? Number.POSITIVE_INFINITY : most,

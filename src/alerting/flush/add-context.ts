@@ -5,10 +5,9 @@
  */
 import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Alert } from '../../domain/alert/alert.ts';
-import { annotationsOf, contextOf, type FindingSort } from '../../domain/context/findings.ts';
+import { annotationsOf, contextOf, type FindingSort, type Past } from '../../domain/context/findings.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
-import { readPast } from '../../store/read-context.ts';
 import type { Transaction } from '../../store/store.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -22,19 +21,19 @@ const MAX_INITIATOR_LENGTH = 120;
 /** How long before the alert the Bird was switched off, at most: its status is read every five minutes only. */
 const SWITCHED_BEFORE_US = 1_800_000_000;
 
-interface About {
+export interface About {
   /** The alerts as they are stored, by id. */
   readonly stored: ReadonlyMap<string, Alert>;
   readonly shown: readonly FindingSort[];
+  readonly past: Past;
   readonly serviceLinks: ServiceLinks;
 }
 
 export async function withContext(
   tx: Transaction,
   notified: readonly NotifiedAlert[],
-  { stored, shown, serviceLinks }: About,
+  { stored, shown, past, serviceLinks }: About,
 ): Promise<readonly NotifiedAlert[]> {
-  const past = readPast(tx);
   let left = MOST_ALERTS;
   const found: NotifiedAlert[] = [];
   for (const alert of await withLastEvent(tx, await withHistory(tx, notified))) {
@@ -45,7 +44,7 @@ export async function withContext(
       left -= 1;
       annotations = await switchedOff(tx, alert);
     } else if (isFiring && shown.length > 0 && alert.events.length > 0) {
-      const findings = await contextOf(own, shown, past);
+      const findings = await contextOf(own, shown, withEvents(past, alert));
       if (findings.length > 0) left -= 1;
       annotations = annotationsOf(findings);
     }
@@ -54,6 +53,12 @@ export async function withContext(
     );
   }
   return found;
+}
+
+/** Most messages hold all events of an episode, which then need not be read again. */
+function withEvents(past: Past, { events, eventsTotal }: NotifiedAlert): Past {
+  if (events.length < eventsTotal) return past;
+  return { ...past, firstEvent: async () => events.at(-1), lastEvent: async () => events[0] };
 }
 
 /** How the Bird's last Flights ended, if all alerts are of one Bird: among several it would only be noise. */

@@ -1,14 +1,12 @@
 /** Turns the messages about a flush into notifications with deliveries, and queues them in the outbox. */
 import type { Receiver } from '../../channels/receiver.ts';
-import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import type { FindingSort } from '../../domain/context/findings.ts';
 import { type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
 import { BATCH_EVENTS, eventsOfEach } from '../../domain/grouping/split-notification.ts';
 import { summaryWords } from '../../domain/grouping/summary.ts';
 import type { Transaction } from '../../store/store.ts';
 import { newDelivery, queue } from '../destination.ts';
-import { withContext } from './add-context.ts';
+import { type About, withContext } from './add-context.ts';
 import { coveredBy, type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 import { keepOrder } from './keep-order.ts';
@@ -36,8 +34,8 @@ export async function enqueueMessages(
   owner: string,
   notices: readonly string[],
 ): Promise<Enqueued> {
-  const { tx, nowUs, serviceLinks, config } = context;
-  const about = { shown: config.context.show, serviceLinks };
+  const { tx, nowUs, serviceLinks, past, config } = context;
+  const about = { shown: config.context.show, past, serviceLinks };
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
@@ -60,7 +58,7 @@ interface Message {
   /** Lanes in place of the group's own, by the position of the integration. */
   readonly lanes: ReadonlyMap<number, string>;
   readonly isFallenBackFrom: boolean;
-  readonly about: { readonly shown: readonly FindingSort[]; readonly serviceLinks: ServiceLinks };
+  readonly about: Omit<About, 'stored'>;
 }
 
 async function enqueue(

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { RegionConfig } from '../../config/sections/regions-section.ts';
 import type { ServiceLinks } from '../../config/service-links.ts';
+import type { Past } from '../../domain/context/findings.ts';
 import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
@@ -25,6 +26,8 @@ export interface FlushContext {
   /** The receivers to which something of a gathering group is not settled yet (`keep-order.ts`). */
   readonly unsettledGatherings: () => Promise<Set<string>>;
   readonly serviceLinks: ServiceLinks;
+  /** What alerts of all groups say about why they fire now. */
+  readonly past: Past;
   /** What the stages have queued and have to report. */
   readonly tally: Tally;
   readonly nowUs: number;
