@@ -6,7 +6,6 @@
  */
 import { durationWords } from '../../text/duration-words.ts';
 import { clockIn } from '../../text/instant-words.ts';
-import { nearest } from '../../text/nearest.ts';
 import { regionName } from '../../text/region-name.ts';
 import { createCron, cronProblem } from '../../time/cron.ts';
 import type { Alert, Labels } from '../alert/alert.ts';
@@ -17,6 +16,7 @@ import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import { type Due, MOST_LOOKED_AT, outcomesOf, scheduleOf, zonePlace } from '../statistics/deadlines.ts';
 import type { BirdToJudge, History } from './judge.ts';
 import { type Context, defineKind, endVanished, PLACE_LABELS, subjectPart } from './kind.ts';
+import { zoneMistake } from './zone-mistake.ts';
 
 const DAY_US = 86_400_000_000;
 
@@ -114,12 +114,8 @@ export const flightOverdue = defineKind({
     }
     // Anything else is refused by its type.
     if (typeof cron !== 'string' || typeof zone !== 'string') return [];
-    const zoneProblem = cronProblem('0 0 * * *', zone);
-    if (zoneProblem !== undefined) {
-      const meant = nearest(zone, Intl.supportedValuesOf('timeZone'));
-      const message = meant === undefined ? zoneProblem : `${zoneProblem}; did you mean ${meant}?`;
-      return [{ key: 'timezone', isOfKey: false, message }];
-    }
+    const wrongZone = zoneMistake(given);
+    if (wrongZone) return [wrongZone];
     const severity = given('severity') ?? 'critical';
     if (given('warn_before') !== undefined && severity !== 'critical') {
       const message = 'needs severity critical: it makes a warning, which becomes critical at the deadline';
