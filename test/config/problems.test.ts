@@ -100,10 +100,11 @@ describe('the file', () => {
     ],
     [
       'context that is not known',
-      `${REGION}context: { show: [changes], back_after: 0 }`,
+      `${REGION}context: { show: [changes, 5], back_after: 0 }`,
       [
         '2:19: context.show[0]: "changes" is not known; did you mean "change"? Known: change, novelty, who_acts, also_failing, connection',
-        '2:41: context.back_after: must be at least 1s',
+        '2:28: context.show[1]: 5 is not known. Known: change, novelty, who_acts, also_failing, connection',
+        '2:44: context.back_after: must be at least 1s',
       ],
     ],
     [

@@ -31,7 +31,7 @@ export function readContext(check: Check): ContextConfig | undefined {
     const name = check.raw(at);
     if (FINDING_SORTS.includes(name as FindingSort)) continue;
     const meant = typeof name === 'string' ? nearest(name, FINDING_SORTS) : undefined;
-    const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
+    const hint = meant === undefined ? '.' : `; did you mean "${meant}"?`;
     check.problem(at, `${JSON.stringify(name)} is not known${hint} Known: ${FINDING_SORTS.join(', ')}`);
   }
   const context = check.read(contextShape.prefault({}), ['context']);
