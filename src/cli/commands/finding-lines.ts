@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { shown } from '../terminal-text.ts';
+import { shown, shownSentence } from '../terminal-text.ts';
 
 /** What was looked for to say why an alert fires now. A daemon before this version looks for nothing. */
 export const FINDINGS = z
@@ -9,6 +9,6 @@ export const FINDINGS = z
 export function findingLines(findings: z.output<typeof FINDINGS>): string[] {
   return findings.map(
     ({ annotation, text, missing }) =>
-      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shown(missing ?? '')}` : shown(text)}`,
+      `context    ${shown(annotation)}: ${text === null ? `not said, because ${shownSentence(missing ?? '')}` : shownSentence(text)}`,
   );
 }
